@@ -8,8 +8,9 @@ import zlib
 from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow
 from node.explorer.showing.tree_picture import TreeNode
 from protocol import ids
-from protocol.recording.replay import not_performed, verdict
+from protocol.recording.replay import not_performed
 from protocol.recording.session import ReplayReport, StepMatch
+from protocol.recording.verdicts import judge_replay
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 NAMES = ("Anna", "Bruno", "Chiara")
@@ -80,7 +81,7 @@ def sample_report() -> ReportInput:
                 browser=BROWSER,
                 steps=matches,
                 matched=sum(match.matched for match in matches),
-                verdict=verdict(sum(match.matched for match in matches), len(steps)),
+                verdict=judge_replay(sample_session(steps), steps, matches, "text").verdict,
                 duration_ms=1_320,
                 blocked=("POST http://shop.example:8000/metrics",) if matches is bad else (),
             ),

@@ -13,8 +13,8 @@ from protocol import ids
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret, Within
 from protocol.page.evidence import Evidence
 from protocol.recording.bundle import KIND, make_manifest, write_bundle
-from protocol.recording.replay import verdict
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, StepMatch
+from protocol.recording.verdicts import judge_recording
 from protocol.wire import envelope
 
 DIRECTORY = Path(__file__).parent
@@ -96,7 +96,7 @@ def sample_session(steps: Sequence[Step], *, title: str = "Mugs under ten pounds
         start_url="http://shop.example:8000/",
         profile=Profile(),
         browser=BROWSER,
-        verdict=verdict(sum(step.ok for step in steps), len(steps)),
+        verdict=judge_recording(steps).verdict,
         steps=len(steps),
         duration_ms=1_000,
         secrets=("password",),

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from playwright.async_api import CDPSession, Dialog, Page, Request
+from playwright.async_api import CDPSession, Dialog, Page, Request, Response
 
+from adapters.browser.caused import Caused
 from adapters.browser.faults import translated
 from protocol.errors import MeshError
 
@@ -17,6 +18,9 @@ T = TypeVar("T")
 
 _KEPT_MAX: Final = 100
 """How many pop-ups and dialogs are remembered until they are read; a page could open any number of them."""
+
+
+_GIVEN_UP: Final = "net::ERR_ABORTED"
 
 
 class Activity:
@@ -27,6 +31,8 @@ class Activity:
         """Grows with every navigation and scripted request that begins."""
         self.popups: list[str] = []
         self.dialogs: list[str] = []
+        self.caused = Caused()
+        """Which requests the step at hand causes."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._loading: set[str] = set()
         self._requests: Counter[tuple[str, str]] = Counter()
@@ -35,6 +41,8 @@ class Activity:
         """Those among them that were sent before the action began."""
         self._announced: Counter[tuple[str, str]] = Counter()
         """Those among them of which only the preflight was sent so far."""
+        self._streams: Counter[tuple[str, str]] = Counter()
+        """Those among them that were answered, and whose answer has not come to its end."""
         self._held = 0
         """Requests of scripts that wait for the guard to say whether they may be sent."""
         self._page: Page | None = None
@@ -100,9 +108,11 @@ class Activity:
         self._announced[method, url] += announced
         if not self._requests:
             # Subscribed only while needed: a message for each image of a page takes a tenth of the time of a replay.
+            self._page.on("response", self._answered)
             self._page.on("requestfinished", self._request_ended)
-            self._page.on("requestfailed", self._request_ended)
+            self._page.on("requestfailed", self._request_failed)
         self._requests[method, url] += 1
+        self.caused.counts(method, url)
         self._began()
         await asyncio.sleep(0)  # Playwright subscribes in a separate task; let it run
 
@@ -117,8 +127,26 @@ class Activity:
             self._held -= 1
             self._changed.set()
 
+    def _answered(self, response: Response) -> None:
+        asked = _asked(response.request)
+        if self._requests[asked]:
+            self._streams[asked] += 1
+        if self._requests[asked] > self._earlier[asked]:
+            self.caused.answered(*asked, response.status)
+
+    def _request_failed(self, request: Request) -> None:
+        asked = _asked(request)
+        # A page that gives up its own request, or leaves, has not met a fault.
+        if self._requests[asked] > self._earlier[asked] and request.failure != _GIVEN_UP:
+            self.caused.failed(*asked)
+        self._request_ended(request)
+
     def _request_ended(self, request: Request) -> None:
-        asked = request.method, request.url.partition("#")[0]
+        self.ended(*_asked(request))
+
+    def ended(self, method: str, url: str) -> None:
+        """What a script asked for has come to its end."""
+        asked = method, url
         if not self._requests[asked]:
             return
         self._requests[asked] -= 1
@@ -126,9 +154,11 @@ class Activity:
             self._earlier[asked] -= 1
         self._requests, self._earlier = +self._requests, +self._earlier
         self._announced &= self._requests
+        self._streams &= self._requests
         if not self._requests and self._page is not None:
+            self._page.remove_listener("response", self._answered)
             self._page.remove_listener("requestfinished", self._request_ended)
-            self._page.remove_listener("requestfailed", self._request_ended)
+            self._page.remove_listener("requestfailed", self._request_failed)
         self._changed.set()
 
     def _dialog(self, dialog: Dialog) -> None:
@@ -163,6 +193,12 @@ class Activity:
     def begin(self) -> None:
         """An action starts: what was requested before is none of its business (a long poll would never end)."""
         self._earlier = +self._requests
+        self.caused.begin()
+
+    @property
+    def unanswered(self) -> list[tuple[str, str]]:
+        """What scripts asked for since the action began and have no answer to; a stream that still flows is answered."""
+        return list((self._requests - self._earlier - self._streams).elements())
 
     @property
     def navigating(self) -> bool:
@@ -205,3 +241,7 @@ class Activity:
                 task.cancel()
             # Retrieved here, so that a late failure is not reported as one nobody looked at.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+def _asked(request: Request) -> tuple[str, str]:
+    return request.method, request.url.partition("#")[0]

@@ -8,7 +8,6 @@ somebody else's it would make their tabs wait too: ``routing.Routing`` is for th
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -88,9 +87,14 @@ class BrowserJudge:
                     await guard.lets_paused(event)
         except Exception:  # after any error: a request without a decision would block its page for ever
             permit = False
-        with contextlib.suppress(PlaywrightError):  # the page or the browser has gone, so no decision is needed
+        try:
             # Disable the cache: a step must not get a page from an earlier step's request.
             await answer(self._session, event, permit, anew=True)
+        except PlaywrightError:
+            # The page or the browser has gone, or the page gave the request up while it was judged: nobody tells of its end.
+            owner = self._frames.get(event.get("frameId", ""))
+            if owner is not None:
+                owner.gave_up(event)
 
     async def _permits(self, event: Mapping[str, Any]) -> bool:
         frame = event["frameId"]

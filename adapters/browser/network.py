@@ -15,6 +15,7 @@ from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRout
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
+from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Destinations
 from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import SOCKET, WINDOW, Refused, refused, request_line
@@ -79,6 +80,8 @@ class NetworkGuard:
         """Whether a request may leave; one that may not is reported. announced: by a preflight (``announced_by``)."""
         rule = judge_request(method, url, kind, is_navigation, body, self._policy, announced=announced)
         if rule is None:
+            if kind == "document":
+                self._activity.caused.sends_document(method, url)
             return True
         self._refuse(refused(method, url, rule), kind)
         return False
@@ -106,6 +109,12 @@ class NetworkGuard:
         if kind_of(event) in _SCRIPTED:
             await self._activity.sends(announced or request["method"], request["url"], announced=bool(announced))
 
+    def gave_up(self, event: Mapping[str, Any]) -> None:
+        """The page gave up, while it was judged, what ``Fetch.requestPaused`` told of."""
+        request = event["request"]
+        if kind_of(event) in _SCRIPTED and not announced_by(request["method"], request["headers"]):
+            self._activity.ended(request["method"], request["url"])
+
     def pop_up(self, method: str, url: str) -> None:
         """A window beside the page wants its document. It is never sent; what is no GET cannot be followed either."""
         self._pop_ups[_bare(url)] = method
@@ -122,6 +131,8 @@ class NetworkGuard:
     def _refuse(self, request: Refused, kind: str) -> None:
         if kind == "document":
             self._document = request
+        if kind in CAUSED_KINDS:
+            self._activity.caused.refused(request.method, request.site + request.path)
         # One request can be intercepted twice, but is reported once.
         if len(self._refused) < _BLOCKED_MAX:
             self._refused.setdefault(request_line(request), request)

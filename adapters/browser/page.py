@@ -115,6 +115,7 @@ class ChromiumPage:
                 raise _unreadable(facts.clobbered)
             await self._ask(missing, facts)
             break
+        self._activity.caused.documents = tuple(facts.documents)
         mask = masker(self._secrets, sorted(facts.passwords))
         return assemble(roots, facts, url=self._page.url, title=facts.title, mask=mask)
 
@@ -224,6 +225,7 @@ class ChromiumPage:
             blocked_by=blocked.rules,
             dialogs=dialogs,
             settled=settled,
+            faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
         )
 
     @staticmethod

@@ -111,7 +111,8 @@ const visit = root => {
 };
 visit(document);
 return JSON.stringify({base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
-  clobbered: clobbered()});
+  clobbered: clobbered(), began: performance.timeOrigin, address: location.href,
+  status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
 })()"""
 )
 

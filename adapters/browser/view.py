@@ -12,6 +12,7 @@ from urllib.parse import quote, quote_plus, urljoin
 import msgspec
 
 from adapters.browser.aria import Node
+from adapters.browser.caused import FrameDocument
 from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, Tree, truncate
 
@@ -40,6 +41,8 @@ class Facts:
     """Title of the main frame's document."""
     clobbered: str = ""
     """Name of a form's field that kept the snapshot from being read right."""
+    documents: list[FrameDocument] = field(default_factory=list)
+    """The document of each frame."""
     passwords: set[str] = field(default_factory=set)
     """What password fields hold now, to be removed wherever it shows."""
 

@@ -16,6 +16,7 @@ from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser import scripts
+from adapters.browser.caused import FrameDocument
 from adapters.browser.view import Facts, well_formed
 from protocol.page.observation import INTERACTIVE_ROLES, Traits
 
@@ -79,6 +80,7 @@ class Worlds:
                 prefix = ref[: ref.rindex("e")]
             facts.bases[prefix] = value["base"]
             facts.title = value["title"] if value["top"] else facts.title
+            facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
             facts.clobbered = facts.clobbered or value["clobbered"]
             facts.passwords.update(item for item in value["secrets"] if len(item) > 1)
         return facts

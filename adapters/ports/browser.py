@@ -12,7 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
-from protocol.recording.session import BrowserInfo, Profile
+from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
 from protocol.risk.classes import GuardPolicy
 
 
@@ -39,6 +39,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Dialogs that were dismissed since the last outcome: their type."""
     settled: bool = True
     """False when the page was still changing at the settle timeout."""
+    faults: tuple[RequestFault, ...] = ()
+    """Requests for documents and data that the action caused and that went wrong."""
+    held: Held = ""
+    """Whether the assertion held that the action made; as ``Step.held``."""
 
 
 class BrowserState(msgspec.Struct, frozen=True, kw_only=True):

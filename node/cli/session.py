@@ -16,10 +16,11 @@ from node.verbs import session as verbs
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
+_MASKS_SHOWN = 5
 _EXTRACTED_CHARS_SHOWN = 200
 _REPORT_ID_CHARS = 11  # "rep-" and enough to tell the replays of a session apart
 _EXIT_LACKING: Final = 2
-_TEXT_MARKS = {"numbers": "; text: only numbers differ", "differs": "; text differs"}
+_TEXT_MARKS = {"masked": "", "numbers": "; text: only numbers differ", "differs": "; text differs"}
 _ASPECTS = {
     "address": "address",
     "title": "title",
@@ -65,19 +66,21 @@ def _matched(matched: int, steps: int, stopped_at: int, text: dict[str, int]) ->
 
 def _report_matched(report: Result, steps: int) -> str:
     """steps: number of steps that the replay was to perform, with those after the one at which it stopped."""
-    last = report["steps"][-1] if report["steps"] else {"performed": True}
+    last = report["steps"][-1] if report["steps"] else {"performed": True, "index": 0}
+    ended = last["performed"] and len(report["steps"]) >= steps
     texts = Counter(step["text"] for step in report["steps"])
-    return _matched(report["matched"], steps, 0 if last["performed"] else last["index"], texts)
+    return _matched(report["matched"], steps, 0 if ended else last["index"], texts)
 
 
 def _show_differences(result: Result) -> None:
     """Print the recorded and the replayed value of each difference, or the reason why they are not shown."""
     above = None
     for found in result["differences"]:
-        if (found["step"], found["what"]) != above:
+        if (found["step"], found["what"], found["also"]) != above:
             did = dict(enumerate(result["described"], 1)).get(found["step"], "")
-            click.echo(f"step {found['step']}, {did}, {_ASPECTS[found['what']]}:")
-            above = (found["step"], found["what"])
+            more = f" and {counted(len(found['also']), 'other')}" if found["also"] else ""
+            click.echo(f"step {found['step']}{more}, {did}, {_ASPECTS[found['what']]}:")
+            above = (found["step"], found["what"], found["also"])
         for name in ("recorded", "met"):
             if found[name] or found["what"] != "text":
                 click.echo(f"  {name:<8}  {found[name]}")
@@ -89,7 +92,7 @@ def _show_differences(result: Result) -> None:
 
 
 def _is_other(step: Result) -> bool:
-    return step["performed"] and not (step["matched"] and step["text"] in ("", "same"))
+    return step["performed"] and not (step["matched"] and step["text"] in ("", "same", "masked"))
 
 
 def _name_of_file(params: Result, typed: Result) -> None:
@@ -97,6 +100,8 @@ def _name_of_file(params: Result, typed: Result) -> None:
 
 
 def _show_recorded(r: Result) -> None:
+    if r["reason"]:
+        click.echo(f"{r['verdict']}: {r['reason']}")
     click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', r['blocked'])}")
     for name, value in r["extracted"].items():
         click.echo(_extracted(name, value))
@@ -135,6 +140,8 @@ def _show_session(r: Result) -> None:
     s = r["session"]
     browser = s["browser"]
     click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
+    if s["reason"]:
+        click.echo(f"reason   {s['reason']}")
     click.echo(f"start    {s['start_url']}{_incomplete(s['start_url'])}")
     click.echo(f"browser  {browser['name']} {browser['version']} ({browser['backend']})")
     doubt = f"  no longer relied on: {r['standing']}" if r["standing"] else ""
@@ -142,16 +149,34 @@ def _show_session(r: Result) -> None:
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
     _show_steps(r)
+    _show_masks(r["steps"])
     for report in r["reports"]:
         matched = f"{_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         refused = _refused("; ", report["blocked"])
         why = _unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
-        click.echo(f"{when}, replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
+        judged = f"{_verdict(report)}, {_level(report)}"
+        click.echo(f"{when}, replayed by {report['node'][:7]}, {judged}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
     if r["html"]:
         click.echo(f"as a page: {r['html']}")
+
+
+def _level(report: Result) -> str:
+    return f"level {report['level']}{', nothing masked' if report['strict'] else ''}"
+
+
+def _show_masks(steps: list[Result]) -> None:
+    """How much of the text is not compared, and what: by step, line and form."""
+    lines = sum(step["lines"] for step in steps)
+    masked = [(step["index"], line, form) for step in steps for line, _, _, form in step["masks"]]
+    if not masked:
+        return
+    count = len({(step, line) for step, line, _ in masked})
+    click.echo(f"masked   {count} of {counted(lines, 'line')} ({100 * count / max(lines, 1):.1f} %): --json lists all")
+    for step, line, form in masked[:_MASKS_SHOWN]:
+        click.echo(f"  step {step}, line {line}: {form}")
 
 
 def _show_steps(r: Result) -> None:
@@ -189,13 +214,16 @@ def _show_remains(remains: Result) -> None:
 
 
 def _show_verified(r: Result) -> None:
-    matched = (
-        f", {r['verdict']}: {_matched(r['matched'], r['steps'], r['stopped_at'], r['text'])}{_elsewhere(r['origin'])}"
-        f"{_unreached(r['unreached'])}"
-        if r["what"] == "replay-report"
-        else f", {counted(r['steps'], 'step')}"
-    )
-    click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
+    counted_steps = f", {counted(r['steps'], 'step')}"
+    if r["what"] == "replay-report":
+        matched = _matched(r["matched"], r["steps"], r["stopped_at"], r["text"])
+        counted_steps = f", level {r['level']}: {matched}{_elsewhere(r['origin'])}{_unreached(r['unreached'])}"
+    verifies = f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]})"
+    click.echo(f"{verifies}, {_verdict(r)}{counted_steps}")
+
+
+def _verdict(r: Result) -> str:
+    return f"{r['verdict']} ({r['reason']})" if r["reason"] else str(r["verdict"])
 
 
 def _elsewhere(origin: str) -> str:
@@ -233,7 +261,7 @@ def _no_file(params: Result, typed: Result) -> None:
 def _show_replayed(r: Result) -> None:
     report = r["report"]
     click.echo(
-        f"{report['verdict']}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
+        f"{_verdict(report)}, {_level(report)}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
     )
     if r["lacking"]:
@@ -243,6 +271,10 @@ def _show_replayed(r: Result) -> None:
     _show_differences(r)
     if r["out"]:
         click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
+
+
+def _status_of_recording(r: Any) -> int:
+    return 0 if r["verdict"] == "pass" else 1
 
 
 def _status_of_replay(r: Any) -> int:
@@ -276,7 +308,7 @@ def _show_removed(r: Result) -> None:
 
 
 LOOKS: Final = {
-    "session.record": Look(text=_show_recorded, line=_step_line, prepare=_name_of_file),
+    "session.record": Look(text=_show_recorded, line=_step_line, prepare=_name_of_file, status=_status_of_recording),
     "session.list": Look(text=_show_list),
     "session.show": Look(text=_show_session),
     "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),

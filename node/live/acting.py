@@ -13,7 +13,19 @@ import msgspec
 from adapters.ports import Outcome, Page
 from node.live.asserting import hold
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.action import (
+    Action,
+    Assert,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Select,
+    target_of,
+    with_target,
+)
 from protocol.page.assertion import condition_of
 from protocol.page.evidence import Evidence, Judge, collect
 from protocol.page.keys import require_key
@@ -32,7 +44,7 @@ from protocol.page.observation import BLANK, Element, Observation
 from protocol.page.redaction import redact_address, redact_text, reveal_address
 from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
-from protocol.page.values import filled_in, require_value
+from protocol.page.values import filled_in, is_typed, require_value
 from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
@@ -133,7 +145,8 @@ class Driver:
         self.observation = outcome.observation
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
-        return outcome
+        holds = isinstance(action, Assert) or is_typed(action)
+        return msgspec.structs.replace(outcome, held="held") if holds else outcome
 
     async def _hold(self, condition: Assert) -> None:
         try:

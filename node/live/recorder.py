@@ -35,8 +35,10 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
-from protocol.recording.replay import verdict
-from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
+from protocol.recording.masks import find_masks, learn_masks
+from protocol.recording.replay import redact_faults
+from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Step, Verdict
+from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
 _RISK_UNKNOWN = 1
@@ -100,6 +102,8 @@ class Recorder:
         self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
         self._end: Callable[[MeshError], None] | None = None
+        self._seen: tuple[str, tuple[Mask, ...]] = ("", ())
+        """Text of the last step, and its masks."""
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
@@ -144,8 +148,10 @@ class Recorder:
         """Since the session began."""
         return max(0, self._clock.now_ms() - self._began_ms)
 
-    async def perform(self, action: Action, arrival: Arrival | None = None) -> Outcome:
+    async def perform(self, action: Action, arrival: Arrival | None = None, expect: Expect | None = None) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
+
+        expect: which requests of the step are meant to go wrong.
 
         In order: an address that everybody reads alike; a free step index; the action (``Driver.act``); the page it led to;
         snapshot, screenshot, step. Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
@@ -163,9 +169,10 @@ class Recorder:
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
-            await self._keep(action, started_ms, error=error.code, found=str(error.detail.get("found", "")))
+            found = str(error.detail.get("found", ""))
+            await self._keep(action, started_ms, expect, error=error.code, found=found)
             raise
-        await self._keep(action, started_ms, outcome=outcome)
+        await self._keep(action, started_ms, expect, outcome=outcome)
         return outcome
 
     def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
@@ -185,7 +192,14 @@ class Recorder:
             self._end(MeshError("internal.cancelled", "the caller did not wait for the end of the action"))
 
     async def _keep(
-        self, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = "", found: str = ""
+        self,
+        action: Action,
+        started_ms: int,
+        expect: Expect | None,
+        *,
+        outcome: Outcome | None = None,
+        error: str = "",
+        found: str = "",
     ) -> None:
         """Store what there is to see, then the step. found: what an assertion that failed has found instead."""
         secrets = self._plan.secrets
@@ -200,7 +214,8 @@ class Recorder:
         duration_ms = max(0, self.elapsed_ms - started_ms)
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
-        snapshot = redact_snapshot(page.text, secrets).encode() if page else b""
+        text = redact_snapshot(page.text, secrets) if page else ""
+        snapshot = text.encode()
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -218,6 +233,11 @@ class Recorder:
             error=error,
             blocked=tuple(redact_address(item, secrets) for item in blocked),
             evidence=self._evidence(),
+            faults=redact_faults(outcome.faults, secrets) if outcome else (),
+            expect=expect,
+            held=outcome.held if outcome else _unmet(action, error),
+            masks=await self._masks(text, page) if page and not error else (),
+            lines=text.count("\n") + 1 if text else 0,
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
@@ -231,6 +251,24 @@ class Recorder:
         if seen is None:
             return None
         return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)
+
+    async def _masks(self, text: str, page: Observation) -> tuple[Mask, ...]:
+        """What of ``text`` changes by itself, by its form and by a second look at the page, if it is another page than before."""
+        if self._seen[0] == text:
+            return self._seen[1]
+        masks = await asyncio.to_thread(find_masks, text)
+        try:
+            later = await self._page.observe()
+        except MeshError:
+            later = page  # the next step reports the error
+        if later.state == page.state:
+            again = redact_snapshot(later.text, self._plan.secrets)
+            masks = await asyncio.to_thread(learn_masks, text, again, masks)
+        if later.elements != page.elements:
+            # Refs are numbered anew: those of ``page`` would lead the next action to other elements.
+            self._driver.observation = later
+        self._seen = text, masks
+        return masks
 
     def _address(self, url: str) -> str:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")
@@ -263,10 +301,11 @@ class Recorder:
             return b""
         return await self._blob(image) if len(image) <= limits.SCREENSHOT_BYTES_MAX else b""
 
-    def _closed(self, outcome: Verdict) -> Session:
+    def _closed(self, outcome: Verdict, reason: str = "") -> Session:
         return msgspec.structs.replace(
             self.session,
             verdict=outcome,
+            reason=reason,
             steps=len(self.steps),
             duration_ms=self.elapsed_ms,
             secrets=tuple(sorted(self._names)),
@@ -279,7 +318,7 @@ class Recorder:
 
     async def commit(self) -> Session:
         """Sign the manifest and store session and artefact together."""
-        session = self._closed(verdict(sum(step.ok for step in self.steps), len(self.steps)))
+        session = self._closed(*judge_recording(self.steps))
         sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
         manifest = make_manifest(session, self.steps, sizes)
         # The manifest is stored as a blob under the hash that was signed, so an export can find it.
@@ -322,17 +361,20 @@ async def record(
 
 
 async def record_actions(
-    recorder: Recorder, actions: list[Action] | tuple[Action, ...], arrivals: Mapping[int, Arrival] | None = None
+    recorder: Recorder,
+    actions: list[Action] | tuple[Action, ...],
+    arrivals: Mapping[int, Arrival] | None = None,
+    expects: Mapping[int, Expect] | None = None,
 ) -> None:
     """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
 
     A soft assertion that fails does not end it: the first of them is raised after the last action.
-    arrivals: the page that an action, by its number from 1, must lead to.
+    arrivals: the page that an action, by its number from 1, must lead to. expects: which requests of it are meant to go wrong.
     """
     soft: list[MeshError] = []
     for number, action in enumerate(actions, 1):
         try:
-            await recorder.perform(action, (arrivals or {}).get(number))
+            await recorder.perform(action, (arrivals or {}).get(number), (expects or {}).get(number))
         except MeshError as error:
             error.detail.setdefault("step", number)
             error.detail.setdefault("action", describe(redact_action(action, {})))
@@ -341,6 +383,11 @@ async def record_actions(
             soft.append(error)
     if soft:
         raise soft[0]
+
+
+def _unmet(action: Action, error: str) -> Held:
+    failed = isinstance(action, Assert) and error == "action.assertion_failed"
+    return "failed" if failed or error == "action.not_of_type" else ""
 
 
 def _as_written(action: Action, performed: Action) -> Action:

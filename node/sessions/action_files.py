@@ -20,7 +20,7 @@ from protocol.page.locator import is_selector, said_forms
 from protocol.page.observation import ROLES
 from protocol.page.redaction import is_incomplete, placeholder, redact_url, secrets_named
 from protocol.page.values import references, text_of, with_text
-from protocol.recording.session import Profile
+from protocol.recording.session import Expect, Profile
 from protocol.trust.origin import origin_of
 
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors", "within"})
@@ -57,6 +57,8 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile
     actions: tuple[Action, ...]
     """The first one opens ``start_url``."""
+    expects: Mapping[int, Expect] = {}
+    """Which requests of an action, by its number from 1, are meant to go wrong."""
     arrivals: Mapping[int, Arrival] = {}
     """The page that an action, by its number from 1, must lead to."""
     notes: tuple[str, ...] = ()
@@ -174,13 +176,33 @@ def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
         raise _bad(fields["steps"], "`steps:` must be a list of actions")
     if not steps:
         raise _bad(fields["steps"], "`steps:` is empty: a session needs at least one action")
-    actions = _steps(steps)
+    split = [_split(node) for node in steps]
+    actions = _steps([node for node, _ in split])
     start = fields.get("start")
+    # `start` is an action before the first step.
+    first = 2 if start is not None else 1
+    expects = {number: expect for number, (_, expect) in enumerate(split, first) if expect is not None}
     if start is not None:
         actions = (_convert(start, {"type": "goto", "url": _address(start, "start")}), *actions)
     profile = _profile(fields["profile"], default) if "profile" in fields else default
     named = _text(fields["title"], "title") if "title" in fields else title
-    return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions)
+    return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions, expects=expects)
+
+
+def _split(node: YamlValue) -> tuple[YamlValue, Expect | None]:
+    """A step without its `expect`, and that."""
+    if not isinstance(node.value, dict) or "expect" not in node.value:
+        return node, None
+    body = node.value["expect"]
+    fields = _mapping(body, "expect", set(Expect.__struct_fields__))
+    plain = {key: _TRUTH.get(_text(item, key).lower(), _text(item, key)) for key, item in fields.items()}
+    try:
+        expect = msgspec.convert(plain, Expect, strict=False)
+    except msgspec.ValidationError as error:
+        raise _bad(body, invalid_in_words(error, Expect)) from error
+    if expect == Expect():
+        raise _bad(body, "`expect` names nothing; write for example `expect: {status: 404}`")
+    return YamlValue({key: item for key, item in node.value.items() if key != "expect"}, node.line), expect
 
 
 def _steps(nodes: list[YamlValue]) -> tuple[Action, ...]:

@@ -13,12 +13,14 @@ from node.live import Driver, Gate, Signer, shows_secret
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import Action, Wait
+from protocol.page.action import Action, Assert, Wait
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.recording.findings import Difference, merged
 from protocol.recording.lacking import lacking
 from protocol.recording.replay import (
-    Difference,
+    Bar,
+    KnownChanges,
     Met,
     Rebase,
     as_recorded,
@@ -31,9 +33,9 @@ from protocol.recording.replay import (
     rebase,
     rebased,
     replayable,
-    verdict,
 )
-from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, StepMatch
+from protocol.recording.session import BrowserInfo, Level, ReplayReport, Session, Step, StepMatch
+from protocol.recording.verdicts import default_level, judge_replay
 from protocol.risk.classes import WRITE_CLASS, Risk
 from protocol.risk.refused import may_be_allowed
 from protocol.wire.cbor import decode_as
@@ -65,6 +67,10 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     on_mismatch: OnMismatch = "stop"
     every_screenshot: bool = False
     """Take a screenshot of each step, not only of those that diverged."""
+    level: Level | None = None
+    """What must hold of each step; None for the default of the session (``protocol.recording.verdicts.default_level``)."""
+    strict: bool = False
+    """Whether also what is masked must be the same."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +108,15 @@ class _Run:
     """One replay on one page."""
 
     def __init__(
-        self, store: SessionStore, page: Page, clock: Clock, plan: ReplayPlan, mapping: Rebase, *, explains: bool
+        self,
+        store: SessionStore,
+        page: Page,
+        clock: Clock,
+        plan: ReplayPlan,
+        mapping: Rebase,
+        *,
+        bar: Bar,
+        explains: bool,
     ) -> None:
         self._store = store
         self._page = page
@@ -110,6 +124,8 @@ class _Run:
         self._plan = plan
         self._mapping = mapping
         self._explains = explains
+        self._bar = bar
+        self._known = KnownChanges()
         gate = _ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._driver = Driver(page, gate, plan.secrets)
         self._step_at_hand: Step | None = None
@@ -138,7 +154,7 @@ class _Run:
                 await self._picture(step.index, failed=not match.performed)
             if on_step is not None:
                 on_step(match)
-            if not match.performed and not goes_on(step, match):
+            if not goes_on(step, match):
                 return
 
     async def _step(self, step: Step) -> StepMatch:
@@ -152,18 +168,39 @@ class _Run:
             self._check_write(step.risk)
             outcome = await self._driver.act(action, expect=expect, evidence=step.evidence)
         except MeshError as error:
+            if (unmet := self._unmet(step, error)) is not None:
+                return await self._compared(step, unmet, began_ms, None, error)
             self.stop = error
             if error.code == "replay.diverged":
                 self.stopped = error.message
             elif self._explains:
                 self.differences += explain_stop(step, error, secrets, self._mapping)
             return not_performed(step, error.code, self._since(began_ms))
+        return await self._compared(step, outcome, began_ms, expect)
+
+    def _unmet(self, step: Step, error: MeshError) -> Outcome | None:
+        """The page on which the assertion of ``step`` did not hold; None if something else is wrong."""
+        page = self._driver.observation
+        if not isinstance(step.action, Assert) or error.code != "action.assertion_failed" or page is None:
+            return None
+        blocked = self._page.blocked()
+        return Outcome(observation=page, blocked=blocked.requests, blocked_by=blocked.rules, held="failed")
+
+    async def _compared(
+        self, step: Step, outcome: Outcome, began_ms: int, expect: bytes | None, unmet: MeshError | None = None
+    ) -> StepMatch:
+        """Compare the page after a step. unmet: why its assertion did not hold."""
+        if unmet is not None and self._explains:
+            self.differences += explain_stop(step, unmet, self._plan.secrets, self._mapping)
         met = await self._met(outcome)
-        if step.snapshot and met.digest != step.snapshot and met.state == expect:
-            # The observation was made as soon as the page had the recorded state. Its text may still be loading.
-            met = await self._once_still(met)
         snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
         match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
+        if met.state == expect and match.text in ("numbers", "differs"):
+            # The observation was made as soon as the page had the recorded state. Its text may still be loading.
+            met = await self._once_still(met)
+            match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
+        if not match.title:
+            self._known.add(step.title, met.title)
         self.differences += differences[: limits.DIFFERENCES_PER_REPLAY_MAX - len(self.differences)]
         return match
 
@@ -188,7 +225,13 @@ class _Run:
         rules = zip(blocked, outcome.blocked_by, strict=True)
         self.allowable += [item for item, rule in rules if may_be_allowed(rule)]
         return await asyncio.to_thread(
-            as_recorded, outcome.observation, extracted=outcome.extracted, secrets=secrets, mapping=self._mapping
+            as_recorded,
+            outcome.observation,
+            extracted=outcome.extracted,
+            secrets=secrets,
+            mapping=self._mapping,
+            faults=outcome.faults,
+            held=outcome.held != "failed",
         )
 
     async def _once_still(self, met: Met) -> Met:
@@ -199,7 +242,8 @@ class _Run:
             return met  # the next step reports the error
         if later.state != met.state:
             return met
-        return msgspec.structs.replace(met, text=later.text, digest=later.digest)
+        faults = (*met.faults, *later.faults)[: limits.REQUEST_FAULTS_MAX]
+        return msgspec.structs.replace(met, title=later.title, text=later.text, digest=later.digest, faults=faults)
 
     async def _snapshot(self, step: Step) -> bytes | None:
         """The recorded text; None if there is none, or the store has lost it."""
@@ -216,8 +260,8 @@ class _Run:
         self, step: Step, met: Met, snapshot: bytes | None, duration_ms: int
     ) -> tuple[StepMatch, tuple[Difference, ...]]:
         """Compare the step with the recording. Runs in a thread, because comparing long texts is slow."""
-        match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms)
-        return match, explain(step, met, snapshot) if self._explains else ()
+        match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms, bar=self._bar, known=self._known)
+        return match, explain(step, met, snapshot, strict=self._bar.strict) if self._explains else ()
 
     def _since(self, began_ms: int) -> int:
         return max(0, self._clock.now_ms() - began_ms)
@@ -257,10 +301,11 @@ async def replay(
     mapping = rebase(recorded.session.start_url, plan.base_url)
     # Shown differences must be redacted like the recording, which needs all of its secrets.
     missing = tuple(sorted(set(recorded.session.secrets) - plan.secrets.keys()))
-    run = _Run(store, page, clock, plan, mapping, explains=not missing)
+    bar = Bar(level=plan.level or default_level(steps), strict=plan.strict)
+    run = _Run(store, page, clock, plan, mapping, bar=bar, explains=not missing)
     began_ms = clock.now_ms()
     await run.drive(steps, on_step)
-    matched = sum(match.matched for match in run.matches)
+    judged = judge_replay(recorded.session, steps, run.matches, bar.level, strict=bar.strict)
     report = ReplayReport(
         id=ids.make_id("rep", clock.random(ids.ID_RANDOM_BYTES)),
         session=recorded.session.id,
@@ -269,18 +314,21 @@ async def replay(
         replayed_ms=began_ms,
         browser=plan.browser,
         steps=tuple(run.matches),
-        matched=matched,
-        verdict=verdict(matched, len(steps)),
+        matched=sum(match.matched for match in run.matches),
+        verdict=judged.verdict,
         duration_ms=max(0, clock.now_ms() - began_ms),
         blocked=tuple(run.blocked),
         origin=mapping.replayed if mapping.active else "",
+        level=bar.level,
+        strict=bar.strict,
+        reason=judged.reason,
     )
     artefact = await signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)
     return Replayed(
         report=report,
         artefact=artefact,
         screenshots=run.screenshots,
-        differences=tuple(run.differences),
+        differences=merged(run.differences),
         secrets_missing=missing,
         stopped=run.stopped,
         lacking=redact_text(lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets),

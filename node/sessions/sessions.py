@@ -37,7 +37,7 @@ from protocol.page.action import Extract, describe
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
-from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.recording.session import Level, ReplayReport, Session, Step, StepMatch, Verdict
 from protocol.risk.refused import what_helps
 from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor, envelope
@@ -119,7 +119,7 @@ class Sessions:
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
                 try:
-                    await record_actions(recorder, file.actions, file.arrivals)
+                    await record_actions(recorder, file.actions, file.arrivals, file.expects)
                 except MeshError as error:
                     # setdefault: an inner error may already name the session.
                     error.detail.setdefault("session", recorder.session.id)
@@ -142,6 +142,8 @@ class Sessions:
         out: str,
         tell: Tell,
         files: ReplayFiles = ReplayFiles(),  # noqa: B008 - frozen
+        level: Level | None = None,
+        strict: bool = False,
     ) -> Replayed:
         """Replay a session in a new context and sign a report of which steps matched. Errors: ``input.not_found``,
         ``browser.*``, …"""
@@ -171,6 +173,8 @@ class Sessions:
                     base_url=base_url,
                     on_mismatch=on_mismatch,
                     every_screenshot=bool(files.html),
+                    level=level,
+                    strict=strict,
                 )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
@@ -191,7 +195,7 @@ class Sessions:
             unreached=unreached(done.report.steps),
             stopped=done.stopped,
             replayable=total,
-            stopped_at=stopped_at(done.report.steps),
+            stopped_at=stopped_at(done.report.steps, total),
             lacking=done.lacking,
         )
         told = tell_replay(recorded.session, recorded.steps, replayed)
@@ -375,6 +379,7 @@ class Sessions:
             manifest=bundle.manifest_digest.hex(),
             steps=bundle.session.steps,
             verdict=bundle.session.verdict,
+            reason=bundle.session.reason,
         )
 
     async def _verify_report(self, sealed: bytes) -> Verified:
@@ -394,9 +399,11 @@ class Sessions:
             manifest=report.manifest.hex(),
             steps=len(replayable(recorded.steps)),
             matched=report.matched,
-            stopped_at=stopped_at(report.steps),
+            stopped_at=stopped_at(report.steps, len(replayable(recorded.steps))),
             text=text_counts(report.steps),
             verdict=report.verdict,
+            reason=report.reason,
+            level=report.level,
             origin=report.origin,
             unreached=unreached(report.steps),
         )

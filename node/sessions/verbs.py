@@ -94,6 +94,8 @@ class SessionVerbs:
             allow=params.allow,
             approve_class=params.approve_class,
             on_mismatch=params.on_mismatch,
+            level=params.level or None,
+            strict=params.strict == "text",
             out=params.out,
             files=ReplayFiles(junit=params.junit, markdown=params.markdown, html=params.html),
             tell=tell,

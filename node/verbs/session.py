@@ -11,7 +11,7 @@ from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams
 from protocol import limits
 from protocol.page.secrets import GivenSecret, Name
 from protocol.recording.diff import StepDiff
-from protocol.recording.replay import Difference
+from protocol.recording.findings import Difference
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
 from protocol.risk.allowed import AllowedRequest
 
@@ -125,6 +125,18 @@ class ReplayParams(Params, frozen=True, kw_only=True):
             "go on and perform it."
         ),
     ] = "stop"
+    level: Annotated[
+        Literal["", "performed", "asserted", "structure", "text"],
+        option(
+            "What of each step must hold: that it was performed, its assertions and typed extracts, the structure of the page "
+            "(address, controls, headings), or its text. Each includes those before it.  [default: asserted if the session "
+            "asserts something, else text]"
+        ),
+    ] = ""
+    strict: Annotated[
+        Literal["", "text"],
+        option("Require the text to be the same to the letter: compare also what changes by itself, such as times."),
+    ] = ""
     secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
@@ -241,8 +253,12 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     stopped_at: int = 0
     """Number of the step that the replay could not or must not perform; 0 if there was none. Only for replay reports."""
     text: dict[str, int] = {}
-    """Number of steps by text comparison: same, numbers, differs. Only for replay reports."""
+    """Number of steps by text comparison: same, masked, numbers, differs. Only for replay reports."""
     verdict: Verdict = Verdict.PASS
+    reason: str = ""
+    """Why the verdict is not ``pass``."""
+    level: str = ""
+    """What had to hold. Only for replay reports."""
     origin: str = ""
     """Origin of the replay, if it differs from the recorded one."""
     unreached: str = ""
@@ -283,7 +299,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     described: tuple[str, ...]
     signed_by: str
     differences: tuple[Difference, ...]
-    """The first difference of each step; not part of the report."""
+    """What differs, those of a step in the order in which they matter; not part of the report."""
     secrets_missing: tuple[str, ...]
     """Secrets that were not given. Without them pages cannot be redacted as in the recording, so ``differences`` stays empty."""
     out: str = ""
@@ -312,6 +328,10 @@ RECORD: Final = Verb(
     ACTIONS is YAML (docs/action-files.md describes all actions), or JSON exported by the Chrome DevTools Recorder
     (docs/devtools-recorder.md). Requests other than GET are
     refused unless --allow names them; refused requests are shown after their step, here and in `session show`.
+
+    The recording passes if every step was performed and no request for a document or data was refused, failed, was answered with
+    400 or more, or was still unanswered when its step ended. `expect:` of a step names what is meant to fail. Exit codes: 0 it
+    passed; 1 it did not, and the reason comes first.
 
     \b
     Example:
@@ -404,16 +424,16 @@ REPLAY: Final = Verb(
     gives=Replayed,
     help="""Replay a session in a new browser context and sign a report of which steps matched.
 
-    A step matches if address, title, extracted text, controls and headings are as recorded; numbers in controls and headings are
-    ignored. The comparison of the whole page text is reported as well (same, only numbers differ, differs) but does not decide.
-    Differences are shown here and are not part of the report.
+    The replay passes if the recording passed, every step holds at the level, and no request for a document or data newly went
+    wrong. At level text the page must have the recorded text and title, except for what changes by itself (times, dates,
+    generated ids, counters; `session show` says how much that is). Differences are shown here and are not part of the report.
 
     After a step that did not match, steps that only read are still performed; the replay stops before the first step that writes
     (docs/risk.md).
 
     SESSION is an id; import a bundle first. With --trust it is a bundle, and no node is needed: only a signature by the named key
     counts, the replay runs in a temporary data directory that is removed afterwards, and a temporary key signs the report
-    (docs/ci.md). Exit codes: 0 all steps matched; 1 a step did not match (page text does not count);
+    (docs/ci.md). Exit codes: 0 the replay passed; 1 it did not, and the reason comes first;
     2 the first step that did not match lacked an approval, an allowed request or a secret for its site, and the output says what
     to add; 3 the site could not be reached. A report is signed in all these cases. With 2 and 3 it says nothing about the site.
     """,

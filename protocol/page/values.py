@@ -69,6 +69,11 @@ def read_value(kind: ValueType, text: str, pattern: str = "") -> Value | None:
             return _pattern(text, pattern)
 
 
+def is_typed(action: Action) -> bool:
+    """Whether ``action`` reads a value of a type, and not a text."""
+    return isinstance(action, Extract) and action.kind != "text"
+
+
 def same_value(action: Action, recorded: str, met: str) -> bool:
     """Whether an action read the same value now as when it was recorded; a text that has no such value equals itself only."""
     if isinstance(action, Extract) and action.kind != "text":

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from protocol.page.action import Goto, describe
-from protocol.recording.replay import Difference, Met, Rebase, explain, snapshot_text
+from protocol.recording.findings import Difference
+from protocol.recording.replay import Met, Rebase, explain, snapshot_text
 from protocol.recording.session import Session, Step
 
 Status = Literal["same", "differs", "only first", "only second"]

@@ -41,7 +41,7 @@ def _between_numbers(text: str) -> Iterator[str]:
 
 
 def differing_lines(recorded: str, met: str) -> list[tuple[str, str]]:
-    """The first lines that differ, as pairs of ``contrast``: at most ``DIFFERENCES_PER_STEP_MAX``.
+    """The lines that differ, as pairs of ``contrast``, in the order of the text.
 
     Lines that took the place of others stand beside them; an added line stands beside nothing. Looked through are
     ``DIFFERENCE_LINES_MAX`` lines of each text, from the first that differs.
@@ -53,7 +53,7 @@ def differing_lines(recorded: str, met: str) -> list[tuple[str, str]]:
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
             pairs += zip_longest(old[a:b], new[c:d], fillvalue="")
-    return [contrast(*pair) for pair in pairs[: limits.DIFFERENCES_PER_STEP_MAX]]
+    return [contrast(*pair) for pair in pairs]
 
 
 def contrast(recorded: str, met: str) -> tuple[str, str]:

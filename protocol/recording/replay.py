@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,12 +16,27 @@ from protocol.errors import CODES, Blame, MeshError
 from protocol.page.action import Action, Assert, Goto, Wait, describe
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
-from protocol.page.values import same_value
+from protocol.page.values import is_typed, same_value
+from protocol.recording.findings import Aspect, Difference, changed_part, weight
+from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
-from protocol.recording.session import ReplayReport, Session, Step, StepMatch, TextMatch, Verdict
+from protocol.recording.session import (
+    Level,
+    ReplayReport,
+    RequestFault,
+    Session,
+    Step,
+    StepMatch,
+    TextMatch,
+)
+from protocol.recording.verdicts import judge_replay, matches
 
-Aspect = Literal["address", "title", "extracted", "text", "action"]
-TEXT_WORDS: Final[Mapping[TextMatch, str]] = {"same": "same", "numbers": "only numbers differ", "differs": "differs"}
+TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
+    "same": "same",
+    "masked": "same but for masks",
+    "numbers": "only numbers differ",
+    "differs": "differs",
+}
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
 
@@ -103,19 +118,21 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     digest: bytes
     """SHA-256 of ``text``: equals ``Step.snapshot`` exactly if the text is the same."""
+    faults: tuple[RequestFault, ...] = ()
+    """Requests of the step that went wrong."""
+    held: bool = True
+    """As ``StepMatch.held``."""
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One difference from the recording, cut to ``DIFFERENCE_CHARS_MAX`` around the place where it begins."""
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """What must hold of a step."""
 
-    step: int
-    """Index of the step."""
-    what: Aspect
-    """``text``: one line of it. ``action``: it was not performed, and ``met`` says why."""
-    recorded: str
-    """Empty for a line that came in addition."""
-    met: str
-    """Empty for a line that is gone."""
+    level: Level = "text"
+    strict: bool = False
+    """Nothing is masked."""
+
+
+BAR: Final = Bar()
 
 
 def as_recorded(
@@ -124,6 +141,8 @@ def as_recorded(
     extracted: str = "",
     secrets: Mapping[str, str],
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen, so sharing it is safe
+    faults: tuple[RequestFault, ...] = (),
+    held: bool = True,
 ) -> Met:
     """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording."""
     home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
@@ -135,29 +154,73 @@ def as_recorded(
         extracted=redact_text(extracted, secrets),
         text=text,
         digest=hashlib.sha256(text.encode()).digest(),
+        faults=redact_faults(faults, secrets),
+        held=held,
     )
 
 
-def compare(step: Step, met: Met, *, snapshot: bytes | None = None, duration_ms: int) -> StepMatch:
-    """How the page ``met`` after the action of ``step`` compares with what was recorded.
+def redact_faults(faults: Sequence[RequestFault], secrets: Mapping[str, str]) -> tuple[RequestFault, ...]:
+    """The first ``REQUEST_FAULTS_MAX`` of ``faults``, redacted as an address is."""
+    kept = faults[: limits.REQUEST_FAULTS_MAX]
+    return tuple(msgspec.structs.replace(one, request=redact_address(one.request, secrets)) for one in kept)
 
-    Compared, in order: state hash, address, title, extracted text, and the text as a whole, of which ``matched`` is
-    independent. ``snapshot``: the recorded text as it was stored, if it is at hand; without it, a text that is not the same
-    to the byte ``differs``.
+
+def compare(
+    step: Step,
+    met: Met,
+    *,
+    snapshot: bytes | None = None,
+    duration_ms: int,
+    bar: Bar = BAR,
+    known: KnownChanges | None = None,
+) -> StepMatch:
+    """How the page ``met`` after the action of ``step`` compares with what was recorded, and whether it matches at ``bar``.
+
+    snapshot: the recorded text as it was stored, if it is at hand; without it, a text that is not the same to the byte
+    ``differs``. known: the changes of titles that earlier steps have shown.
     """
-    state, url, title = met.state == step.state, met.url == step.url, met.title == step.title
-    extracted = same_value(step.action, step.extracted, met.extracted)
-    return StepMatch(
+    plain = (lambda text: text) if bar.strict else mask_text
+    titles = plain(step.title), plain(met.title)
+    same_title = titles[0] == titles[1] or (known is not None and known.covers(step.title, met.title))
+    extracted = _same_extracted(step, met, strict=bar.strict)
+    match = StepMatch(
         index=step.index,
         performed=True,
-        state=state,
-        url=url,
-        title=title,
+        state=met.state == step.state,
+        url=met.url == step.url or (not bar.strict and mask_address(met.url) == mask_address(step.url)),
+        title=same_title,
         extracted=extracted,
-        matched=state and url and title and extracted,
+        matched=False,
         duration_ms=duration_ms,
         text=_text_match(step, met, snapshot),
+        held=met.held and (extracted or not is_typed(step.action)),
+        faults=met.faults,
     )
+    return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
+
+
+def _same_extracted(step: Step, met: Met, *, strict: bool) -> bool:
+    if strict or is_typed(step.action):
+        return same_value(step.action, step.extracted, met.extracted)
+    return mask_text(met.extracted) == mask_text(step.extracted)
+
+
+class KnownChanges:
+    """Changes of titles that were met already: a new prefix of all titles differs once, and not in every step."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[str, str]] = set()
+
+    def covers(self, recorded: str, met: str) -> bool:
+        """Whether an earlier title changed in the same way."""
+        return changed_part(mask_text(recorded), mask_text(met)) in self._known
+
+    def add(self, recorded: str, met: str) -> None:
+        """A title changed. Only a part of it counts: another title altogether is a difference each time."""
+        titles = mask_text(recorded), mask_text(met)
+        change = changed_part(*titles)
+        if change not in (titles, ("", "")):
+            self._known.add(change)
 
 
 def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
@@ -166,7 +229,10 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
     if met.digest == step.snapshot:
         return "same"
     recorded = snapshot_text(snapshot)
-    return "differs" if recorded is None else compare_text(recorded, met.text)
+    if recorded is None:
+        return "differs"
+    old, new = apply_masks(recorded, step.masks, met.text)
+    return "masked" if old == new else compare_text(old, new)
 
 
 def snapshot_text(snapshot: bytes | None) -> str | None:
@@ -179,8 +245,8 @@ def snapshot_text(snapshot: bytes | None) -> str | None:
         return None
 
 
-def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, ...]:
-    """The differences between page and recording, in the order of ``compare``: at most ``DIFFERENCES_PER_STEP_MAX``.
+def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = False) -> tuple[Difference, ...]:
+    """The differences between page and recording, those first that matter most: at most ``DIFFERENCES_PER_STEP_MAX``.
 
     Both sides are redacted as the recording is: a secret that was not given to the replay is in ``met`` as the page said it.
     """
@@ -189,12 +255,15 @@ def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, .
         ("title", step.title, met.title),
         ("extracted", step.extracted, met.extracted),
     )
-    if same_value(step.action, step.extracted, met.extracted):
+    plain = (lambda text: text) if strict else mask_text
+    if _same_extracted(step, met, strict=strict):
         parts = parts[:-1]
-    found = [(what, contrast(old, new)) for what, old, new in parts if old != new]
+    found = [(what, contrast(old, new)) for what, old, new in parts if plain(old) != plain(new)]
     recorded = snapshot_text(snapshot)
     if recorded is not None:
-        found += [("text", pair) for pair in differing_lines(recorded, met.text)]
+        old, new = apply_masks(recorded, () if strict else step.masks, met.text)
+        found += [("text", pair) for pair in differing_lines(old, new)]
+    found.sort(key=lambda one: weight(one[0], *one[1]))
     return tuple(
         Difference(step=step.index, what=what, recorded=old, met=new)
         for what, (old, new) in found[: limits.DIFFERENCES_PER_STEP_MAX]
@@ -234,7 +303,13 @@ def differences(match: StepMatch) -> tuple[str, ...]:
     """What differs from the recording, in words: empty for a step that matched."""
     if not match.performed:
         return (f"not performed: {match.error}",)
-    parts = (("page", match.state), ("address", match.url), ("title", match.title), ("extracted text", match.extracted))
+    parts = (
+        ("assertion", match.held),
+        ("page", match.state),
+        ("address", match.url),
+        ("title", match.title),
+        ("extracted text", match.extracted),
+    )
     return tuple(name for name, same in parts if not same)
 
 
@@ -251,13 +326,6 @@ def text_words(counts: Mapping[str, int]) -> str:
     return "text: " + ", ".join(said) if said else ""
 
 
-def verdict(done: int, total: int) -> Verdict:
-    """``pass`` when all is done, ``fail`` when nothing is, ``partial`` between; doing nothing at all is no success."""
-    if total and done == total:
-        return Verdict.PASS
-    return Verdict.PARTIAL if done else Verdict.FAIL
-
-
 def unreached(matches: Sequence[StepMatch]) -> str:
     """The code of why no page was met at all, so that a replay says nothing about its recording; empty if one was."""
     code = matches[0].error if matches and not matches[0].performed else ""
@@ -271,13 +339,15 @@ def replayable(steps: Sequence[Step]) -> list[Step]:
 
 
 def goes_on(step: Step, match: StepMatch) -> bool:
-    """Whether a replay goes on after ``step`` although it was not performed: a soft assertion failed."""
-    return isinstance(step.action, Assert) and step.action.soft and match.error == "action.assertion_failed"
+    """Whether a replay goes on after ``step``: it was performed, and is no assertion that failed, unless a soft one."""
+    return match.performed and (match.held or not isinstance(step.action, Assert) or step.action.soft)
 
 
-def stopped_at(matches: Sequence[StepMatch]) -> int:
-    """The index of the step at which a replay stopped, because it was not performed; 0 if the replay reached its end."""
-    return matches[-1].index if matches and not matches[-1].performed else 0
+def stopped_at(matches: Sequence[StepMatch], steps: int) -> int:
+    """The index of the step at which a replay of so many ``steps`` stopped, because it was not performed or its assertion failed;
+    0 if the replay reached its end.
+    """
+    return matches[-1].index if matches and (not matches[-1].performed or len(matches) < steps) else 0
 
 
 def _is_other_origin(origin: str, start_url: str) -> bool:
@@ -293,9 +363,10 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     """Raise unless ``report`` fits the recording it names.
 
     Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
-    steps, in order; a step counts as matched only if all of it is; it says how the text compares exactly if it was performed
-    and its recording has a snapshot; only the last entry, and soft assertions that failed, may be ones that were not performed;
-    the count and the verdict follow from the entries. Errors: ``report.invalid``.
+    steps, in order; a step counts as matched exactly if it holds at the level of the report and no request newly went wrong; it
+    says how the text compares exactly if it was performed and its recording has a snapshot; only the last entry may be one that
+    was not performed or an assertion that failed and is not soft; count, verdict and reason follow from the entries and the
+    recording. Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
@@ -306,17 +377,16 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     if indices != [step.index for step in expected[: len(indices)]]:
         raise MeshError("report.invalid", "its steps differ from those of the recording")
     for step, match in zip(expected, report.steps, strict=False):
-        whole = match.performed and match.state and match.url and match.title and match.extracted
+        whole = matches(match, step, report.level, strict=report.strict)
         compared = match.performed and bool(step.snapshot)
         if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
             raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
-    ends = [
-        not match.performed and not goes_on(step, match) for step, match in zip(expected, report.steps, strict=False)
-    ]
+    ends = [not goes_on(step, match) for step, match in zip(expected, report.steps, strict=False)]
     stopped = any(ends[:-1])
     cut_short = len(indices) < len(expected) and not (ends and ends[-1])
     if stopped or cut_short:
         raise MeshError("report.invalid", "it continues after a failed step, or stops without one")
     matched = sum(match.matched for match in report.steps)
-    if report.matched != matched or report.verdict != verdict(matched, len(expected)):
-        raise MeshError("report.invalid", "count or verdict do not agree with its steps")
+    judged = judge_replay(session, expected, report.steps, report.level, strict=report.strict)
+    if report.matched != matched or (report.verdict, report.reason) != judged:
+        raise MeshError("report.invalid", "count, verdict or reason do not agree with its steps")

@@ -59,6 +59,52 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             raise ValueError(f"{self.timezone[:64]!r} is not a known time zone; use a name such as Europe/Berlin")
 
 
+class Mask(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A part of a snapshot that changes by itself and is not compared. Encoded as an array, since a page can have hundreds."""
+
+    line: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+    """Line of the snapshot, from 1."""
+    start: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
+    """First character in the line, from 0."""
+    end: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+    """The character after the last."""
+    form: Literal["time", "date", "ago", "uuid", "token", "counter", "number"]
+    """What stands there. ``number``: a number that changed while the page rested."""
+
+
+class RequestFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A request for a document or for data that a step caused and that went wrong."""
+
+    request: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX + 64)]
+    """As in ``Step.blocked``."""
+    fault: Literal["refused", "status", "failed", "open"]
+    """``refused`` by the network guard; ``status``: answered with 400 or more; ``failed`` without an answer; ``open``: not
+    answered when the step ended."""
+    status: Annotated[int, msgspec.Meta(ge=0, le=999)] = 0
+    """HTTP status, if ``fault`` is ``status``."""
+
+
+class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which requests of a step are meant to go wrong: any of them is no fault, and each that does not occur is one."""
+
+    status: Annotated[int, msgspec.Meta(ge=0, le=599)] = 0
+    """A request is answered with this status; 0 for none."""
+    refused: bool = False
+    """A request is refused by the network guard."""
+    failed: bool = False
+    """A request fails without an answer."""
+    open: bool = False
+    """A request is not answered when the step ends."""
+
+    def __post_init__(self) -> None:
+        if 0 < self.status < 400:
+            raise ValueError("a status that can be expected is 400 to 599")
+
+
+Held = Literal["", "held", "failed"]
+"""Whether the assertion of a step held, or its typed extract had its type; empty if the step has neither."""
+
+
 class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The container of a recorded run: everything but its steps and files."""
 
@@ -84,6 +130,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     caller: Annotated[str, msgspec.Meta(max_length=limits.CALLER_CHARS_MAX)] = ""
     """Caller of the recording, as the recorder states it: ``owner``, ``agent:NAME``, ``schedule:ID``, or the node id of a
     peer. Empty if it does not say."""
+    reason: Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
+    """Why the verdict is not ``pass``: the first step that speaks against it. Empty if it passed."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -117,11 +165,23 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Requests the network guard refused: ``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``."""
     evidence: Evidence | None = None
     """What told the element acted on from others; none where it was not found, or there is no target."""
+    faults: Annotated[tuple[RequestFault, ...], msgspec.Meta(max_length=limits.REQUEST_FAULTS_MAX)] = ()
+    """Requests for documents and data that the step caused and that went wrong, the expected ones too."""
+    expect: Expect | None = None
+    """Which of them are meant to."""
+    held: Held = ""
+    """Whether the assertion of the step held, or its typed extract had its type."""
+    masks: Annotated[tuple[Mask, ...], msgspec.Meta(max_length=limits.MASKS_PER_STEP_MAX)] = ()
+    """What of the snapshot changes by itself and is not compared, in the order of the text."""
+    lines: _Count = 0
+    """Number of lines of the snapshot."""
 
 
-TextMatch = Literal["", "same", "numbers", "differs"]
-"""Result of comparing a page's text with its recorded snapshot: equal, only numbers differ, or more differs. Empty where
-there is nothing to compare."""
+TextMatch = Literal["", "same", "masked", "numbers", "differs"]
+"""Result of comparing a page's text with its recorded snapshot: equal, equal but for what is masked, or also numbers differ, or
+more differs. Empty where there is nothing to compare."""
+Level = Literal["performed", "asserted", "structure", "text"]
+"""What of a step must hold; each level includes those before it."""
 
 
 class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -132,16 +192,22 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     state: bool
     """The page after the step has the recorded state hash."""
     url: bool
+    """The address is the recorded one, but for generated ids in it."""
     title: bool
+    """The title is the recorded one, but for what changes by itself and for a change that an earlier step has shown."""
     extracted: bool
     matched: bool
-    """Performed, and state, url, title and extracted text equal the recording."""
+    """The step holds at the level of the report, and no request went wrong that did not in the recording."""
     duration_ms: _Count
     text: TextMatch = ""
     """How the text of the page compares with the snapshot (docs/protocol/replay.md); empty exactly if the step was not performed or
-    its recording has no snapshot. No part of ``matched``."""
+    its recording has no snapshot."""
     error: str = ""
     """Error code, if not performed."""
+    held: bool = True
+    """The assertion of the step held, and its typed extract equals the recorded one."""
+    faults: Annotated[tuple[RequestFault, ...], msgspec.Meta(max_length=limits.REQUEST_FAULTS_MAX)] = ()
+    """As ``Step.faults``, in the replay."""
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -163,3 +229,9 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Requests the replaying node's network guard refused, as in ``Step.blocked``."""
     origin: str = ""
     """Where it was replayed (``https://host:port``), if that was another origin than the recorded one."""
+    level: Level = "text"
+    """What had to hold."""
+    strict: bool = False
+    """Nothing was masked: at level ``text`` the text had to be the same to the letter."""
+    reason: Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
+    """Why the verdict is not ``pass``: the first step that speaks against it, or the recording. Empty if it passed."""

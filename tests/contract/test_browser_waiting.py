@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.ports import Browser
-from protocol.page.action import Goto
+from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.server import PageServer
@@ -68,4 +68,52 @@ async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
     assert "an answer" in outcome.observation.text
     assert outcome.settled
+    await page.close()
+
+
+_WRONG = """<h1>Wrong</h1><script>
+fetch('/nothing').catch(() => 0);
+fetch('/write', {method: 'POST', body: 'x'}).catch(() => 0);
+navigator.sendBeacon('/seen', 'x');
+fetch('http://localhost:9/gone').catch(() => 0);
+const stop = new AbortController(); fetch('/late', {signal: stop.signal}).catch(() => 0); stop.abort();
+new Image().src = '/no.png';
+</script>"""
+
+
+async def test_requests_for_documents_and_data_that_a_step_caused_and_that_went_wrong_are_told(
+    browser: Browser, site: PageServer
+) -> None:
+    """Taken out: ``Caused.end`` in ``ChromiumPage.perform``."""
+    site.extra["/wrong.html"] = _WRONG
+    site.extra["/right.html"] = "<h1>Right</h1><a href=/nothing-there>Gone</a>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=f"{site.origin}/wrong.html"))
+    told = {(one.request, one.fault, one.status) for one in outcome.faults}
+    assert told == {
+        ("GET /nothing", "status", 404),
+        ("POST /write", "refused", 0),
+        ("GET http://localhost:9/gone", "failed", 0),
+    }
+    outcome = await page.perform(Goto(url=f"{site.origin}/right.html"))
+    assert outcome.faults == ()
+    ref = next(item.ref for item in outcome.observation.elements if item.role == "link")
+    outcome = await page.perform(Click(target=Locator(role="link", name="Gone")), ref=ref)
+    assert [(one.request, one.fault, one.status) for one in outcome.faults] == [("GET /nothing-there", "status", 404)]
+    # The document is still there, but this step did not ask for it.
+    assert (await page.perform(Scroll())).faults == ()
+    await page.close()
+
+
+async def test_a_request_without_an_answer_at_the_end_of_a_step_is_open_and_a_stream_is_not(
+    browser: Browser, site: PageServer
+) -> None:
+    site.extra["/waits.html"] = "<h1>Waits</h1><script>fetch('/held.html')</script>"
+    site.extra["/flows.html"] = "<h1>Flows</h1><script>fetch('/stream'); new EventSource('/stream')</script>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=f"{site.origin}/waits.html"))
+    assert [(one.request, one.fault) for one in outcome.faults] == [("GET /held.html", "open")]
+    outcome = await page.perform(Goto(url=f"{site.origin}/flows.html"))
+    site.hold.set()
+    assert outcome.faults == ()
     await page.close()

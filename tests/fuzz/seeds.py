@@ -14,8 +14,7 @@ from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.messages import Assignment, BranchLimits, BranchResult, DistrustNotice, SearchSpec
 from protocol.page.observation import Element, Observation
-from protocol.recording.replay import verdict
-from protocol.recording.session import Profile, ReplayReport, Session, Step
+from protocol.recording.session import Profile, ReplayReport, Session, Step, Verdict
 from protocol.routes import ROUTES
 from protocol.search.delta import decode_delta
 from protocol.wire import cbor
@@ -127,7 +126,7 @@ def report() -> ReplayReport:
         browser=BROWSER,
         steps=seen,
         matched=len(seen),
-        verdict=verdict(len(seen), len(seen)),
+        verdict=Verdict.PASS,
         duration_ms=1,
     )
 

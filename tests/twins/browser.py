@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
+from adapters.browser.caused import Caused, FrameDocument
 from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import Blocked, BrowserState, Outcome
@@ -101,6 +102,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Loose text, line by line. ``COOKIES`` and ``ITEMS`` stand for what the site reads as the document is shown."""
     cookies: tuple[tuple[str, str], ...] = ()
     """Set when it is shown, as are ``items`` in the localStorage of its origin."""
+    status: int = 200
     items: tuple[tuple[str, str], ...] = ()
 
 
@@ -142,6 +144,10 @@ class Kept:
         return write_state({"cookies": cookies, "origins": origins})
 
 
+def _states(item: Element) -> str:
+    return "".join(f" [{state}]" for state in item.states if state != "active")
+
+
 def _pairs(known: Mapping[str, str]) -> str:
     return "; ".join(f"{name}={value}" for name, value in known.items()) or "none"
 
@@ -153,6 +159,8 @@ class MemorySite:
         self.documents = dict(documents)
         self.redirects = dict(redirects or {})
         self.reached: list[str] = []
+        self.answers: dict[str, int] = {}
+        """HTTP status of what scripts ask for, by path; 0: no answer ever comes."""
 
     def document(self, url: str) -> Document | None:
         """What stands at ``url``."""
@@ -271,6 +279,8 @@ class MemoryPage:
         self._refused: list[Refused] = []
         self._dialogs: list[str] = []
         self._gone = False
+        self._caused = Caused()
+        self._unanswered: list[tuple[str, str]] = []
 
     @property
     def is_open(self) -> bool:
@@ -308,7 +318,10 @@ class MemoryPage:
             ref = f"{frame}e{counts[frame]}"
             self._order[ref] = index
             elements.append(self._seen(index, control.element, ref, mask))
-        lines = [f'- {item.role} "{item.name}"' + (f": {item.value}" if item.value else "") for item in elements]
+        lines = [
+            f'- {item.role} "{item.name}"{_states(item)}' + (f": {item.value}" if item.value else "")
+            for item in elements
+        ]
         lines.extend(f"- {mask(line)}" for line in self._document.text)
         lines = [" ".join(line.split()) for line in lines]
         return Observation(
@@ -435,13 +448,20 @@ class MemoryPage:
         """``adapters.ports.Page.perform``; nothing here takes time, so ``expect`` and ``timeout_ms`` have no effect."""
         self._require_alive()
         self._secrets = secrets or self._secrets
+        self._caused.begin()
+        self._unanswered.clear()
         extracted = self._do(action, ref)
         mask = self._mask()
         blocked = self.blocked()
         dialogs, self._dialogs = tuple(self._dialogs), []
         seen, read = await self.observe(), mask(extracted)
         return Outcome(
-            observation=seen, extracted=read, blocked=blocked.requests, blocked_by=blocked.rules, dialogs=dialogs
+            observation=seen,
+            extracted=read,
+            blocked=blocked.requests,
+            blocked_by=blocked.rules,
+            dialogs=dialogs,
+            faults=self._caused.end(self._unanswered, self._url, mask),
         )
 
     def blocked(self) -> Blocked:
@@ -592,10 +612,11 @@ class MemoryPage:
         if document is None:
             if urlsplit(url).netloc not in {urlsplit(address).netloc for address in self._site.documents}:
                 raise MeshError("browser.navigation", "no server answers")
-            document = Document(title="", text=("404: Not Found",))
+            document = Document(title="", text=("404: Not Found",), status=404)
         if not same:
             document = self._kept.shown(url, document)
             self._document, self._values, self._checked, self._active = document, {}, {}, -1
+            self._caused.documents = (FrameDocument(float(len(self._site.reached)), url, document.status),)
             self._order = {}
         if self._url != "about:blank":
             self._before = [*self._before, self._url]
@@ -610,7 +631,15 @@ class MemoryPage:
             rule = rule or SOCKET
         if rule:
             self._refused.append(refused(method, url, rule))
+            if method != "WS":
+                self._caused.refused(method, url.partition("?")[0])
             return False
+        if kind == "document":
+            self._caused.sends_document(method, url)
+        elif (status := self._site.answers.get(parts.path, 200)) and method != "WS":
+            self._caused.answered(method, url, status)
+        elif method != "WS":
+            self._unanswered.append((method, url))
         self._site.reached.append(f"{method} {parts.path or '/'}" + (f"?{parts.query}" if parts.query else ""))
         return True
 

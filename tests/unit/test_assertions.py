@@ -275,7 +275,8 @@ async def test_a_hard_assertion_that_fails_ends_the_recording_with_what_was_foun
     (kept,) = await bench.store.sessions()
     step = (await bench.store.steps(kept.id))[-1]
     assert (kept.verdict, kept.steps) == (Verdict.PARTIAL, 2)
-    assert (step.ok, step.error, step.extracted) == (False, "action.assertion_failed", "“Shop”")
+    assert (step.ok, step.error, step.extracted, step.held) == (False, "action.assertion_failed", "“Shop”", "failed")
+    assert kept.reason == "step 2: the assertion did not hold"
     assert bench.told[-1]["did"] == "expect the title to be “Mugs”: found “Shop”"
 
 
@@ -293,10 +294,9 @@ async def test_a_replay_ends_red_at_a_hard_assertion_that_fails_and_passes_where
     assert (await bench.call("replay", session=done.id)).report.verdict == "pass"
     bench.site.documents[HOME] = shop(sold_out=True)
     replayed = await bench.call("replay", session=done.id)
-    assert [(match.performed, match.error) for match in replayed.report.steps][1:] == [
-        (False, "action.assertion_failed")
-    ]
-    assert replayed.report.verdict == "partial" or replayed.report.verdict == "fail"
+    assert [(match.performed, match.held, match.error) for match in replayed.report.steps][1:] == [(True, False, "")]
+    assert (replayed.report.verdict, replayed.report.level) == ("partial", "asserted")
+    assert (replayed.report.reason, replayed.stopped_at) == ("step 2: the assertion did not hold", 2)
     assert "found “Buy Mug Mug Password Ghost Sold out”" in replayed.differences[-1].met
     shown = await bench.call("show", session=done.id)
     assert [report.id for report in shown.reports][-1:] and not shown.reports_refused
@@ -306,10 +306,19 @@ async def test_a_replay_goes_on_after_a_soft_assertion_that_fails_and_its_report
     done = await bench.record(file("assert: {text: In stock, soft: yes, timeout_ms: 1}", "scroll: down"))
     bench.site.documents[HOME] = shop(sold_out=True)
     replayed = await bench.call("replay", session=done.id)
-    assert [(match.index, match.performed) for match in replayed.report.steps] == [(1, True), (2, False), (3, True)]
-    assert replayed.report.verdict != "pass"
+    assert [(match.index, match.held) for match in replayed.report.steps] == [(1, True), (2, False), (3, True)]
+    assert (replayed.report.verdict, replayed.stopped_at) == ("partial", 0)
     shown = await bench.call("show", session=done.id)
     assert ([report.id for report in shown.reports], shown.reports_refused) == ([replayed.report.id], ())
+
+
+async def test_a_hard_assertion_that_fails_ends_a_replay_at_every_level(bench: Bench) -> None:
+    done = await bench.record(file("assert: {text: In stock, timeout_ms: 1}", "scroll: down"))
+    bench.site.documents[HOME] = shop(sold_out=True)
+    report = (await bench.call("replay", session=done.id, level="performed")).report
+    assert [(match.index, match.matched) for match in report.steps] == [(1, True), (2, True)]
+    assert (report.verdict, report.reason) == ("partial", "not every step was performed")
+    assert not (await bench.call("show", session=done.id)).reports_refused
 
 
 async def test_an_asserted_address_is_expected_at_the_origin_of_the_replay(bench: Bench) -> None:

@@ -54,7 +54,7 @@ def test_no_more_is_shown_than_fits() -> None:
     assert len(pair) <= shown
     assert contrast(long, "short")[0].endswith("…")
     many = ["\n".join(f"{side} {number}" for number in range(50)) for side in "ab"]
-    assert len(differing_lines(*many)) == limits.DIFFERENCES_PER_STEP_MAX
+    assert len(differing_lines(*many)) == 50
 
 
 def test_what_a_terminal_obeys_is_not_shown() -> None:

@@ -27,9 +27,9 @@ from protocol.recording.replay import (
     text_counts,
     text_words,
     unreached,
-    verdict,
 )
 from protocol.recording.session import ReplayReport, Step, StepMatch, Verdict
+from protocol.recording.verdicts import judge_replay
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 PAGE = Observation(
@@ -112,10 +112,10 @@ def test_a_page_on_another_origin_is_compared_as_if_it_were_at_home() -> None:
         ("- paragraph: £10.00 for Bob", "differs"),
     ],
 )
-def test_the_text_is_compared_as_it_was_recorded_and_does_not_decide_the_match(said: str, text: str) -> None:
+def test_the_text_is_compared_as_it_was_recorded_and_decides_the_match(said: str, text: str) -> None:
     recorded = "- paragraph: £10.00 for ‹secret:user›"
     match = compared(step(snapshot=digest(recorded)), saying(said), snapshot=recorded.encode())
-    assert (match.text, match.matched) == (text, True)
+    assert (match.text, match.matched) == (text, text == "same")
 
 
 def test_a_text_is_compared_as_if_it_stood_at_home() -> None:
@@ -145,11 +145,11 @@ def test_what_differs_is_shown_redacted_and_only_the_first_of_it() -> None:
     lines = "\n".join(f"- item {number} of Ann" for number in range(20))
     found = explain(recorded, met(saying(lines)), b"- nothing")
     assert [(one.what, one.recorded, one.met) for one in found] == [
-        ("title", "Cups", "Mugs for ‹secret:user›"),
         ("extracted", "‹secret:user›: 4", "‹secret:user›: 3"),
         ("text", "- nothing", "- item 0 of ‹secret:user›"),
         ("text", "", "- item 1 of ‹secret:user›"),
         ("text", "", "- item 2 of ‹secret:user›"),
+        ("text", "", "- item 3 of ‹secret:user›"),
     ]
     assert explain(step(), met(), None) == ()
 
@@ -180,15 +180,6 @@ def test_a_base_address_is_an_origin_and_nothing_more(base: str) -> None:
     assert caught.value.code == "input.invalid"
 
 
-def test_verdicts() -> None:
-    assert [verdict(3, 3), verdict(1, 3), verdict(0, 3), verdict(0, 0)] == [
-        Verdict.PASS,
-        Verdict.PARTIAL,
-        Verdict.FAIL,
-        Verdict.FAIL,
-    ]
-
-
 def good_report(**changes: Any) -> ReplayReport:
     steps, _ = sample_steps()
     matches = tuple(matched(item) for item in steps)
@@ -204,7 +195,8 @@ def good_report(**changes: Any) -> ReplayReport:
         verdict=Verdict.PASS,
         duration_ms=1,
     )
-    return msgspec.structs.replace(report, **changes)
+    judged = judge_replay(sample_session(steps), steps, changes.get("steps", matches), "text")
+    return msgspec.structs.replace(report, **({"verdict": judged.verdict, "reason": judged.reason} | changes))
 
 
 def checked(report: ReplayReport) -> None:
@@ -226,7 +218,7 @@ def test_reports_that_do_not_add_up_are_refused() -> None:
     whole = good_report().steps
     steps, _ = sample_steps()
     stopped = not_performed(steps[0], "browser.timeout", 3)
-    lying = msgspec.structs.replace(whole[3], state=False)
+    lying = msgspec.structs.replace(whole[3], state=False, text="differs")
     for report in (
         good_report(session="ses-other"),
         good_report(manifest=bytes(31)),
@@ -252,7 +244,8 @@ def test_a_report_says_of_every_snapshot_how_it_compared_and_of_nothing_else() -
     """Guard: protocol/recording/replay.py, check_report."""
     whole = good_report().steps
     for text in ("numbers", "differs"):
-        checked(good_report(steps=(*whole[:3], msgspec.structs.replace(whole[3], text=text))))
+        other = msgspec.structs.replace(whole[3], text=text, matched=False)
+        checked(good_report(steps=(*whole[:3], other), matched=3))
     steps, _ = sample_steps()
     stopped = not_performed(steps[1], "browser.timeout", 3)
     for report in (

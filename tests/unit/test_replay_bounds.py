@@ -10,9 +10,9 @@ import pytest
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
+from protocol.recording.findings import Difference
 from protocol.recording.page_text import contrast, differing_lines
 from protocol.recording.replay import (
-    Difference,
     Rebase,
     check_report,
     differences,
@@ -22,9 +22,9 @@ from protocol.recording.replay import (
     snapshot_text,
     stopped_at,
     unreached,
-    verdict,
 )
 from protocol.recording.session import ReplayReport, StepMatch, Verdict
+from protocol.recording.verdicts import judge_replay
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 STEPS, _ = sample_steps()
@@ -151,14 +151,6 @@ def test_only_the_first_step_can_say_that_no_page_was_met() -> None:
     assert unreached([msgspec.structs.replace(stopped, error="")]) == ""
 
 
-@pytest.mark.parametrize(
-    ("done", "total", "found"),
-    [(0, 0, "fail"), (0, 2, "fail"), (1, 2, "partial"), (2, 2, "pass"), (1, 0, "partial"), (3, 2, "partial")],
-)
-def test_a_verdict_is_a_pass_only_if_all_was_done_and_all_was_something(done: int, total: int, found: str) -> None:
-    assert verdict(done, total) == Verdict(found)
-
-
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 LONG = limits.DIFFERENCE_CHARS_MAX
@@ -209,6 +201,7 @@ def test_two_lines_are_cut_to_where_they_begin_to_differ(recorded: str, met: str
 def checked(matches: tuple[StepMatch, ...] = WHOLE, **changes: Any) -> None:
     """A report with these entries, whose count and verdict follow from them, unless it says otherwise."""
     count = sum(match.matched for match in matches)
+    judged = judge_replay(sample_session(STEPS), STEPS, matches, "text")
     report = ReplayReport(
         id=ids.make_id("rep", bytes(ids.ID_RANDOM_BYTES)),
         session=SESSION_ID,
@@ -218,7 +211,8 @@ def checked(matches: tuple[StepMatch, ...] = WHOLE, **changes: Any) -> None:
         browser=BROWSER,
         steps=matches,
         matched=count,
-        verdict=verdict(count, len(STEPS)),
+        verdict=judged.verdict,
+        reason=judged.reason,
         duration_ms=1,
     )
     report = msgspec.structs.replace(report, **changes)
@@ -247,7 +241,7 @@ STOPPED = not_performed(STEPS[2], "browser.timeout", 1)
         (WHOLE, {"origin": "https://other.example"}, ""),
         (with_entry(1, index=3), {}, "its steps differ from those of the recording"),
         (WHOLE + WHOLE[:1], {}, "its steps differ from those of the recording"),
-        (with_entry(1, state=False), {}, "step 2 contradicts itself"),
+        (with_entry(1, state=False, text="differs"), {}, "step 2 contradicts itself"),
         (with_entry(1, url=False), {}, "step 2 contradicts itself"),
         (with_entry(1, title=False), {}, "step 2 contradicts itself"),
         (with_entry(1, extracted=False), {}, "step 2 contradicts itself"),
@@ -259,8 +253,8 @@ STOPPED = not_performed(STEPS[2], "browser.timeout", 1)
         ((*WHOLE[:2], STOPPED, WHOLE[3]), {}, "it continues after a failed step, or stops without one"),
         (WHOLE[:3], {}, "it continues after a failed step, or stops without one"),
         ((), {}, "it continues after a failed step, or stops without one"),
-        (WHOLE, {"matched": 3}, "count or verdict do not agree with its steps"),
-        (WHOLE, {"verdict": Verdict.PARTIAL}, "count or verdict do not agree with its steps"),
+        (WHOLE, {"matched": 3}, "count, verdict or reason do not agree with its steps"),
+        (WHOLE, {"verdict": Verdict.PARTIAL}, "count, verdict or reason do not agree with its steps"),
     ],
 )
 def test_a_report_is_refused_with_the_first_thing_that_does_not_add_up(

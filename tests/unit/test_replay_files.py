@@ -16,7 +16,8 @@ from node.sessions.showing.told import Told, tell
 from node.verbs.session import Replayed
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.recording.replay import Difference, not_performed
+from protocol.recording.findings import Difference
+from protocol.recording.replay import not_performed
 from protocol.recording.session import ReplayReport, StepMatch, Verdict
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
@@ -104,10 +105,13 @@ def test_a_site_that_was_not_there_is_an_error_and_no_failure() -> None:
 def test_a_replay_that_did_not_pass_is_never_green_whatever_its_steps_say() -> None:
     """Guard: node/sessions/showing/junit.py, junit_xml."""
     data = junit_xml(told(*map(matched, STEPS), stopped="a request was refused"))
-    assert cases(data)[-1] == ("verdict", [("failure", "partial: 4 of 4 steps matched; a request was refused")])
+    assert cases(data)[-1] == (
+        "verdict",
+        [("failure", "partial, level text: 4 of 4 steps matched; a request was refused")],
+    )
     assert counts(data) == [5, 1, 0, 0]
     (printed,) = ElementTree.fromstring(data).iter("system-out")
-    assert printed.text == "partial: 4 of 4 steps matched\na request was refused"
+    assert printed.text == "partial, level text: 4 of 4 steps matched\na request was refused"
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\ufffe", "\ud800", "<", "&", "]]>", "\x9b"])
@@ -120,7 +124,7 @@ def test_what_a_page_says_leaves_the_xml_readable(character: str) -> None:
 
 def test_the_summary_names_verdict_steps_and_differences() -> None:
     text = markdown(RED)
-    assert "**partial\\: 3 of 4 steps matched**" in text
+    assert "**partial, level text\\: 3 of 4 steps matched**" in text
     assert "| ✗ | 4\\. extract “price” from status “Total” | differs: extracted text |" in text
     assert "| 4 | extracted | 9\\.90 | Sold out |" in text
     assert "not reached" in markdown(told(not_performed(STEPS[0], "action.target_missing", 1)))

@@ -20,7 +20,8 @@ from node.verbs.session import Shown
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import describe
-from protocol.recording.replay import Difference, not_performed
+from protocol.recording.findings import Difference
+from protocol.recording.replay import not_performed
 from tests.session_samples import NODE, SESSION_ID, matched, sample_session
 from tests.unit.test_replay_files import PRICE, RED, STEPS, other, told
 

@@ -267,17 +267,17 @@ async def test_the_text_of_a_page_is_compared_once_it_has_stopped_changing(bench
     session = Recorded(session=shown.session, steps=shown.steps[:1], manifest=bytes(32))
     whole = bench.site.documents[HOME.url]
     bench.site.documents[HOME.url] = msgspec.structs.replace(whole, text=("Loading",))
-    for late, text, words in (
-        (whole, "same", []),
-        (None, "differs", ["- Loading"]),
-        (msgspec.structs.replace(whole, title="Else"), "same", []),
-        (msgspec.structs.replace(whole, controls=whole.controls[:1]), "differs", ["- Loading"]),
+    for late, matched, text, words in (
+        (whole, True, "same", []),
+        (None, False, "differs", ["- Loading"]),
+        (msgspec.structs.replace(whole, title="Else"), False, "same", ["Else"]),
+        (msgspec.structs.replace(whole, controls=whole.controls[:1]), False, "differs", ["- Loading"]),
     ):
         page = Loading(bench, late)
         how = ReplayPlan(browser=shown.session.browser, gate=Gate(report=unreported))
         found = await replay(session, bench.store, page, bench.clock, bench.witness, how)
         (match,) = found.report.steps
-        assert (match.matched, match.text, page.waited) == (True, text, [limits.SETTLE_TIMEOUT_MS])
+        assert (match.matched, match.text, page.waited) == (matched, text, [limits.SETTLE_TIMEOUT_MS])
         assert [difference.met for difference in found.differences] == words
 
 
@@ -297,7 +297,7 @@ async def test_a_step_that_differs_is_pictured_if_that_is_wanted_and_can_be_done
     )
     assert told == [True, False, False]
     assert found.screenshots == ({2: b"png", 3: b"png"} if wanted and image else {})
-    assert [difference.what for difference in found.differences] == ["title", "title"]
+    assert [(one.step, one.what, one.also) for one in found.differences] == [(2, "title", (3,))]
 
 
 async def test_a_replay_reports_what_the_guard_refused(bench: Bench) -> None:

@@ -93,12 +93,37 @@ def cases() -> list[dict[str, Any]]:
     def last(**changes: Any) -> Fields:
         return good | {"steps": [*whole[:3], match(4, **changes)]}
 
-    partial = {"matched": 1, "verdict": "partial"}
+    partial = {"matched": 1, "verdict": "partial", "reason": "step 2: not performed (action.target_missing)"}
+    fault = {"request": "GET /data", "fault": "status", "status": 500}
+
+    def red(reason: str, **changes: Any) -> Fields:
+        """The last step does not match, for this reason."""
+        return last(matched=False, **changes) | {"matched": 3, "verdict": "partial", "reason": f"step 4: {reason}"}
+
     made: list[tuple[str, Fields, bool]] = [
         ("every step matched", good, True),
-        ("numbers differ", last(text="numbers"), True),
-        ("a text differs", last(text="differs"), True),
-        ("a title differs", last(title=False, matched=False) | {"matched": 3, "verdict": "partial"}, True),
+        ("numbers differ", red("other numbers in the text", text="numbers"), True),
+        ("a text differs", red("other text", text="differs"), True),
+        ("a title differs", red("other title", title=False), True),
+        ("an extracted text differs", red("other extracted text", extracted=False), True),
+        ("an address differs", red("other address", url=False), True),
+        ("a structure differs", red("other controls or headings", state=False, text="differs"), True),
+        ("a state that only masks tell apart", last(state=False, text="masked"), True),
+        ("an assertion does not hold", red("the assertion did not hold", held=False), True),
+        ("a request went wrong", red("GET /data was answered with 500", faults=[fault]), True),
+        ("a request was refused", red("the guard refused GET /data", faults=[fault | {"fault": "refused"}]), True),
+        ("a request went wrong and matched", last(faults=[fault]), False),
+        ("numbers differ, and it matched", last(text="numbers"), False),
+        ("a text differs below the level of text", last(text="differs", title=False) | {"level": "structure"}, True),
+        ("an address differs below the level of structure", last(url=False) | {"level": "asserted"}, True),
+        ("an assertion does not hold below its level", last(held=False) | {"level": "performed"}, True),
+        ("an address differs at the level of structure", last(url=False) | {"level": "structure"}, False),
+        ("a text that is masked", last(text="masked"), True),
+        ("a text that is masked, strictly", last(text="masked") | {"strict": True}, False),
+        ("red for a mask, strictly", red("other text", text="masked") | {"strict": True}, True),
+        ("a level that is none", good | {"level": "pictures"}, False),
+        ("a reason of its own", good | {"reason": "it was slow"}, False),
+        ("no reason", red("other text", text="differs") | {"reason": ""}, False),
         ("it stopped", good | {"steps": [whole[0], stopped(2)]} | partial, True),
         ("at another origin", good | {"origin": OTHER}, True),
         ("at an origin that is the recorded one", good | {"origin": ORIGIN}, False),
@@ -116,11 +141,15 @@ def cases() -> list[dict[str, Any]]:
             good | {"steps": [whole[0], stopped(2, text="same")]} | partial,
             False,
         ),
-        ("matched against its own parts", last(state=False), False),
+        ("matched against its own parts", last(url=False), False),
         ("a count of its own", good | {"matched": 3}, False),
         ("a verdict of its own", good | {"verdict": "partial"}, False),
         ("steps in another order", good | {"steps": whole[::-1]}, False),
-        ("it ends early", good | {"steps": whole[:3], "matched": 3, "verdict": "partial"}, False),
+        (
+            "it ends early",
+            good | {"steps": whole[:3], "matched": 3, "verdict": "partial", "reason": "not every step was performed"},
+            False,
+        ),
         (
             "it goes on after a stop",
             good | {"steps": [stopped(1), *whole[1:]], "matched": 3, "verdict": "partial"},
@@ -137,7 +166,7 @@ def cases() -> list[dict[str, Any]]:
 
 def _counts(report: Fields) -> dict[str, int]:
     texts = [step.get("text", "") for step in report["steps"]]
-    return {text: texts.count(text) for text in ("same", "numbers", "differs")}
+    return {text: texts.count(text) for text in ("same", "masked", "numbers", "differs")}
 
 
 def render() -> str:

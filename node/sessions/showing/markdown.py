@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from node.sessions.showing.told import Told, ToldStep
+from protocol.recording.findings import Difference
 
 _MARKS: Final = {"matched": "✓", "differs": "✗", "not performed": "✗", "not reached": "–"}
 _MEANS_SOMETHING: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&@:.^$-])")
@@ -18,12 +19,12 @@ def markdown(told: Told) -> str:
     lines = [f"### {_plain(told.session.title)}", "", f"**{_plain(told.summary)}**{where}", ""]
     lines += [f"- {_plain(reason)}" for reason in told.reasons] + ([""] if told.reasons else [])
     lines += ["| | step | result |", "|---|---|---|", *(_row(each) for each in told.steps), ""]
-    found = [(each, item) for each in told.steps for item in each.differences]
+    # Once, though each step that has it knows it.
+    found = [item for each in told.steps for item in each.differences if item.step == each.step.index]
     if found:
         lines += ["| step | what | recorded | met |", "|---|---|---|---|"]
         lines += [
-            f"| {each.step.index} | {_plain(item.what)} | {_plain(item.recorded)} | {_plain(item.met)} |"
-            for each, item in found
+            f"| {_steps(item)} | {_plain(item.what)} | {_plain(item.recorded)} | {_plain(item.met)} |" for item in found
         ]
         lines.append("")
     if report.blocked:
@@ -32,6 +33,10 @@ def markdown(told: Told) -> str:
         f"Session {_plain(told.session.id)}, report {_plain(report.id)}, signed by {told.replayed.signed_by[:7]}"
     )
     return "\n".join(lines) + "\n"
+
+
+def _steps(item: Difference) -> str:
+    return ", ".join(map(str, (item.step, *item.also)))
 
 
 def _row(each: ToldStep) -> str:

@@ -9,8 +9,10 @@ import msgspec
 
 from node.verbs.session import Replayed
 from protocol.page.action import describe
-from protocol.recording.replay import TEXT_WORDS, Difference, differences, replayable
+from protocol.recording.findings import Difference
+from protocol.recording.replay import TEXT_WORDS, differences, replayable
 from protocol.recording.session import Session, Step, StepMatch, Verdict
+from protocol.recording.verdicts import new_faults
 
 Status = Literal["matched", "differs", "not performed", "not reached"]
 
@@ -45,9 +47,11 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """``pass: 3 of 3 steps matched``."""
+        """``partial (step 1: other text), level text: 2 of 3 steps matched``."""
         report = self.replayed.report
-        return f"{report.verdict.value}: {report.matched} of {len(self.steps)} steps matched"
+        why = f" ({report.reason})" if report.reason else ""
+        level = f"level {report.level}{', nothing masked' if report.strict else ''}"
+        return f"{report.verdict.value}{why}, {level}: {report.matched} of {len(self.steps)} steps matched"
 
 
 def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:
@@ -55,7 +59,8 @@ def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:
     matches = {match.index: match for match in replayed.report.steps}
     found: dict[int, list[Difference]] = {}
     for difference in replayed.differences:
-        found.setdefault(difference.step, []).append(difference)
+        for index in (difference.step, *difference.also):
+            found.setdefault(index, []).append(difference)
     return Told(
         session=session,
         replayed=replayed,
@@ -76,7 +81,7 @@ def _told(step: Step, match: StepMatch | None, found: tuple[Difference, ...]) ->
         status, why = "matched", ""
     else:
         text = (f"text {TEXT_WORDS[match.text]}",) if match.text not in ("", "same") else ()
-        status, why = "differs", ", ".join((*differences(match), *text)) or "differs"
+        status, why = "differs", ", ".join((*new_faults(match, step), *differences(match), *text)) or "differs"
     return ToldStep(step=step, did=describe(step.action), status=status, why=why, match=match, differences=found)
 
 

@@ -15,6 +15,19 @@ const ELEMENTS_MAX = 4096
 const FILE_BYTES_MAX = 268_435_456
 const DATE = 0x21 // 1 January 1980
 
+/** A request that went wrong. */
+export const FAULT = {
+  request: text(4160),
+  fault: among('refused', 'status', 'failed', 'open'),
+  status: optional(whole(999), 0),
+}
+/** Which requests of a step are meant to go wrong. */
+export const EXPECT = {
+  status: optional((v) => v === 0 || (v >= 400 && v <= 599), 0),
+  refused: optional(bool, false),
+  failed: optional(bool, false),
+  open: optional(bool, false),
+}
 const SESSION = {
   id: isId('ses'),
   node: text(80, 1),
@@ -30,6 +43,7 @@ const SESSION = {
   created_ms: whole(),
   duration_ms: whole(),
   caller: optional(text(128), ''),
+  reason: optional(text(400), ''),
 }
 const MANIFEST = {
   version: among(1),
@@ -67,6 +81,11 @@ const STEP = {
   started_ms: whole(),
   duration_ms: whole(),
   evidence: optional(orNull(record(EVIDENCE)), null),
+  faults: optional(list(record(FAULT), 50), []),
+  expect: optional(orNull(record(EXPECT)), null),
+  held: optional(among('', 'held', 'failed'), ''),
+  masks: optional(list(Array.isArray, 500), []),
+  lines: optional(whole(), 0),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

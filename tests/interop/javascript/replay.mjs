@@ -1,11 +1,13 @@
 // Replays: how texts compare, and which reports are believed (docs/protocol/replay.md).
 
+import { EXPECT, FAULT } from './bundle.mjs'
 import { decode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
 import { isId, isNodeId } from './ids.mjs'
 import { among, bool, exactly, list, optional, read, record, text, whole } from './records.mjs'
 
-const TEXTS = ['same', 'numbers', 'differs']
+const TEXTS = ['same', 'masked', 'numbers', 'differs']
+const LEVELS = ['performed', 'asserted', 'structure', 'text']
 const MATCH = {
   index: whole(),
   performed: bool,
@@ -17,6 +19,8 @@ const MATCH = {
   duration_ms: whole(),
   text: optional(among('', ...TEXTS), ''),
   error: optional(text(), ''),
+  held: optional(bool, true),
+  faults: optional(list(record(FAULT), 50), []),
 }
 const REPORT = {
   id: isId('rep'),
@@ -31,6 +35,9 @@ const REPORT = {
   duration_ms: whole(),
   blocked: optional(list(text()), []),
   origin: optional(text(), ''),
+  level: optional(among(...LEVELS), 'text'),
+  strict: optional(bool, false),
+  reason: optional(text(400), ''),
 }
 
 /** How the text of a page compares with the one that was recorded. */
@@ -55,7 +62,67 @@ function isOtherOrigin(origin, startUrl) {
   return isPlain && origin !== originOf(startUrl)
 }
 
-const verdictOf = (done, total) => (total && done === total ? 'pass' : done ? 'partial' : 'fail')
+/** Whether a step equals the recording at a level, and at those before it. */
+function holds({ performed, held, url, state, title, extracted, text: said }, level, strict) {
+  const sameText = ['', 'same'].includes(said) || (said === 'masked' && !strict)
+  const tests = [
+    performed,
+    held,
+    url && (state || (said !== '' && sameText)),
+    title && extracted && sameText,
+  ]
+  return tests.slice(0, LEVELS.indexOf(level) + 1).every(Boolean)
+}
+
+/** What is wrong with the requests of a step: those that went wrong unexpectedly, and those that should have. */
+function wrongRequests(faults, expect) {
+  const [met, wants] = [faults.map((fault) => read(fault, FAULT)), expect === null ? null : read(expect, EXPECT)]
+  const expected = ({ fault, status }) => wants && (fault === 'status' ? status === wants.status : wants[fault])
+  const says = {
+    refused: ({ request }) => `the guard refused ${request}`,
+    status: ({ request, status }) => `${request} was answered with ${status}`,
+    failed: ({ request }) => `${request} failed`,
+    open: ({ request }) => `${request} was not answered by the end of the step`,
+  }
+  const wrong = met.filter((fault) => !expected(fault)).map((fault) => says[fault.fault](fault))
+  const absent = (kind) => wants?.[kind] && !met.some((fault) => fault.fault === kind && expected(fault))
+  if (absent('status')) wrong.push(`no request was answered with ${wants.status}, as expected`)
+  if (absent('refused')) wrong.push('no request was refused, as expected')
+  if (absent('failed')) wrong.push('no request failed, as expected')
+  if (absent('open')) wrong.push('no request was left open, as expected')
+  return wrong
+}
+
+function newFaults(match, step) {
+  const before = wrongRequests(step.faults, step.expect)
+  return wrongRequests(match.faults, step.expect).filter((said) => !before.includes(said))
+}
+
+/** Why a step does not match, in words. */
+function difference(match, step, strict) {
+  if (!match.performed) return `not performed (${match.error})`
+  const [wrong] = newFaults(match, step)
+  if (wrong) return wrong
+  const first = LEVELS.find((level) => !holds(match, level, strict))
+  if (first === 'asserted') return match.extracted ? 'the assertion did not hold' : 'another extracted value'
+  if (first === 'structure') return match.url ? 'other controls or headings' : 'other address'
+  if (!['', 'same', 'masked'].includes(match.text) || (strict && match.text === 'masked'))
+    return match.text === 'numbers' ? 'other numbers in the text' : 'other text'
+  return match.title ? 'other extracted text' : 'other title'
+}
+
+/** Verdict and reason of a replay. */
+function judge(session, expected, matches, strict) {
+  const bad = matches.findIndex(({ matched }) => !matched)
+  const said = session.get('reason') ?? ''
+  let reason = ''
+  if (bad >= 0) reason = `step ${matches[bad].index}: ${difference(matches[bad], expected[bad], strict)}`
+  else if (matches.length < expected.length) reason = 'not every step was performed'
+  else if (!expected.length) reason = 'the recording has no step to perform'
+  else if (session.get('verdict') !== 'pass') reason = `the recording did not pass${said && ': '}${said}`
+  const verdict = reason === '' ? 'pass' : matches.some(({ performed }) => performed) ? 'partial' : 'fail'
+  return [verdict, [...reason].slice(0, 400).join('')]
+}
 
 /** The report in `raw`, if it fits the recording: `session`, `steps` and digest of the `manifest` of a bundle. */
 export function readReport(raw, { session, steps, manifest }) {
@@ -70,14 +137,15 @@ export function readReport(raw, { session, steps, manifest }) {
     'not the steps of the recording',
   )
   matches.forEach((match, i) => {
-    const { performed, state, url, title, extracted, matched, error } = match
-    check(matched === (performed && state && url && title && extracted), `step ${match.index}: matched`)
+    const { performed, matched, error } = match
+    const whole = holds(match, report.level, report.strict) && newFaults(match, expected[i]).length === 0
+    check(matched === whole, `step ${match.index}: matched`)
     check(performed === (error === ''), `step ${match.index}: performed`)
     check((match.text !== '') === (performed && expected[i].snapshot.length > 0), `step ${match.index}: text`)
   })
-  // A soft assertion that failed is the one step that may be left behind.
-  const goesOn = ({ performed, error }, { action }) =>
-    performed || (action.get('soft') === true && error === 'action.assertion_failed')
+  // An assertion that failed ends a replay, unless it is soft.
+  const goesOn = ({ performed, held }, { action }) =>
+    performed && (held || action.get('type') !== 'assert' || action.get('soft') === true)
   check(
     matches.slice(0, -1).every((match, i) => goesOn(match, expected[i])),
     'it goes on after a step that failed',
@@ -87,7 +155,9 @@ export function readReport(raw, { session, steps, manifest }) {
     'it ends early',
   )
   const count = matches.filter(({ matched }) => matched).length
-  check(report.matched === count && report.verdict === verdictOf(count, expected.length), 'count or verdict')
+  const [verdict, reason] = judge(session, expected, matches, report.strict)
+  check(report.matched === count, 'count')
+  check(report.verdict === verdict && report.reason === reason, 'verdict or reason')
   const counts = TEXTS.map((kind) => [kind, matches.filter(({ text: found }) => found === kind).length])
   return { matched: count, text: Object.fromEntries(counts) }
 }

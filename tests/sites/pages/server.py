@@ -69,6 +69,12 @@ class PageServer:
         if path == "held.html":
             self.held.set()
             await self.hold.wait()
+        if path == "stream":
+            flowing = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await flowing.prepare(request)
+            await flowing.write(b"data: 1\n\n")
+            await self.hold.wait()
+            return flowing
         if path == "late":
             await asyncio.sleep(LATE_S)
             return web.Response(text="it came late")

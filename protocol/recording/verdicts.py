@@ -1,0 +1,157 @@
+"""Verdicts: what it means that a recording or a replay passed, at which level a step holds, and the reason if it does not.
+
+Everything here follows from what is signed, so a reader of a report comes to the same verdict and the same reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from protocol import limits
+from protocol.recording.session import Expect, Level, RequestFault, Session, Step, StepMatch, Verdict
+
+LEVELS: Final[tuple[Level, ...]] = ("performed", "asserted", "structure", "text")
+
+
+class Judged(NamedTuple):
+    """A verdict and why it is not ``pass``."""
+
+    verdict: Verdict
+    reason: str
+
+
+def default_level(steps: Sequence[Step]) -> Level:
+    """The level that must hold if nobody chooses one: what the author asserted, else the text."""
+    return "asserted" if any(step.held for step in steps) else "text"
+
+
+def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
+    """Whether a step of a replay equals the recording at ``level`` and at those before it.
+
+    strict: at level ``text``, also what is masked must be the same.
+    """
+    if not match.performed:
+        return False
+    exact = match.text in ("", "same")
+    text = exact or (match.text == "masked" and not strict)
+    place = LEVELS.index(level)
+    return (
+        (place < 1 or match.held)
+        # The text names every element with its role, name and states: if it is the same, so is the structure.
+        and (place < 2 or (match.url and (match.state or (bool(match.text) and text))))
+        and (place < 3 or (match.title and match.extracted and text))
+    )
+
+
+def matches(match: StepMatch, step: Step, level: Level, *, strict: bool = False) -> bool:
+    """Whether a step counts as matched: it holds at ``level``, and no request went wrong that did not in the recording."""
+    return holds(match, level, strict=strict) and not new_faults(match, step)
+
+
+def new_faults(match: StepMatch, step: Step) -> tuple[str, ...]:
+    """What is wrong with the requests of a step in a replay and was not wrong in the recording."""
+    before = set(wrong_requests(step.faults, step.expect))
+    return tuple(said for said in wrong_requests(match.faults, step.expect) if said not in before)
+
+
+def wrong_requests(faults: Sequence[RequestFault], expect: Expect | None) -> tuple[str, ...]:
+    """What is wrong with the requests of a step, in words: those that went wrong unexpectedly, and those that should have."""
+    wrong = [_said(fault) for fault in faults if not _expected(fault, expect)]
+    return (*wrong, *_absent(faults, expect))
+
+
+def judge_recording(steps: Sequence[Step]) -> Judged:
+    """``pass`` if every step was performed, every assertion held, and no request went wrong unexpectedly."""
+    reason = next(_speaking_against(steps), "") if steps else "no step was performed"
+    return _judged(reason, any(step.ok for step in steps))
+
+
+def judge_replay(
+    session: Session, steps: Sequence[Step], met: Sequence[StepMatch], level: Level, *, strict: bool = False
+) -> Judged:
+    """``pass`` if the recording passed and every step that can be replayed matched at ``level``.
+
+    steps: those that a replay performs, in order; ``met`` begins with the same ones.
+    """
+    reason = ""
+    for step, match in zip(steps, met, strict=False):
+        if not matches(match, step, level, strict=strict):
+            reason = f"step {step.index}: {_difference(match, step, level, strict=strict)}"
+            break
+    if not reason and len(met) < len(steps):
+        reason = "not every step was performed"
+    if not reason and not steps:
+        reason = "the recording has no step to perform"
+    if not reason and session.verdict is not Verdict.PASS:
+        reason = f"the recording did not pass: {session.reason}" if session.reason else "the recording did not pass"
+    return _judged(reason, any(match.performed for match in met))
+
+
+def _judged(reason: str, any_performed: bool) -> Judged:
+    if not reason:
+        return Judged(Verdict.PASS, "")
+    return Judged(Verdict.PARTIAL if any_performed else Verdict.FAIL, reason[: limits.REASON_CHARS_MAX])
+
+
+def _speaking_against(steps: Sequence[Step]) -> Iterator[str]:
+    for step in steps:
+        if step.held == "failed" and step.error in ("", "action.assertion_failed"):
+            yield f"step {step.index}: the assertion did not hold"
+        elif not step.ok:
+            yield f"step {step.index}: not performed ({step.error})"
+        for said in wrong_requests(step.faults, step.expect):
+            yield f"step {step.index}: {said}"
+
+
+def _difference(match: StepMatch, step: Step, level: Level, *, strict: bool) -> str:
+    """The first level at which a step does not hold, in words."""
+    if not match.performed:
+        return f"not performed ({match.error})"
+    wrong = new_faults(match, step)
+    if wrong:
+        return wrong[0]
+    first = next((each for each in LEVELS if not holds(match, each, strict=strict)), level)
+    if first == "asserted":
+        return "the assertion did not hold" if match.extracted else "another extracted value"
+    if first == "structure":
+        return "other address" if not match.url else "other controls or headings"
+    if match.text not in ("", "same", "masked") or (strict and match.text == "masked"):
+        return "other numbers in the text" if match.text == "numbers" else "other text"
+    return "other title" if not match.title else "other extracted text"
+
+
+def _expected(fault: RequestFault, expect: Expect | None) -> bool:
+    if expect is None:
+        return False
+    if fault.fault == "status":
+        return fault.status == expect.status
+    return {"refused": expect.refused, "failed": expect.failed, "open": expect.open}[fault.fault]
+
+
+def _absent(faults: Sequence[RequestFault], expect: Expect | None) -> tuple[str, ...]:
+    """What ``expect`` names and no request did."""
+    if expect is None:
+        return ()
+    met = {fault.fault for fault in faults}
+    absent = [
+        f"no request was answered with {expect.status}, as expected"
+        if expect.status and not any(_expected(fault, expect) for fault in faults if fault.fault == "status")
+        else "",
+        "no request was refused, as expected" if expect.refused and "refused" not in met else "",
+        "no request failed, as expected" if expect.failed and "failed" not in met else "",
+        "no request was left open, as expected" if expect.open and "open" not in met else "",
+    ]
+    return tuple(filter(None, absent))
+
+
+def _said(fault: RequestFault) -> str:
+    match fault.fault:
+        case "refused":
+            return f"the guard refused {fault.request}"
+        case "status":
+            return f"{fault.request} was answered with {fault.status}"
+        case "failed":
+            return f"{fault.request} failed"
+        case "open":
+            return f"{fault.request} was not answered by the end of the step"

@@ -1,0 +1,59 @@
+"""Differences: their order, and those that many steps share."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.recording.findings import Aspect, Difference, changed_part, merged, weight
+
+
+def found(step: int, what: Aspect, recorded: str, met: str) -> Difference:
+    return Difference(step=step, what=what, recorded=recorded, met=met)
+
+
+@pytest.mark.parametrize(
+    ("what", "recorded", "met", "weighs"),
+    [
+        ("extracted", "3", "4", 0),
+        ("action", "click", "gone", 0),
+        ("text", '- heading "Mugs" [level=1]', "", 0),
+        ("text", '- button "Buy"', '- button "Buy" [disabled]', 0),
+        ("text", "- paragraph: £10", "- paragraph: £12", 0),
+        ("text", "- cell: 10 EUR", "", 0),
+        ("text", "- paragraph: In stock", "- paragraph: Sold out", 1),
+        ("text", "", "- paragraph: 3", 1),
+        ("title", "Mugs", "Cups", 2),
+        ("address", "/a", "/b", 2),
+        ("text", "- paragraph: 3 of 4", "- paragraph: 3 of 5", 3),
+    ],
+)
+def test_what_a_person_must_see_first_weighs_most(what: Aspect, recorded: str, met: str, weighs: int) -> None:
+    assert weight(what, recorded, met) == weighs
+
+
+def test_a_prefix_of_all_titles_and_an_id_in_all_addresses_are_one_finding_each() -> None:
+    pages = ("Mugs", "Cups", "Cart")
+    titles = [found(step, "title", f"Shop - {page}", f"Shop 2 - {page}") for step, page in enumerate(pages, 1)]
+    addresses = [
+        found(step, "address", f"/orders/17/{page}", f"/orders/18/{page}") for step, page in enumerate(pages, 1)
+    ]
+    one_title, one_address, other = merged([*titles, *addresses, found(3, "title", "Shop - Mugs", "Error")])
+    assert (one_title.step, one_title.also, one_title.met) == (1, (2, 3), "Shop 2 - Mugs")
+    assert (one_address.step, one_address.also) == (1, (2, 3))
+    assert (other.step, other.also, other.met) == (3, (), "Error")
+
+
+def test_lines_are_one_finding_only_if_they_are_the_same_line() -> None:
+    lines = [
+        found(1, "text", "- 3 mugs", "- 4 mugs"),
+        found(2, "text", "- 3 mugs", "- 4 mugs"),
+        found(2, "text", "- 3 cups", "- 4 cups"),
+    ]
+    assert [(one.recorded, one.also) for one in merged(lines)] == [("- 3 mugs", (2,)), ("- 3 cups", ())]
+
+
+def test_the_part_that_changed_ends_at_words() -> None:
+    assert changed_part("Firefly - Mugs", "Firefly III - Mugs") == ("", "III ")
+    assert changed_part("Mugs", "Cups") == ("Mugs", "Cups")
+    assert changed_part("a a", "a a a") == ("", " a")
+    assert changed_part("", "") == ("", "")
