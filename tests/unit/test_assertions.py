@@ -254,6 +254,47 @@ async def test_a_secret_is_asserted_and_told_by_its_name() -> None:
     assert "Hello ‹secret:word›" in failed.detail["found"]
 
 
+ROWS = tuple(
+    control
+    for name, states in (("Tea", ()), ("Milk", ("disabled",)), ("Cup", ()), ("Cup", ()))
+    for control in (
+        Control(element=Element(ref="", role="row", name=name)),
+        Control(element=Element(ref="", role="button", name="Buy", states=states), selectors=("css=.buy",), level=1),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "true"),
+    [
+        ("{role: button, name: Buy, within: {role: row, name: Milk}, enabled: no}", True),
+        ("{role: button, name: Buy, within: {role: row, name: Tea}, enabled: no}", False),
+        ("{role: button, name: Buy, within: {role: row, name: Milk}, count: 1}", True),
+        ("{role: button, name: Buy, count: 5}", True),
+        ('{selectors: ["css=.buy"], within: {role: row, name: Milk}, enabled: no}', True),
+        ('{selectors: ["css=.buy"], count: 4}', True),
+        ("{role: button, name: Sell, within: {role: row, name: Milk}, hidden: yes}", True),
+        ("{role: button, name: Buy, within: {role: row, name: Milk}, hidden: yes}", False),
+        ("{role: button, name: Buy, within: {role: row, name: Wine}, hidden: yes}", True),
+        ("{role: button, name: Buy, within: {role: row, name: Wine}, visible: yes}", False),
+        ('{role: button, name: Buy, within: "css=#none", count: 0}', True),
+        ('{role: button, name: Sell, within: "css=#ghost", hidden: yes}', True),
+    ],
+)
+async def test_an_assertion_about_a_row_sees_only_what_is_in_the_row(step: str, true: bool) -> None:
+    failed = await outcome(changing(document=shop(more=ROWS)), step)
+    assert (failed is None) is true
+    assert failed is None or failed.code == "action.assertion_failed"
+
+
+@pytest.mark.parametrize("demanded", ["hidden: yes", "count: 2"])
+async def test_rows_that_cannot_be_told_apart_hide_nothing_and_are_not_counted(demanded: str) -> None:
+    step = f"{{role: button, name: Sell, within: {{role: row, name: Cup}}, {demanded}}}"
+    failed = await outcome(changing(document=shop(more=ROWS)), step)
+    assert failed is not None
+    assert failed.code == "action.target_ambiguous"
+
+
 # --- recorded and replayed -------------------------------------------------------------------------------------------
 
 
