@@ -27,6 +27,7 @@ _ASPECTS = {
     "extracted": "extracted text",
     "text": "text",
     "action": "not performed",
+    "assertion": "did not hold",
 }
 
 

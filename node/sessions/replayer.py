@@ -191,7 +191,7 @@ class _Run:
     ) -> StepMatch:
         """Compare the page after a step. unmet: why its assertion did not hold."""
         if unmet is not None and self._explains:
-            self.differences += explain_stop(step, unmet, self._plan.secrets, self._mapping)
+            self.differences += explain_stop(step, unmet, self._plan.secrets, self._mapping, "assertion")
         met = await self._met(outcome)
         snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
         match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))

@@ -10,7 +10,7 @@ import msgspec
 
 from protocol.page.observation import INTERACTIVE_ROLES
 
-Aspect = Literal["address", "title", "extracted", "text", "action"]
+Aspect = Literal["address", "title", "extracted", "text", "action", "assertion"]
 _WORDS: Final = re.compile(r"\w+|\W")
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _ROLE: Final = re.compile(r"…?\s*- ([a-z]+)(?: |:|$)")
@@ -23,7 +23,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     step: int
     """Index of the step."""
     what: Aspect
-    """``text``: one line of it. ``action``: it was not performed, and ``met`` says why."""
+    """``text``: one line of it. ``action``: it was not performed, ``assertion``: it did not hold, and ``met`` says why."""
     recorded: str
     """Empty for a line that came in addition."""
     met: str
@@ -35,10 +35,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 def weight(what: Aspect, recorded: str, met: str) -> int:
     """How much a difference matters, 0 most.
 
-    0: what was extracted or not performed; a heading, a control, an amount of money. 1: another line. 2: title or address.
+    0: what was extracted, not performed or did not hold; a heading, a control, an amount of money. 1: another line. 2: title or address.
     3: a number.
     """
-    if what in ("extracted", "action"):
+    if what in ("extracted", "action", "assertion"):
         return 0
     if what in ("title", "address"):
         return 2

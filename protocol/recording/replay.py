@@ -275,13 +275,14 @@ def explain_stop(
     error: MeshError,
     secrets: Mapping[str, str],
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen
+    what: Aspect = "action",
 ) -> tuple[Difference, ...]:
-    """What was to be done, and why it was not: redacted as the recording is. An address is given as it was tried."""
+    """What was to be done or to hold, and why it was not or did not: redacted as the recording is. An address is given as it was tried."""
     tried = rebased(step.action, mapping)
     reason = f"{describe(tried)}: {error.message}" if isinstance(tried, Goto) else str(error.message)
     recorded, met = (" ".join(redact_text(text, secrets).split()) for text in (describe(step.action), reason))
     cut = limits.DIFFERENCE_CHARS_MAX
-    return (Difference(step=step.index, what="action", recorded=recorded[:cut], met=met[:cut]),)
+    return (Difference(step=step.index, what=what, recorded=recorded[:cut], met=met[:cut]),)
 
 
 def not_performed(step: Step, error: str, duration_ms: int) -> StepMatch:

@@ -140,8 +140,9 @@ def test_a_snapshot_is_read_up_to_its_greatest_size() -> None:
 
 
 def test_a_replay_stopped_at_the_step_that_it_did_not_perform() -> None:
-    assert stopped_at([]) == stopped_at(WHOLE) == 0
-    assert stopped_at([*WHOLE[:1], not_performed(STEPS[1], "browser.timeout", 1)]) == STEPS[1].index == 2
+    assert stopped_at([], 0) == stopped_at(WHOLE, len(WHOLE)) == 0
+    assert stopped_at([*WHOLE[:1], not_performed(STEPS[1], "browser.timeout", 1)], 4) == STEPS[1].index == 2
+    assert stopped_at(WHOLE[:2], len(WHOLE)) == WHOLE[1].index
 
 
 def test_only_the_first_step_can_say_that_no_page_was_met() -> None:

@@ -55,15 +55,15 @@ def _case(told: Told, each: ToldStep) -> TestCase:
             result.text = _clean(_details(told, each))
             case.result = [result]
         case "differs":
-            failure = Failure(_clean(each.why), "differs")
+            failure = Failure(_clean(_first(each)), "differs")
             failure.text = _clean(_details(told, each))
             case.result = [failure]
     return case
 
 
 def _first(each: ToldStep) -> str:
-    """The reason why a step was not performed: what was there in place of its element, if that may be shown."""
-    return next((item.met for item in each.differences if item.what == "action"), each.why)
+    """Why a step was not performed or its assertion did not hold: what was there instead, if that may be shown; else what differs."""
+    return next((item.met for item in each.differences if item.what in ("action", "assertion")), each.why)
 
 
 def _details(told: Told, each: ToldStep) -> str:
