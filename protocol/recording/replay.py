@@ -253,12 +253,12 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
     parts: tuple[tuple[Aspect, str, str], ...] = (
         ("address", step.url, met.url),
         ("title", step.title, met.title),
-        ("extracted", step.extracted, met.extracted),
     )
     plain = (lambda text: text) if strict else mask_text
-    if _same_extracted(step, met, strict=strict):
-        parts = parts[:-1]
     found = [(what, contrast(old, new)) for what, old, new in parts if plain(old) != plain(new)]
+    if not _same_extracted(step, met, strict=strict):
+        # Not masked: of two dates that were read as dates both are the same mask.
+        found.append(("extracted", contrast(step.extracted, met.extracted)))
     recorded = snapshot_text(snapshot)
     if recorded is not None:
         old, new = apply_masks(recorded, () if strict else step.masks, met.text)
@@ -277,7 +277,10 @@ def explain_stop(
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen
     what: Aspect = "action",
 ) -> tuple[Difference, ...]:
-    """What was to be done or to hold, and why it was not or did not: redacted as the recording is. An address is given as it was tried."""
+    """What was to be done or to hold, and why it was not or did not: redacted as the recording is.
+
+    An address is given as it was tried.
+    """
     tried = rebased(step.action, mapping)
     reason = f"{describe(tried)}: {error.message}" if isinstance(tried, Goto) else str(error.message)
     recorded, met = (" ".join(redact_text(text, secrets).split()) for text in (describe(step.action), reason))

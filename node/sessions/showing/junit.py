@@ -62,7 +62,7 @@ def _case(told: Told, each: ToldStep) -> TestCase:
 
 
 def _first(each: ToldStep) -> str:
-    """Why a step was not performed or its assertion did not hold: what was there instead, if that may be shown; else what differs."""
+    """Why a step was not performed or did not hold: what was there instead, if that may be shown; else what differs."""
     return next((item.met for item in each.differences if item.what in ("action", "assertion")), each.why)
 
 
