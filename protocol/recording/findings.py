@@ -23,7 +23,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     step: int
     """Index of the step."""
     what: Aspect
-    """``text``: one line of it. ``action``: it was not performed. ``assertion``: it did not hold. ``met`` of both says why."""
+    """``text``: one line of it. ``action``: it was not performed, and ``assertion``: it did not hold; ``met`` says why."""
     recorded: str
     """Empty for a line that came in addition."""
     met: str

@@ -69,7 +69,7 @@ def counts(data: bytes) -> list[int]:
 def test_each_step_is_a_test_case_with_its_element_and_its_time() -> None:
     assert cases(junit_xml(GREEN)) == [
         ("1. open http://shop.example:8000/", []),
-        ("2. click link “Mugs”", []),
+        ("2. click link “Mugs” in listitem “Mugs”", []),
         ("3. fill textbox “Password” with the secret “password”", []),
         ("4. extract “price” from status “Total”", []),
     ]
