@@ -35,8 +35,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 def weight(what: Aspect, recorded: str, met: str) -> int:
     """How much a difference matters, 0 most.
 
-    0: what was extracted, not performed or did not hold; a heading, a control, an amount of money. 1: another line. 2: title or address.
-    3: a number.
+    0: what was extracted, not performed or did not hold; a heading, a control, an amount of money. 1: another line. 2: title or
+    address. 3: a number.
     """
     if what in ("extracted", "action", "assertion"):
         return 0
