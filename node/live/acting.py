@@ -202,9 +202,9 @@ def _unaimed(action: Action, observation: Observation) -> Prepared:
 
 async def _read_element(page: Page, observation: Observation, target: Locator) -> Element:
     """The element of ``observation`` that an action which only reads means."""
-    if target.selectors:
-        return await _selected(page, observation, target, reads=True)
-    return resolve(target, part(await _around(page, observation, target), observation))
+    if not target.selectors:
+        return resolve(target, part(await _around(page, observation, target), observation))
+    return await _selected(page, observation, target, reads=True)
 
 
 def _judged(action: Action, element: Element, observation: Observation) -> Risk:

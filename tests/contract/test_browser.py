@@ -456,7 +456,7 @@ async def test_a_selector_of_a_hidden_element_is_refused_and_gives_nothing_aroun
 async def test_an_element_that_the_observation_leaves_out_is_found_itself_with_the_control_around_it(
     page: Page, world: Backend, selector: str, inside: str
 ) -> None:
-    """Guard: adapters/browser/hands.py, Hands.ref_at. What is around it is judged, and never used in its place."""
+    """What is around it is judged, and never used in its place."""
     seen = await targets(page, world)
     found = await page.find(selector)
     assert found is not None

@@ -93,7 +93,7 @@ def dropped(site: PageServer) -> list[str]:
 async def test_a_replay_clicks_the_row_that_the_selector_names_wherever_it_stands(
     browser: Browser, node: Node, site: PageServer
 ) -> None:
-    """Guard: node/live/acting.py, prepare."""
+    """With selectors, they decide."""
     recorder = await recorded(node, browser, site)
     click = recorder.steps[-1].action
     assert isinstance(click, Click)
@@ -155,7 +155,7 @@ steps:
 async def test_a_replay_by_role_and_name_drops_the_recorded_row_wherever_it_stands_and_no_other(
     browser: Browser, node: Node, site: PageServer
 ) -> None:
-    """Guard: protocol/page/evidence.py, Judge."""
+    """The row must say what was recorded of it."""
     site.extra["/rows.html"] = rows("Ale", "Cider", "Beer")
     walk = parse_actions(PLACED.format(url=site.origin).encode())
     recorder = await recorded_by(node, browser, walk.actions, url=walk.start_url, gate=GATE)

@@ -178,6 +178,7 @@ def test_long_extracted_values_are_cut() -> None:
         "id": "ses-A",
         "steps": 2,
         "verdict": "pass",
+        "reason": "",
         "blocked": [],
         "extracted": {"a": "x" * 200, "b": "y" * 201},
     }
@@ -218,7 +219,9 @@ def test_a_bundle_is_imported_before_it_is_replayed(
 def test_a_recording_is_named_after_its_file(tmp_path: Path) -> None:
     (tmp_path / "mugs.v2.yaml").write_text("title: Mugs\n")
     node = Answers(
-        session_record=[{"id": "ses-A", "steps": 2, "verdict": "pass", "blocked": ["POST /a"], "extracted": {}}]
+        session_record=[
+            {"id": "ses-A", "steps": 2, "verdict": "pass", "reason": "", "blocked": ["POST /a"], "extracted": {}}
+        ]
     )
     done = node.run("session", "record", str(tmp_path / "mugs.v2.yaml"))
     assert (done.asked[0][1]["name"], done.asked[0][1]["actions"]) == ("mugs.v2", "title: Mugs\n")
@@ -226,7 +229,10 @@ def test_a_recording_is_named_after_its_file(tmp_path: Path) -> None:
 
 
 DIFFERENT: dict[str, Any] = {
-    "report": {"id": "rep-1", "verdict": "fail", "matched": 0, "steps": [], "origin": "", "blocked": []},
+    "report": {
+        "id": "rep-1", "verdict": "fail", "matched": 0, "steps": [], "origin": "", "blocked": [],
+        "level": "text", "strict": False, "reason": "step 1: other text",
+    },
     "signed_by": "NODEABC-REST", "unreached": "", "stopped": "", "differences": [], "out": "", "secrets_missing": [],
     "replayable": 3, "lacking": "", "described": ["open /a", "click link “B”"],
 }  # fmt: skip
@@ -234,20 +240,22 @@ DIFFERENT: dict[str, Any] = {
 
 def test_differences_are_shown_under_their_step_and_aspect() -> None:
     found = [
-        {"step": 1, "what": "address", "recorded": "/a", "met": "/b"},
-        {"step": 1, "what": "text", "recorded": "old", "met": ""},
-        {"step": 1, "what": "text", "recorded": "", "met": "new"},
-        {"step": 2, "what": "text", "recorded": "", "met": "more"},
-        {"step": 2, "what": "title", "recorded": "", "met": "x"},
+        {"step": 1, "what": "address", "recorded": "/a", "met": "/b", "also": [2]},
+        {"step": 1, "what": "text", "recorded": "old", "met": "", "also": []},
+        {"step": 1, "what": "text", "recorded": "", "met": "new", "also": []},
+        {"step": 2, "what": "text", "recorded": "", "met": "more", "also": []},
+        {"step": 2, "what": "title", "recorded": "", "met": "x", "also": []},
     ]
     done = Answers(session_replay=[DIFFERENT | {"differences": found, "stopped": "stopped at step 2"}]).run(
         "session", "replay", "ses-A"
     )
     assert done.code == 1
-    assert done.out[0].startswith("fail: 0 of 3 steps matched") and done.out[0].endswith("; signed by NODEABC")
+    assert done.out[0].startswith("fail (step 1: other text), level text: 0 of 3 steps matched") and done.out[
+        0
+    ].endswith("; signed by NODEABC")
     assert done.out[1:] == [
         "stopped at step 2; `--on-mismatch go` performs it",
-        "step 1, open /a, address:",
+        "step 1 and 1 other, open /a, address:",
         "  recorded  /a",
         "  met       /b",
         "step 1, open /a, text:",

@@ -158,7 +158,7 @@ def one_right(rows: list[Row], look: Look, mine: Row) -> bool:
 
 
 async def test_no_other_record_is_deleted_and_nearly_every_right_one_is() -> None:
-    """Guard: protocol/page/evidence.py."""
+    """Guard: protocol/page/evidence.py, Judge._says."""
     right = performed = 0
     missed: Counter[str] = Counter()
     for seed in range(CASES):
@@ -174,7 +174,7 @@ async def test_no_other_record_is_deleted_and_nearly_every_right_one_is() -> Non
 
 
 async def test_a_selector_that_finds_another_row_than_the_recorded_one_stops_the_replay() -> None:
-    """The third button is the third button on every day, in another row."""
+    """The third button is the third button on every day, in another row. Guard: node/live/acting.py, prepare."""
     rows, look = made(random.Random(1)), Look(linked=False, numbered=False, cards=False, icon="x")
     bench = Bench()
 

@@ -62,9 +62,9 @@ def test_what_differs_after_a_step_is_said_in_order() -> None:
     found = compared(old, new, ("- a\n- £10", "- a\n- £12"))
     assert [(item.what, item.recorded, item.met) for item in found.differences] == [
         ("action", "done", "not performed: action.target_missing"),
-        ("title", "Page 1", "Cups"),
         ("extracted", "", "9"),
         ("text", "- £10", "- £12"),
+        ("title", "Page 1", "Cups"),
     ]
     assert found.status == "differs"
     assert compared(old, old, ("- a", "- a")).status == "same"
