@@ -46,6 +46,7 @@ async def test_the_element_that_a_selector_matches_is_stored_with_role_name_and_
 
 @pytest.mark.parametrize("nth", [0, 1, 7])
 async def test_the_recorded_place_does_not_count_beside_a_selector(nth: int) -> None:
+    """Guard: node/live/acting.py, prepare."""
     ready = await prepared(drop("css=#beer", role="button", name="Drop", nth=nth))
     assert ready.ref == "e2"
     assert target_of(ready.action) == Locator(role="button", name="Drop", nth=1, selectors=("css=#beer",))
