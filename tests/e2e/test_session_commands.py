@@ -88,7 +88,7 @@ def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_rep
         status, out, err = cli("session", "replay", session, "--out", str(report), home=node.home)
         given = node.run("session", "replay", session)
     assert status == 1
-    assert "1/2 ✗ differs; text: only numbers differ" in err
+    assert f"1/2 ✗ differs: open {url}/mug; text: only numbers differ" in err
     told = "partial (step 1: other numbers in the text), level text: 1 of 2 steps matched; text: 1 same, 1 only numbers differ"
     assert out.splitlines()[:4] == [
         f"{told}; signed by {given['signed_by'][:7]}",
