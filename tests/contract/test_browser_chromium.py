@@ -436,6 +436,8 @@ async def test_a_part_of_a_button_does_not_stand_for_the_button_and_cannot_be_cl
         assert found is not None
         assert found.role == "generic"
         assert found.inside == f"e{place}"
+        assert await page.read(found.ref) == ("x", "mug of beer")[place - 1]
+        assert await page.read(found.ref, "class") == selector.removeprefix("css=.")
         with pytest.raises(MeshError) as caught:
             await page.perform(Click(target=Locator(selectors=(selector,))), ref=found.ref)
         assert caught.value.code == "action.not_possible"
