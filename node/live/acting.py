@@ -17,7 +17,7 @@ from protocol.page.action import Action, Assert, Extract, Fill, Goto, Locator, P
 from protocol.page.assertion import condition_of
 from protocol.page.keys import require_key
 from protocol.page.locator import confirm, locate, resolve, unmatched
-from protocol.page.observation import BLANK, Element, Observation
+from protocol.page.observation import BLANK, CHECKABLE_ROLES, Element, Observation
 from protocol.page.redaction import reveal_address
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, require_value
@@ -25,8 +25,6 @@ from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
-
-_CHECKABLE = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 
 
 def never(action: Action, risk: Risk) -> bool:
@@ -213,7 +211,7 @@ def fit(action: Action, element: Element) -> Action:
     checked, and browsers send "on" for either.
     """
     match action:
-        case Fill() if element.role in _CHECKABLE:
+        case Fill() if element.role in CHECKABLE_ROLES:
             raise MeshError(
                 "action.not_possible",
                 f"“{element.name}” is a {element.role}: use check or click, because its value does not say whether it is checked",
