@@ -25,7 +25,9 @@ def usage_of(db: sqlite3.Connection) -> dict[str, int]:
     rows = [(who, count * ROW_BYTES) for who, count in db.execute("SELECT who, count(*) FROM audit GROUP BY who")]
     searches = [(unpack(body, SearchRecord), len(body)) for (body,) in db.execute("SELECT body FROM searches")]
     leases = dict(db.execute("SELECT search, sum(length(body)) FROM leases GROUP BY search").fetchall())
-    return added_up([*deltas, *rows], searches, leases)
+    # The sum over damaged rows that hold no value at all is no number.
+    whole = [(who, count or 0) for who, count in (*deltas, *rows)]
+    return added_up(whole, searches, {search: size or 0 for search, size in leases.items()})
 
 
 def added_up(

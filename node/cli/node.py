@@ -191,9 +191,12 @@ def _show_restored(r: Result) -> None:
             "refuse the key, it was changed after the backup: `trailmesh node recover`"
         )
     else:
-        click.echo(
-            "no peer holds a later state of its witness log\nnext: `trailmesh node doctor`, then `trailmesh node serve`"
+        known = (
+            "no peer holds a later state of its witness log"
+            if r["peers"]
+            else "it has no peers that could know a later state"
         )
+        click.echo(f"{known}\nnext: `trailmesh node doctor`, then `trailmesh node serve`")
 
 
 def _show_backup(r: Result) -> None:

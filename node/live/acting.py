@@ -40,7 +40,7 @@ from protocol.page.locator import (
     several,
     unmatched,
 )
-from protocol.page.observation import BLANK, Element, Observation
+from protocol.page.observation import BLANK, CHECKABLE_ROLES, Element, Observation
 from protocol.page.redaction import redact_address, redact_text, reveal_address
 from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -49,8 +49,6 @@ from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
-
-_CHECKABLE = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 
 
 def never(action: Action, risk: Risk) -> bool:
@@ -340,7 +338,7 @@ def fit(action: Action, element: Element) -> Action:
     checked, and browsers send "on" for either.
     """
     match action:
-        case Fill() if element.role in _CHECKABLE:
+        case Fill() if element.role in CHECKABLE_ROLES:
             raise MeshError(
                 "action.not_possible",
                 f"“{element.name}” is a {element.role}: use check or click, because its value does not say whether it is checked",

@@ -20,11 +20,11 @@ from node.sessions.devtools_keys import Keys
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
+from protocol.page.observation import CHECKABLE_ROLES
 from protocol.recording.session import Profile
 
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?P<tests>(?:\[[a-z-]+="[^"]*"\])*)', re.DOTALL)
 _ARIA_ROLE: Final = re.compile(r'\[role="([^"]*)"\]')
-_CHECKABLE: Final = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 _STEPS_MAX: Final = 3 * limits.SESSION_STEPS_MAX
 _SELECTORS_MAX: Final = 64
 _SCROLL_PX_MAX: Final = 100_000
@@ -260,7 +260,7 @@ class _Reader:
     def _change(self, step: dict[str, Any]) -> Fill:
         """``node.live.acting`` turns it into a selection, by value or label, once it is known that the element is a list."""
         target = self._locator(step)
-        if target.role in _CHECKABLE:
+        if target.role in CHECKABLE_ROLES:
             raise self._bad(
                 "the value of a check box does not say whether it is checked; record the click instead", "selectors"
             )

@@ -6,7 +6,7 @@ import msgspec
 
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Locator, Wait, demand
-from protocol.page.observation import Element, Observation
+from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 
 _FOUND_CHARS_MAX = 200
 
@@ -52,8 +52,10 @@ def holds(assertion: Assert, seen: Seen) -> bool:
         case "checked":
             return element is not None and "checked" in element.states
         case "unchecked":
-            # A box can also be half checked (``checked=mixed``), which is neither.
-            return element is not None and not any(state.startswith("checked") for state in element.states)
+            # A box can also be half checked (``checked=mixed``), which is neither. Of anything but a box it would always hold.
+            if element is None or element.role not in CHECKABLE_ROLES:
+                return False
+            return not any(state.startswith("checked") for state in element.states)
         case _:
             return seen.text is not None and _fits(assertion, seen.text)
 
@@ -81,6 +83,8 @@ def found(assertion: Assert, seen: Seen) -> str:
         case "enabled" | "disabled":
             return "disabled" if element and "disabled" in element.states else "enabled"
         case "checked" | "unchecked":
+            if element is not None and element.role not in CHECKABLE_ROLES:
+                return f"a {element.role}, which cannot be checked"
             states = element.states if element else ()
             return next((state for state in states if state.startswith("checked")), "unchecked")
         case "attribute" if seen.text is None:

@@ -38,6 +38,8 @@ INTERACTIVE_ROLES = frozenset(
         "treeitem",
     ]
 )
+CHECKABLE_ROLES: Final = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
+"""What can be checked and unchecked."""
 ROLES: Final = INTERACTIVE_ROLES | frozenset(
     [
         "alert",

@@ -18,7 +18,8 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Extract, Fill, Select, ValueType
 
-_NUMBER: Final = re.compile(r"[-−]?\d(?:[\d.,'’\u00a0\u202f ]{0,40}\d)?")
+# A space or an apostrophe divides thousands, so exactly three digits follow it: “5 10” is two numbers.
+_NUMBER: Final = re.compile(r"[-−]?(?:\d{1,3}(?:[ \u00a0\u202f'’]\d{3}(?!\d))+|\d+)(?:[.,]\d+)*")
 _SIGNS: Final[Mapping[str, str]] = {"€": "EUR", "£": "GBP", "$": "USD", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
 _CURRENCY: Final = re.compile(
     r"[€£$¥₹₽₩]|\b(?:EUR|GBP|USD|JPY|INR|RUB|KRW|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|CNY|BRL|MXN|ZAR)\b"

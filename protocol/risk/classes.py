@@ -41,7 +41,7 @@ from protocol.page.action import (
     Wait,
 )
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
-from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
+from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url, is_asset
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.graphql import is_query
@@ -90,7 +90,6 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _FIELD_ROLES = frozenset(["textbox", "searchbox", "spinbutton", "slider"])
-_TOGGLE_ROLES = frozenset(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"])
 _VIEW_ROLES = frozenset(["tab", "treeitem", "columnheader", "combobox", "listbox"])
 _LIST_ROLES = frozenset(["combobox", "listbox", "option"])
 _VALUE_TYPES = frozenset(["date", "datetime-local", "month", "week", "time", "number", "range"])
@@ -140,7 +139,7 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return _field(element)
         case Select(option=option) if element.role in _LIST_ROLES:
             return _choice(element, option)
-        case Check() if element.role in _TOGGLE_ROLES:
+        case Check() if element.role in CHECKABLE_ROLES:
             return _choice(element, "")
         case Fill() | Select() | Check():
             return max(_field(element), _risk(4, f"a {element.role} is no control of a form"), key=_level)
@@ -206,7 +205,7 @@ def _move(element: Element | None) -> Risk:
     if element is not None:
         if element.role in _LIST_ROLES and not (element.traits.tag in ("input", "textarea") and not element.options):
             return _any_choice(element)
-        if element.role in _TOGGLE_ROLES - {"checkbox", "switch", "menuitemcheckbox"}:
+        if element.role in CHECKABLE_ROLES - {"checkbox", "switch", "menuitemcheckbox"}:
             return max(_choice(element, ""), _risk(3, "chooses another one"), key=_level)
         if element.role in ("slider", "spinbutton") or element.traits.input_type in _VALUE_TYPES:
             return max(_field(element), _risk(3, "changes a value"), key=_level)
@@ -228,7 +227,7 @@ def _enter(stroke: Stroke, element: Element) -> Risk:
         submits = traits.tag != "textarea" or stroke.commands
         return max(_field(element), submitted, key=_level) if submits else _field(element)
     # A check box, a radio button and a list submit their form as a text field does.
-    in_form = element.role in _TOGGLE_ROLES | _LIST_ROLES and traits.form_method
+    in_form = element.role in CHECKABLE_ROLES | _LIST_ROLES and traits.form_method
     return max(_click(element), submitted, key=_level) if in_form else _click(element)
 
 
@@ -284,7 +283,7 @@ def _click(element: Element) -> Risk:
         return _choice(element, "")
     if element.role in _FIELD_ROLES and (readable or element.traits.tag in ("input", "textarea")):
         return _risk(1, "sets the focus")
-    if element.role in _TOGGLE_ROLES:
+    if element.role in CHECKABLE_ROLES:
         return _choice(element, "")
     if readable and element.traits.input_type == "reset" and element.traits.tag in ("button", "input"):
         return _risk(1, "empties its form on the page")

@@ -15,6 +15,15 @@ from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 
 
+@pytest.hookimpl(tryfirst=True)  # before what `-m` leaves out is decided
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """``make test`` tries an attached browser in every third test of test_browser.py, ``make field`` in all of them."""
+    attached = [item for item in items if item.path.name == "test_browser.py" and "[attached" in item.name]
+    for place, item in enumerate(attached):
+        if place % 3:
+            item.add_marker(pytest.mark.field)
+
+
 @pytest_asyncio.fixture(loop_scope="module")
 async def site() -> AsyncIterator[PageServer]:
     """The pages, for one test: its log holds nothing of another."""
@@ -32,7 +41,7 @@ async def launched() -> AsyncIterator[Browser]:
     await opened.close()
 
 
-# `make test` tries an attached browser in test_browser.py; with the guard, windows and waiting only `make field` does.
+# With the guard, windows and waiting only `make field` tries an attached browser.
 @pytest_asyncio.fixture(
     params=("launched", pytest.param("attached", marks=pytest.mark.field)), scope="module", loop_scope="module"
 )

@@ -85,8 +85,8 @@ def test_an_assertion_that_says_too_little_or_too_much_is_refused(step: str, wor
     assert words in caught.value.message
 
 
-def element(*states: str, **more: Any) -> Element:
-    return Element(ref="e1", role="button", name="Buy", states=states, **more)
+def element(*states: str, role: str = "button", **more: Any) -> Element:
+    return Element(ref="e1", role=role, name="Buy", states=states, **more)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,12 @@ def element(*states: str, **more: Any) -> Element:
         ("enabled", Seen(), False, "no such element"),
         ("disabled", Seen(count=1, element=element("disabled")), True, "disabled"),
         ("disabled", Seen(), False, "no such element"),
-        ("checked", Seen(count=1, element=element("checked")), True, "checked"),
-        ("checked", Seen(count=1, element=element("checked=mixed")), False, "checked=mixed"),
-        ("unchecked", Seen(count=1, element=element("checked=mixed")), False, "checked=mixed"),
-        ("unchecked", Seen(count=1, element=element()), True, "unchecked"),
+        ("checked", Seen(count=1, element=element("checked", role="checkbox")), True, "checked"),
+        ("checked", Seen(count=1, element=element("checked=mixed", role="checkbox")), False, "checked=mixed"),
+        ("unchecked", Seen(count=1, element=element("checked=mixed", role="checkbox")), False, "checked=mixed"),
+        ("unchecked", Seen(count=1, element=element(role="checkbox")), True, "unchecked"),
+        ("unchecked", Seen(count=1, element=element()), False, "a button, which cannot be checked"),
+        ("checked", Seen(count=1, element=element()), False, "a button, which cannot be checked"),
         ("unchecked", Seen(), False, "no such element"),
         ("text", Seen(count=1, element=element(), text=" Add\n to "), True, "“Add to”"),
         ("text", Seen(count=1, element=element(), text="Add to cart"), False, "“Add to cart”"),

@@ -76,7 +76,6 @@ def test_what_was_packed_is_unpacked_for_its_owner_only(backup: Path, tmp_path: 
 
 
 def test_a_backup_that_was_cut_off_anywhere_is_refused(backup: Path, tmp_path: Path) -> None:
-    """Guard: node/health/backup_file.py, unpack."""
     data = backup.read_bytes()
     whole = len(data.rstrip(b"\0"))
     for size in (0, 1, 511, 512, 1024, whole // 2, whole - 1):
@@ -96,6 +95,7 @@ def test_a_changed_file_in_a_backup_is_named(backup: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", [*FILES, BLOB_NAME])
 def test_a_backup_without_one_of_its_files_is_refused(backup: Path, name: str) -> None:
+    """Guard: node/health/backup_file.py, unpack."""
     rewrite(backup, lambda member, data: [] if member.name == name else [(member, data)])
     assert "it lacks" in refused(backup)
 

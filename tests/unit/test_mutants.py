@@ -70,6 +70,7 @@ def test_every_kind_of_mistake_is_made_where_it_stands() -> None:
     )
 
 
+@pytest.mark.field
 def test_every_mistake_in_the_product_is_python_and_changes_it() -> None:
     for file in ("protocol/wire/envelope.py", "node/live/acting.py"):
         source = (ROOT / file).read_bytes()
@@ -115,6 +116,7 @@ def test_a_room_is_a_path_or_the_name_of_a_folder_or_file(room: str, file: str, 
     assert fits(file, room) is chosen
 
 
+@pytest.mark.field
 def test_a_sample_follows_from_its_seed() -> None:
     one, same, other = (plan(ROOT, "protocol/log/merkle.py", seed, 9) for seed in (1, 1, 2))
     assert one == same
