@@ -32,7 +32,7 @@ def test_what_is_shown_is_bounded_printable_and_there_exactly_if_the_texts_diffe
     assert compare_text(recorded, met) == compare_text(met, recorded)
     lines = differing_lines(recorded, met)
     assert bool(lines) == (recorded != met) == (compare_text(recorded, met) != "same")
-    assert len(lines) <= limits.DIFFERENCES_PER_STEP_MAX
+    assert len(lines) <= 2 * limits.DIFFERENCE_LINES_MAX
     for line in (side for pair in lines for side in pair):
         assert line.isprintable()
         assert len(line) <= limits.DIFFERENCE_CHARS_MAX + 2
