@@ -18,7 +18,8 @@ help:            ## This list
 install: .venv/.ready            ## Locked dependencies into .venv; Chromium if none is found
 
 demo: install            ## The main job: three nodes explore a shop, prove it, replay it elsewhere
-	$(PYTHON) -m scripts.demo
+	rm -rf demo-out
+	$(PYTHON) -m trailmesh demo mesh --out demo-out
 
 demo-real: install            ## The same journey on Datasette and the Django admin
 	$(PYTHON) -m scripts.demo_real

@@ -58,7 +58,7 @@ SETTINGS: Final = BrowserSettings(sandbox=False)
 async def _shop() -> AsyncIterator[str]:
     """The shop in a process of its own, so that serving takes no time from either side's event loop."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.sites.shop", "--port", "0", stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "trailmesh", "demo", "shop", "--json", "--port", "0", stdout=asyncio.subprocess.PIPE
     )
     try:
         assert process.stdout is not None

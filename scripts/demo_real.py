@@ -12,17 +12,17 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from scripts import real_apps
-from scripts.journey import Journey, Task, finish, interrupted
 from tests.sites.real.datasette import serve_datasette
 from tests.sites.real.django_admin import serve_django_admin
 from tests.sites.real.site import RealSite
+from trailmesh.demo.journey import Journey, Task, finish
 
 _Serve = Callable[[Path], AbstractAsyncContextManager[RealSite]]
 SITES: dict[str, _Serve] = {"datasette": serve_datasette, "django-admin": serve_django_admin}
 
 
-async def journey_on(name: str, directory: Path, seconds: int) -> int:
-    """One journey; 0 when every promise held and the application's own data did not change."""
+async def journey_on(name: str, directory: Path, seconds: int) -> bool:
+    """One journey; whether every promise held and the application's own data did not change."""
     work = directory / "site"
     work.mkdir(parents=True)
     async with SITES[name](work) as site:
@@ -53,9 +53,11 @@ def main() -> int:
     try:
         real_apps.install()
         names = [options.only] if options.only else list(SITES)
-        return max(asyncio.run(journey_on(name, directory / name, options.seconds)) for name in names)
+        held = [asyncio.run(journey_on(name, directory / name, options.seconds)) for name in names]
+        return 0 if all(held) else 1
     except KeyboardInterrupt:
-        return interrupted()
+        print("interrupted: nodes and browsers were stopped", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ wait_for() {
 }
 
 start_shop() {
-  python -m tests.sites.shop --effects-log "$work/effects.jsonl" --ready-file "$work/shop.json" >/dev/null 2>&1 &
+  python -m trailmesh demo shop --effects-log "$work/effects.jsonl" --ready-file "$work/shop.json" >/dev/null 2>&1 &
   pids+=("$!")
   wait_for "$work/shop.json" && shop=$(field url <"$work/shop.json")
 }

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts.mesh import MeshNode, pair
 from tests.forked import Forked
+from trailmesh.demo.mesh import MeshNode, pair
 
 ROOT = Path(__file__).parents[1]
 COMMAND = (sys.executable, str(ROOT / "tests" / "checked.py"))
@@ -99,7 +99,8 @@ def serving(directory: Path, *names: str, config: str = CONFIG) -> Iterator[list
 def shop(directory: Path, latency_ms: int = 0) -> Iterator[tuple[str, Path]]:
     """The demo shop in a process of its own: its address, and the log of its effects."""
     effects = directory / "effects.jsonl"
-    command = [sys.executable, "-m", "tests.sites.shop", "--latency-ms", str(latency_ms), "--effects-log", str(effects)]
+    options = ["--latency-ms", str(latency_ms), "--effects-log", str(effects)]
+    command = [sys.executable, "-m", "trailmesh", "demo", "shop", "--json", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
             assert process.stdout is not None

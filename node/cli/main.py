@@ -17,6 +17,7 @@ _GROUPS = {
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
     "audit": ("node.cli.audit", "Show the audit trail: which caller used which privileged action."),
     "explore": ("node.cli.explore", "Search a site for a goal together with peers."),
+    "demo": ("trailmesh.demo", "See trailmesh at work on a small shop that comes with it."),
     "mcp": ("node.cli.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
     "events": ("node.cli.events", "List what changed on this node, or follow it."),
 }

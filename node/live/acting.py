@@ -40,7 +40,7 @@ from protocol.page.locator import (
     several,
     unmatched,
 )
-from protocol.page.observation import BLANK, CHECKABLE_ROLES, Element, Observation
+from protocol.page.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.page.redaction import redact_address, redact_text, reveal_address
 from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -190,7 +190,7 @@ async def prepare(
         if target.within is not None:
             found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
         action = with_target(action, found)
-    risk = _judged(action, element, observation)
+    risk = judged(action, element, observation)
     return Prepared(action=action, element=element, risk=risk, observation=observation), observation
 
 
@@ -205,13 +205,15 @@ async def _read_element(page: Page, observation: Observation, target: Locator) -
     return await _selected(page, observation, target, reads=True)
 
 
-def _judged(action: Action, element: Element, observation: Observation) -> Risk:
+def judged(action: Action, element: Element, observation: Observation) -> Risk:
     """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it."""
-    around = next((item for item in observation.elements if item.ref == element.inside), None)
-    if not element.inside:
+    if element.role in INTERACTIVE_ROLES and not element.inside:
         return classify(action, element, observation)
+    around = observation.control_around(element)
     if isinstance(action, Click) and around is not None:
         return classify(action, around, observation)
+    if not element.inside:
+        return classify(action, element, observation)
     each = [classify(action, item, observation) for item in (element, around)]
     return max(each, key=lambda risk: risk.level)
 
@@ -229,7 +231,7 @@ def _require_recorded(
     evidence: Evidence, element: Element, observation: Observation, action: Action, secrets: Secrets
 ) -> None:
     """Errors: ``action.target_differs`` where the element that the author's selector found is not the recorded one."""
-    writes = _judged(action, element, observation).level >= WRITE_CLASS
+    writes = judged(action, element, observation).level >= WRITE_CLASS
     judge = _judge(evidence, observation, secrets)
     if found := judge.differs(element, reads=isinstance(action, Extract), writes=writes):
         raise disagrees(target_of(action), element, found)

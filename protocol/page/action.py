@@ -308,7 +308,7 @@ def demand(assertion: Assert) -> str:
 
 
 def _named(target: Locator) -> str:
-    if not target.role and target.selectors:
+    if target.selectors and not (target.role and target.name):  # “paragraph “” (number 2)” says nothing
         return target.selectors[0] + _scoped(target.within)
     place = f" (number {target.nth + 1})" if target.nth and not target.within else ""
     return f"{target.role} “{target.name}”{place}{_scoped(target.within)}"

@@ -190,6 +190,21 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """Of each of ``elements`` the line of ``text``, from 0: its own, or the first of what it holds; -1 if there is none."""
     tree: Tree = Tree()
 
+    def control_around(self, element: Element) -> Element | None:
+        """The control that gets what is sent to ``element``, if it stands in one: the link of a heading in a card."""
+        if element.inside:
+            return next((item for item in self.elements if item.ref == element.inside), None)
+        place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
+        if place < 0 or place not in self.tree.elements:
+            return None
+        node = self.tree.parents[self.tree.elements.index(place)]
+        while node >= 0:
+            above = self.tree.elements[node]
+            if above >= 0 and self.elements[above].role in INTERACTIVE_ROLES:
+                return self.elements[above]
+            node = self.tree.parents[node]
+        return None
+
     @property
     def state(self) -> bytes:
         """The state hash (16 bytes): equal for pages that look alike to a user, whatever their numbers."""

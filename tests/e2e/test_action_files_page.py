@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.mesh_nodes import ROOT, serving, shop
-from tests.sites.shop import ShopConfig
+from trailmesh.shop import ShopConfig
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 

@@ -12,7 +12,7 @@ import pytest
 
 from node.process.setup import free_port
 from tests.mesh_nodes import CONFIG, Node, cli, refusal, serving, shop
-from tests.sites.shop import ShopConfig
+from trailmesh.shop import ShopConfig
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -14,7 +14,7 @@ from protocol.page.observation import encode
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
-from tests.sites.shop import ShopConfig, serve_shop
+from trailmesh.shop import ShopConfig, serve_shop
 
 _SEARCH = Locator(role="searchbox", name="Search products")
 _STEPS: tuple[Action, ...] = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.mesh_nodes import CONFIG, Node, cli, shop
-from tests.sites.shop import ShopConfig
+from trailmesh.shop import ShopConfig
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 

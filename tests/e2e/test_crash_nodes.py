@@ -13,8 +13,8 @@ import pytest
 
 from adapters.storage.records import unpack
 from protocol.recording.session import Session, Verdict
-from scripts.mesh import pair
 from tests.mesh_nodes import CONFIG, Node, effects_of, kill_group, shop, until
+from trailmesh.demo.mesh import pair
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 KILLS = 10

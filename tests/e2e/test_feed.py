@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from protocol.feed import ABOUT, Kind, check_ids
-from scripts.mesh import pair
 from tests.canaries import found_in
 from tests.mesh_nodes import CONFIG, Node, kill_group, refusal, shop, until
-from tests.sites.shop import ShopConfig
+from trailmesh.demo.mesh import pair
+from trailmesh.shop import ShopConfig
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 _GO_ON = re.compile(r"--since (\d+)\n$")

@@ -6,10 +6,10 @@ import pytest
 
 from protocol.goal.condition import parse
 from tests.e2e.greedy import walk
-from tests.sites.shop.app import make_app, serve_shop
-from tests.sites.shop.catalogue import cheapest_blue_mug_over_four
-from tests.sites.shop.config import ShopConfig
-from tests.sites.shop.effects import EFFECTS
+from trailmesh.shop.app import make_app, serve_shop
+from trailmesh.shop.catalogue import cheapest_blue_mug_over_four
+from trailmesh.shop.config import ShopConfig
+from trailmesh.shop.effects import EFFECTS
 
 pytestmark = pytest.mark.browser
 

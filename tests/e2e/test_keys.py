@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from scripts.mesh import CommandFailed, pair
 from tests.mesh_nodes import Node, cli, refusal, serving
+from trailmesh.demo.mesh import CommandFailed, pair
 
 
 @pytest.fixture

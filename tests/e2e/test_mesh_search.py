@@ -18,7 +18,7 @@ from tests.mesh_nodes import (
     shop,
     until,
 )
-from tests.sites.shop import ShopConfig, cheapest_blue_mug_over_four
+from trailmesh.shop import ShopConfig, cheapest_blue_mug_over_four
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(150)]
 GOAL = "find the cheapest blue mug with a rating over 4"

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from protocol import limits
-from scripts.mesh import COMMAND, CommandFailed, MeshNode, pair
+from trailmesh.demo.mesh import COMMAND, CommandFailed, MeshNode, pair
 
 pytestmark = pytest.mark.timeout(240)
 PORT = 7443

@@ -36,8 +36,8 @@ from protocol.recording.session import Profile, Session, Verdict
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given
-from tests.sites.shop.app import serve_shop
-from tests.sites.shop.config import ShopConfig
+from trailmesh.shop.app import serve_shop
+from trailmesh.shop.config import ShopConfig
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

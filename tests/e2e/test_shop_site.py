@@ -18,7 +18,7 @@ import pytest_asyncio
 from aiohttp import web
 from playwright.async_api import Browser, Page, async_playwright
 
-from tests.sites.shop import (
+from trailmesh.shop import (
     EFFECTS,
     TRAPS,
     Effect,
@@ -28,9 +28,9 @@ from tests.sites.shop import (
     make_app,
     serve_shop,
 )
-from tests.sites.shop.drift import Drift
-from tests.sites.shop.latency import latency_seconds
-from tests.sites.shop.words import SYNONYMS
+from trailmesh.shop.drift import Drift
+from trailmesh.shop.latency import latency_seconds
+from trailmesh.shop.words import SYNONYMS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -390,7 +390,19 @@ async def test_latency_has_the_configured_median() -> None:
 
 async def test_command_serves_until_told_to_stop(tmp_path: Path) -> None:
     ready, log = tmp_path / "ready.json", tmp_path / "effects.jsonl"
-    command = ["-m", "tests.sites.shop", "--seed", "1", "--effects-log", str(log), "--ready-file", str(ready)]
+    command = [
+        "-m",
+        "trailmesh",
+        "demo",
+        "shop",
+        "--json",
+        "--seed",
+        "1",
+        "--effects-log",
+        str(log),
+        "--ready-file",
+        str(ready),
+    ]
     root = Path(__file__).parents[2]
     process = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=root, stdout=asyncio.subprocess.PIPE)
     try:

@@ -117,3 +117,13 @@ def test_every_shell_that_the_readme_names_gets_its_completion(installed: Path) 
 @pytest.mark.parametrize("name", ["ci", "hardened", "mesh", "solo"])
 def test_each_example_configuration_is_found_by_its_name(installed: Path, tmp_path: Path, name: str) -> None:
     ran(installed / "trailmesh", "node", "init", "--home", tmp_path / "home", "--config", name, "--json")
+
+
+def test_the_demo_runs_from_the_wheel_and_finds_what_the_release_changed(installed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    result = json.loads(ran(installed / "trailmesh", "demo", "--json", "--out", out))
+    assert len(result["promises"]) == 4
+    assert all(result["promises"].values())
+    page = (out / "difference.html").read_text(encoding="utf-8")
+    assert "Sold out" in page
+    assert "£14.50" in page

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from node.live.acting import Prepared, prepare
+from node.live.acting import Prepared, judged, prepare
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Goto, Locator, target_of
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.twins.browser import Control, MemoryBrowser, site_of
+from tests.unit.test_observation import card
 
 ORIGIN = "http://targets.test"
 
@@ -93,3 +94,14 @@ async def test_what_is_read_may_have_changed_its_name() -> None:
 
 async def test_a_name_is_compared_without_regard_to_case_and_space() -> None:
     assert (await prepared(drop("css=#beer", role="button", name=" drop "))).ref == "e2"
+
+
+@pytest.mark.parametrize(
+    ("url", "level"), [("https://shop.example/mugs/7", 1), ("https://shop.example/mugs/7/delete", 7), ("", 4)]
+)
+def test_a_click_on_what_stands_in_a_control_has_the_class_of_the_control(url: str, level: int) -> None:
+    """Guard: node/live/acting.py, judged."""
+    page = card("link" if url else "button", url)
+    action = Click(target=Locator(role="heading", name="Tidewater Mug"))
+    assert judged(action, page.elements[1], page).level == level
+    assert judged(action, page.elements[2], page).level == 4

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from protocol.page.observation import Observation
+from protocol.page.observation import Element, Observation, Tree
 
 
 def page(url: str) -> Observation:
@@ -20,3 +21,25 @@ def test_every_address_has_a_state(url: str) -> None:
 def test_numbers_and_query_values_are_no_part_of_the_state() -> None:
     assert page("https://a.example/p/1?q=x").state == page("https://a.example/p/22?q=y").state
     assert page("https://a.example/p/1?q=x").state != page("https://a.example/p/1?r=x").state
+
+
+def card(role: str, url: str = "") -> Observation:
+    """A card whose heading stands in a control of this role, beside a heading of its own."""
+    elements = (
+        Element(ref="e1", role=role, name="Tidewater Mug", url=url),
+        Element(ref="e2", role="heading", name="Tidewater Mug"),
+        Element(ref="e3", role="heading", name="Reviews"),
+    )
+    # A list with the control, which holds a mere wrapper with the heading; then the other heading.
+    tree = Tree(
+        parents=(-1, 0, 1, 2, -1), roles=("list", role, "generic", "heading", "heading"), elements=(-1, 0, -1, 1, 2)
+    )
+    return Observation(url="https://shop.example/", title="", text="", elements=elements, tree=tree)
+
+
+def test_the_control_around_an_element_is_the_one_that_gets_its_clicks() -> None:
+    page = card("link")
+    assert [page.control_around(element) for element in page.elements] == [None, page.elements[0], None]
+    in_a_region = card("region")
+    assert [in_a_region.control_around(element) for element in in_a_region.elements] == [None, None, None]
+    assert msgspec.structs.replace(page, tree=Tree()).control_around(page.elements[1]) is None

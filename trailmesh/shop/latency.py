@@ -9,8 +9,8 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from tests.sites.shop.config import ShopConfig, fraction
-from tests.sites.shop.effects import CONFIG
+from trailmesh.shop.config import ShopConfig, fraction
+from trailmesh.shop.effects import CONFIG
 
 SPREAD: Final = 0.35
 VISITS: Final = web.AppKey("visits", Counter[str])

@@ -6,10 +6,10 @@ from typing import Final
 import jinja2
 from aiohttp import web
 
-from tests.sites.shop.catalogue import CATEGORIES, COLOURS, money
-from tests.sites.shop.config import ShopConfig
-from tests.sites.shop.drift import Drift
-from tests.sites.shop.state import SESSION
+from trailmesh.shop.catalogue import CATEGORIES, COLOURS, money
+from trailmesh.shop.config import ShopConfig
+from trailmesh.shop.drift import Drift
+from trailmesh.shop.state import SESSION
 
 HERE: Final = Path(__file__).parent
 

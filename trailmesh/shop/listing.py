@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
-from tests.sites.shop.catalogue import CATEGORIES, COLOURS, Product, load_catalogue
+from trailmesh.shop.catalogue import CATEGORIES, COLOURS, Product, load_catalogue
 
 PAGE_SIZE: Final = 12
 SORTS: Final = {

@@ -10,13 +10,15 @@ class ShopConfig:
     """What one shop serves: its version, its speed and where its effects are written.
 
     ``seed=0`` is the base version, whatever ``drift`` says. Any other seed changes the markup;
-    ``drift`` (0.0 to 1.0) is the share of wordings that change with it.
+    ``drift`` (0.0 to 1.0) is the share of wordings that change with it. ``sold_out`` is the slug of a product that this
+    version no longer sells; empty for none.
     """
 
     port: int = 0
     seed: int = 0
     drift: float = 0.0
     latency_ms: float = 0.0
+    sold_out: str = ""
     effects_log: Path | None = None
     user_email: str = "demo@fernwick.example"
     password: str = "tea-and-toast"

@@ -4,9 +4,10 @@ from typing import Final
 
 from aiohttp import web
 
-from tests.sites.shop.catalogue import CATEGORIES, COLOURS, Product, find_product, load_catalogue, related_products
-from tests.sites.shop.listing import RATINGS, SORTS, find_page, parse_query
-from tests.sites.shop.render import HERE, RENDERER, plain, show
+from trailmesh.shop.catalogue import CATEGORIES, COLOURS, Product, find_product, load_catalogue, related_products
+from trailmesh.shop.effects import CONFIG
+from trailmesh.shop.listing import RATINGS, SORTS, find_page, parse_query
+from trailmesh.shop.render import HERE, RENDERER, plain, show
 
 routes = web.RouteTableDef()
 
@@ -45,7 +46,8 @@ async def catalogue(request: web.Request) -> web.Response:
 async def product_page(request: web.Request) -> web.Response:
     """One product."""
     product = product_or_404(request.match_info["slug"])
-    return show(request, "product.html", product=product, related=related_products(product))
+    sold_out = product.slug == request.app[CONFIG].sold_out
+    return show(request, "product.html", product=product, related=related_products(product), sold_out=sold_out)
 
 
 @routes.get("/images/{category}/{colour}.svg")

@@ -8,8 +8,8 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from tests.sites.shop.catalogue import find_product, load_catalogue
-from tests.sites.shop.effects import CONFIG
+from trailmesh.shop.catalogue import find_product, load_catalogue
+from trailmesh.shop.effects import CONFIG
 
 COOKIE: Final = "shop_session"
 MOST_SESSIONS: Final = 5000

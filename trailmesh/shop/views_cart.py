@@ -4,11 +4,11 @@ from typing import Final
 
 from aiohttp import web
 
-from tests.sites.shop.catalogue import Product, find_product
-from tests.sites.shop.effects import record
-from tests.sites.shop.render import show
-from tests.sites.shop.state import SESSION, Session
-from tests.sites.shop.views_products import product_or_404
+from trailmesh.shop.catalogue import Product, find_product
+from trailmesh.shop.effects import record
+from trailmesh.shop.render import show
+from trailmesh.shop.state import SESSION, Session
+from trailmesh.shop.views_products import product_or_404
 
 routes = web.RouteTableDef()
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Final
 
-from tests.sites.shop.config import ShopConfig, digest, fraction
-from tests.sites.shop.words import SYNONYMS
+from trailmesh.shop.config import ShopConfig, digest, fraction
+from trailmesh.shop.words import SYNONYMS
 
 VOID: Final = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]

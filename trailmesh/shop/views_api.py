@@ -4,11 +4,11 @@ from dataclasses import asdict
 
 from aiohttp import web
 
-from tests.sites.shop.catalogue import load_catalogue, reviews_of
-from tests.sites.shop.effects import record
-from tests.sites.shop.listing import matches_text
-from tests.sites.shop.state import SESSION
-from tests.sites.shop.views_products import product_or_404
+from trailmesh.shop.catalogue import load_catalogue, reviews_of
+from trailmesh.shop.effects import record
+from trailmesh.shop.listing import matches_text
+from trailmesh.shop.state import SESSION
+from trailmesh.shop.views_products import product_or_404
 
 routes = web.RouteTableDef()
 

@@ -5,9 +5,9 @@ from typing import Final
 
 from aiohttp import web
 
-from tests.sites.shop.effects import record
-from tests.sites.shop.render import show
-from tests.sites.shop.views_cart import field
+from trailmesh.shop.effects import record
+from trailmesh.shop.render import show
+from trailmesh.shop.views_cart import field
 
 routes = web.RouteTableDef()
 

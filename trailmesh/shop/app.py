@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from tests.sites.shop import views_account, views_api, views_cart, views_info, views_products
-from tests.sites.shop.config import ShopConfig
-from tests.sites.shop.effects import CONFIG, EFFECTS
-from tests.sites.shop.latency import VISITS, latency_middleware
-from tests.sites.shop.render import RENDERER, Renderer, show
-from tests.sites.shop.state import SESSIONS, Sessions, session_middleware
+from trailmesh.shop import views_account, views_api, views_cart, views_info, views_products
+from trailmesh.shop.config import ShopConfig
+from trailmesh.shop.effects import CONFIG, EFFECTS
+from trailmesh.shop.latency import VISITS, latency_middleware
+from trailmesh.shop.render import RENDERER, Renderer, show
+from trailmesh.shop.state import SESSIONS, Sessions, session_middleware
 
 
 @web.middleware

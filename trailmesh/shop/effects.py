@@ -8,7 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
-from tests.sites.shop.config import ShopConfig
+from trailmesh.shop.config import ShopConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ import secrets
 
 from aiohttp import web
 
-from tests.sites.shop.effects import CONFIG, record
-from tests.sites.shop.render import show
-from tests.sites.shop.state import SESSION, SESSION_KEY, SESSIONS, Account, Session
-from tests.sites.shop.views_cart import field
+from trailmesh.shop.effects import CONFIG, record
+from trailmesh.shop.render import show
+from trailmesh.shop.state import SESSION, SESSION_KEY, SESSIONS, Account, Session
+from trailmesh.shop.views_cart import field
 
 routes = web.RouteTableDef()
 

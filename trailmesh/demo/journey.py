@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from protocol.recording.replay import text_words
-from scripts.mesh import CommandFailed, MeshNode, mesh, pair
+from trailmesh.demo.mesh import CommandFailed, MeshNode, mesh, pair
 
 console = Console(stderr=True)
 
@@ -220,15 +219,12 @@ class Journey:
         out.print(Text(f"report: {self.directory / 'report.html'}   summary: {self.directory / 'summary.json'}"))
 
 
-def finish(journey: Journey) -> int:
-    """Write ``summary.json``, print the table; the exit code."""
-    summary = msgspec.to_builtins(journey.outcome)
-    (journey.directory / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-    journey.show()
-    return 1 if journey.outcome.broken_promises else 0
-
-
-def interrupted() -> int:
-    """Say that nothing is left behind."""
-    print("interrupted: nodes and browsers were stopped", file=sys.stderr)
-    return 130
+def finish(journey: Journey, *, as_json: bool = False) -> bool:
+    """Write ``summary.json``, and print it or the table; whether every promise held."""
+    summary = json.dumps(msgspec.to_builtins(journey.outcome), indent=2)
+    (journey.directory / "summary.json").write_text(summary + "\n")
+    if as_json:
+        print(summary)
+    else:
+        journey.show()
+    return not journey.outcome.broken_promises

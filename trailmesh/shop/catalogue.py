@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tests.sites.shop.config import ShopConfig, digest, fraction
+from trailmesh.shop.config import ShopConfig, digest, fraction
 
 COLOURS: Final = ("blue", "green", "red", "white", "yellow", "grey")
 CATEGORIES: Final = ("mugs", "plates", "bowls", "lamps", "blankets", "cushions", "vases")
