@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from node.cli import main
 from trailmesh.demo import exploration
 from trailmesh.demo.mesh import CommandFailed
+from trailmesh.demo.release import FLOW
 
 
 def demo(*arguments: str) -> tuple[int, str]:
@@ -55,6 +56,11 @@ def test_ctrl_c_ends_it_and_leaves_no_directory_behind(tmp_path: Path, monkeypat
     assert code == 130
     assert json.loads(output)["error"]["code"] == "internal.cancelled"
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_readme_shows_the_file_that_the_demo_runs() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"```yaml\n{FLOW.format(url='http://127.0.0.1:8321')}```" in readme
 
 
 def test_a_shop_whose_port_is_taken_says_so() -> None:
