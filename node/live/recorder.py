@@ -6,15 +6,15 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Protocol
 
 import msgspec
 
-from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
+from adapters.ports import Clock, Outcome, Page, SessionStore
 from node.base import interruptible
-from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
+from node.live.masking import Masking
+from node.live.signer import Signer
 from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -35,26 +35,13 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
-from protocol.recording.masks import find_masks, learn_masks
 from protocol.recording.replay import redact_faults
-from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Step, Verdict
+from protocol.recording.session import BrowserInfo, Expect, Held, Profile, Session, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
 _RISK_UNKNOWN = 1
 """The class stored for an action whose element was not found. Nothing was done, so the lowest class applies."""
-
-
-class Signer(Protocol):
-    """What recording and replaying need of a node's witness: an artefact is in its log before it is returned."""
-
-    @property
-    def node(self) -> str: ...
-
-    @property
-    def feed(self) -> Feed: ...
-
-    async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord: ...
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,8 +89,7 @@ class Recorder:
         self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
         self._end: Callable[[MeshError], None] | None = None
-        self._seen: tuple[str, tuple[Mask, ...]] = ("", ())
-        """Text of the last step, and its masks."""
+        self._masking = Masking(page, plan.secrets)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
@@ -216,6 +202,8 @@ class Recorder:
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
         text = redact_snapshot(page.text, secrets) if page else ""
         snapshot = text.encode()
+        screenshot = await self._screenshot(failed=bool(error))
+        masks, self._driver.observation = await self._masking.look(text, page) if page and not error else ((), page)
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -227,7 +215,7 @@ class Recorder:
             started_ms=started_ms,
             duration_ms=duration_ms,
             snapshot=await self._blob(snapshot) if page else b"",
-            screenshot=await self._screenshot(failed=bool(error)),
+            screenshot=screenshot,
             ref=(prepared.ref or "") if prepared else "",
             extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
@@ -236,7 +224,7 @@ class Recorder:
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=expect,
             held=outcome.held if outcome else _unmet(action, error),
-            masks=await self._masks(text, page) if page and not error else (),
+            masks=masks,
             lines=text.count("\n") + 1 if text else 0,
         )
         self.blocked_by = rules
@@ -251,24 +239,6 @@ class Recorder:
         if seen is None:
             return None
         return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)
-
-    async def _masks(self, text: str, page: Observation) -> tuple[Mask, ...]:
-        """What of ``text`` changes by itself, by its form and by a second look at the page, if it is another page than before."""
-        if self._seen[0] == text:
-            return self._seen[1]
-        masks = await asyncio.to_thread(find_masks, text)
-        try:
-            later = await self._page.observe()
-        except MeshError:
-            later = page  # the next step reports the error
-        if later.state == page.state:
-            again = redact_snapshot(later.text, self._plan.secrets)
-            masks = await asyncio.to_thread(learn_masks, text, again, masks)
-        if later.elements != page.elements:
-            # Refs are numbered anew: those of ``page`` would lead the next action to other elements.
-            self._driver.observation = later
-        self._seen = text, masks
-        return masks
 
     def _address(self, url: str) -> str:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")

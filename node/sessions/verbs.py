@@ -9,25 +9,27 @@ from node.sessions.showing.files import ReplayFiles
 from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
 from node.verbs.session import (
-    DiffParams,
     Exported,
-    ExportParams,
-    ImportParams,
-    ListParams,
     RecordedSession,
-    RecordParams,
     Removed,
     Replayed,
-    ReplayParams,
     SessionDiff,
     SessionList,
-    SessionParams,
     Shown,
-    ShowParams,
-    TargetParams,
     TrustKey,
     Verified,
     WasRemoved,
+)
+from node.verbs.session_params import (
+    DiffParams,
+    ExportParams,
+    ImportParams,
+    ListParams,
+    RecordParams,
+    ReplayParams,
+    SessionParams,
+    ShowParams,
+    TargetParams,
 )
 
 
@@ -60,21 +62,25 @@ class SessionVerbs:
         )
 
     async def _list(self, params: ListParams, tell: Tell) -> SessionList:
-        return SessionList(sessions=await self._sessions.sessions(params.text, params.limit), text=params.text)
+        return SessionList(sessions=await self._sessions.reading.sessions(params.text, params.limit), text=params.text)
 
     async def _show(self, params: ShowParams, tell: Tell) -> Shown | WasRemoved:
-        remains = await self._sessions.remains(params.session)
-        return WasRemoved(removed=remains) if remains else await self._sessions.show(params.session, html=params.html)
+        remains = await self._sessions.reading.remains(params.session)
+        return (
+            WasRemoved(removed=remains)
+            if remains
+            else await self._sessions.reading.show(params.session, html=params.html)
+        )
 
     async def _verify(self, params: TargetParams, tell: Tell) -> Verified:
-        return await self._sessions.verify(params.target)
+        return await self._sessions.verifying.verify(params.target)
 
     async def _export(self, params: ExportParams, tell: Tell) -> Exported:
-        verified = await self._sessions.export(params.session, params.out, force=params.force)
+        verified = await self._sessions.verifying.export(params.session, params.out, force=params.force)
         return Exported(**msgspec.structs.asdict(verified), out=params.out)
 
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
-        return await self._sessions.import_bundle(params.path)
+        return await self._sessions.verifying.import_bundle(params.path)
 
     async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff:
         return await self._sessions.diff(params.first, params.second)

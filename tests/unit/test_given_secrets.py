@@ -7,7 +7,7 @@ import pytest
 
 from node.sessions.sessions import own_start
 from node.verbs.live_params import OpenParams
-from node.verbs.session import RecordParams, ReplayParams
+from node.verbs.session_params import RecordParams, ReplayParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Fill, Locator, Secret
@@ -120,7 +120,7 @@ def test_names_and_values_have_bounds(kind: type, name: str, value: str) -> None
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_so_many_can_be_given_and_no_more(kind: type) -> None:
-    """Guard: node/verbs/live_params.py, OpenParams. Guard: node/verbs/session.py, _SECRETS."""
+    """Guard: node/verbs/live_params.py, OpenParams. Guard: node/verbs/session_params.py, _SECRETS."""
 
     def convert(count: int) -> None:
         many = {f"n{i}": {"value": f"value-{i}"} for i in range(count)}

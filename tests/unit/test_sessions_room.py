@@ -374,7 +374,7 @@ async def test_a_session_that_a_crash_left_open_is_shown_as_interrupted_with_its
 async def test_of_a_removed_session_its_manifest_is_kept_and_nothing_of_its_pages(bench: Bench) -> None:
     done = await bench.record()
     before: Shown = await bench.call("show", session=done.id)
-    assert await bench.room.remains(done.id) is None
+    assert await bench.room.reading.remains(done.id) is None
     removed_ms = bench.clock.now_ms()
     removed: Removed = await bench.call("remove", session=done.id)
     assert removed == Removed(session=done.id, title="The mugs", steps=3)
@@ -397,7 +397,7 @@ async def test_of_a_removed_session_its_manifest_is_kept_and_nothing_of_its_page
     assert (await bench.refused("verify", target=UNKNOWN)).message == f"no session {UNKNOWN}"
     assert (await bench.call("list")).sessions == []
     assert await bench.kinds() == [(Kind.SESSION_RECORDED, (done.id,)), (Kind.SESSION_REMOVED, (done.id,))]
-    assert await bench.room.remains(UNKNOWN) is None
+    assert await bench.room.reading.remains(UNKNOWN) is None
 
 
 async def test_a_session_that_nobody_signed_leaves_no_manifest(bench: Bench) -> None:
