@@ -71,7 +71,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Number of steps that a replay performs: those that succeeded in the recording."""
     reports: tuple[ReplayReport, ...] = ()
     unreached: dict[str, str] = msgspec.field(default_factory=dict)
-    """For reports that reached no page: the error code as in ``Replayed.unreached``, by id of the report."""
+    """For reports of replays whose site could not be reached: the error code as in ``Replayed.unreached``, by id of the report."""
     reports_refused: tuple[RefusedReport, ...] = ()
     """Stored reports that are no longer accepted."""
     html: str = ""
@@ -177,7 +177,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Secrets that were not given. Without them pages cannot be redacted as in the recording, so ``differences`` stays empty."""
     out: str = ""
     unreached: str = ""
-    """Error code that says why no page was reached, so the report says nothing about the recording; empty if a page was reached."""
+    """Error code that says why the first step that did not match reached no page, so the report says nothing about the recording;
+    empty if it reached one."""
     stopped: str = ""
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
     replayable: int

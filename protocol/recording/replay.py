@@ -331,10 +331,17 @@ def text_words(counts: Mapping[str, int]) -> str:
 
 
 def unreached(matches: Sequence[StepMatch]) -> str:
-    """The code of why no page was met at all, so that a replay says nothing about its recording; empty if one was."""
-    code = matches[0].error if matches and not matches[0].performed else ""
-    missed = code == "browser.refused" or (code in CODES and CODES[code].blame is Blame.ENVIRONMENT)
-    return code if missed else ""
+    """The code of why the first step that did not match reached no page; empty if it reached one, or all steps matched.
+
+    Up to there everything was as recorded, so the replay says nothing about the recording. A difference before it counts instead.
+    """
+    first = next((match for match in matches if not match.matched), None)
+    if first is None or first.performed:
+        return ""
+    # Behind the first step, an address that the policy refuses is what the call lacks.
+    kept_out = first.error == "browser.refused" and first is matches[0]
+    missed = first.error in CODES and CODES[first.error].blame is Blame.ENVIRONMENT
+    return first.error if kept_out or missed else ""
 
 
 def replayable(steps: Sequence[Step]) -> list[Step]:

@@ -274,8 +274,16 @@ def test_a_replay_that_met_no_page_says_nothing_about_the_recording(code: str) -
     assert unreached([not_performed(step(), code, 5)]) == code
 
 
+def test_a_replay_whose_site_went_away_says_nothing_unless_a_step_before_differed() -> None:
+    gone = not_performed(step(index=2), "browser.navigation", 5)
+    as_recorded, other = compared(step()), compared(step(), msgspec.structs.replace(PAGE, title="Other"))
+    assert (as_recorded.matched, other.matched) == (True, False)
+    assert unreached([as_recorded, gone]) == "browser.navigation"
+    assert unreached([other, gone]) == ""
+    assert unreached([as_recorded, not_performed(step(index=2), "browser.refused", 5)]) == ""
+
+
 def test_a_replay_that_met_a_page_or_was_refused_says_something() -> None:
     assert unreached([not_performed(step(), "action.target_missing", 5)]) == ""
-    assert unreached([compared(step()), not_performed(step(index=2), "browser.navigation", 5)]) == ""
     assert unreached([not_performed(step(), "later.invention", 5)]) == ""
     assert unreached([]) == ""
