@@ -624,9 +624,9 @@ CODES: dict[str, Code] = {
     "action.secret_literal": Code(
         _C,
         False,
-        "The action would type a literal value into a password field.",
+        "The action would type a literal value into a field for a password, a one-time code or a card.",
         "Name a secret instead: `value: {secret: NAME}` in an action, `--secret NAME` of `live type`. The value is given with"
-        " `--secret NAME@https://shop.example=@FILE`.",
+        " `--secret NAME@https://shop.example=@FILE`, for a field that is no password field with `NAME:text@…`.",
     ),
     "action.secret_missing": Code(
         _C,

@@ -161,6 +161,10 @@ class Recorder:
         await self._keep(action, started_ms, expect, outcome=outcome)
         return outcome
 
+    def told(self, action: Action) -> str:
+        """``action`` in words, if it failed: without what it was to type, which may be a refused password."""
+        return describe(without_value(redact_action(action, self._plan.secrets)))
+
     def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
         """What stops ``action`` once its caller is gone, and in how many seconds."""
         match action:
@@ -347,7 +351,7 @@ async def record_actions(
             await recorder.perform(action, (arrivals or {}).get(number), (expects or {}).get(number))
         except MeshError as error:
             error.detail.setdefault("step", number)
-            error.detail.setdefault("action", describe(redact_action(action, {})))
+            error.detail.setdefault("action", recorder.told(action))
             if not (isinstance(action, Assert) and action.soft and error.code == "action.assertion_failed"):
                 raise
             soft.append(error)
