@@ -149,6 +149,8 @@ def _show_session(r: Result) -> None:
     click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
+    for name, value in ((item["name"], item["value"]) for item in s["inputs"]):
+        click.echo(f"input    {name} = {value}")
     _show_steps(r)
     _show_masks(r["steps"])
     for report in r["reports"]:
@@ -156,7 +158,7 @@ def _show_session(r: Result) -> None:
         refused = _refused("; ", report["blocked"])
         why = _unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
-        judged = f"{_verdict(report)}, {_level(report)}"
+        judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
         click.echo(f"{when}, replayed by {report['node'][:7]}, {judged}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
@@ -218,13 +220,21 @@ def _show_verified(r: Result) -> None:
     counted_steps = f", {counted(r['steps'], 'step')}"
     if r["what"] == "replay-report":
         matched = _matched(r["matched"], r["steps"], r["stopped_at"], r["text"])
-        counted_steps = f", level {r['level']}: {matched}{_elsewhere(r['origin'])}{_unreached(r['unreached'])}"
+        counted_steps = (
+            f", level {r['level']}: {matched}{_elsewhere(r['origin'])}{_with_inputs(r)}{_unreached(r['unreached'])}"
+        )
     verifies = f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]})"
     click.echo(f"{verifies}, {_verdict(r)}{counted_steps}")
 
 
 def _verdict(r: Result) -> str:
     return f"{r['verdict']} ({r['reason']})" if r["reason"] else str(r["verdict"])
+
+
+def _with_inputs(r: Result) -> str:
+    """A note about inputs that a replay has changed; empty if it changed none."""
+    changed = ", ".join(f"{item['name']} “{item['value']}” for “{item['recorded']}”" for item in r["inputs"])
+    return f", with {changed}" if changed else ""
 
 
 def _elsewhere(origin: str) -> str:
@@ -261,8 +271,9 @@ def _no_file(params: Result, typed: Result) -> None:
 
 def _show_replayed(r: Result) -> None:
     report = r["report"]
+    judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
     click.echo(
-        f"{_verdict(report)}, {_level(report)}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
+        f"{judged}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
     )
     if r["lacking"]:

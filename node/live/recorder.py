@@ -35,8 +35,9 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
+from protocol.recording.inputs import values_of
 from protocol.recording.replay import redact_faults
-from protocol.recording.session import BrowserInfo, Expect, Held, Profile, Session, Step, Verdict
+from protocol.recording.session import BrowserInfo, Expect, Held, Input, Profile, Session, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
@@ -59,6 +60,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     search: str = ""
     caller: str = ""
     """Caller of the recording; empty for the current caller."""
+    inputs: tuple[Input, ...] = ()
+    """Values that actions use as ``${name}``; without secrets."""
 
 
 Progress = Callable[[Step], None]
@@ -88,6 +91,7 @@ class Recorder:
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
+        self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
         self._masking = Masking(page, plan.secrets)
         self.steps: list[Step] = []
@@ -107,6 +111,7 @@ class Recorder:
             parent=plan.parent,
             search=plan.search,
             caller=self._caller,
+            inputs=plan.inputs,
         )
 
     @property

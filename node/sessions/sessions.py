@@ -32,6 +32,7 @@ from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.page.action import Extract, describe
 from protocol.page.secrets import GivenSecret, Secrets
+from protocol.recording.inputs import require_plain_inputs
 from protocol.recording.replay import replayable, stopped_at, unreached
 from protocol.recording.session import Level, Session, Step, StepMatch, Verdict
 from protocol.risk.refused import what_helps
@@ -97,6 +98,7 @@ class Sessions:
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
+        require_plain_inputs(file.inputs, {name: given.value for name, given in secrets.items()})
         for note in (*file.notes, *incomplete(file.actions)):
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
@@ -107,6 +109,7 @@ class Sessions:
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=Secrets(secrets, begins=file.start_url),
                 gate=self._gate(approve_class),
+                inputs=file.inputs,
             )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
@@ -137,6 +140,7 @@ class Sessions:
         files: ReplayFiles = ReplayFiles(),  # noqa: B008 - frozen
         level: Level | None = None,
         strict: bool = False,
+        inputs: Mapping[str, str] = {},
     ) -> Replayed:
         """Replay a session in a new context and sign a report of which steps matched. Errors: ``input.not_found``,
         ``browser.*``, …"""
@@ -168,6 +172,7 @@ class Sessions:
                     every_screenshot=bool(files.html),
                     level=level,
                     strict=strict,
+                    inputs=inputs,
                 )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(

@@ -102,6 +102,7 @@ class SessionVerbs:
             on_mismatch=params.on_mismatch,
             level=params.level or None,
             strict=params.strict == "text",
+            inputs=params.inputs,
             out=params.out,
             files=ReplayFiles(junit=params.junit, markdown=params.markdown, html=params.html),
             tell=tell,

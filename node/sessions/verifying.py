@@ -93,6 +93,7 @@ class Verifying:
             level=report.level,
             origin=report.origin,
             unreached=unreached(report.steps),
+            inputs=report.inputs,
         )
 
     async def export(self, session_id: str, out: str, *, force: bool) -> Verified:

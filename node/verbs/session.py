@@ -21,7 +21,7 @@ from node.verbs.session_params import (
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Row, Verb
 from protocol.recording.diff import StepDiff
 from protocol.recording.findings import Difference
-from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
+from protocol.recording.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
 
 # --- results ---------------------------------------------------------------------------------------------------------
 
@@ -136,6 +136,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Origin of the replay, if it differs from the recorded one."""
     unreached: str = ""
     """As ``Replayed.unreached``."""
+    inputs: tuple[ChangedInput, ...] = ()
+    """Inputs that the replay changed. Only for replay reports."""
 
 
 class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
@@ -300,7 +302,12 @@ REPLAY: Final = Verb(
 
     The replay passes if the recording passed, every step holds at the level, and no request for a document or data newly went
     wrong. At level text the page must have the recorded text and title, except for what changes by itself (times, dates,
-    generated ids, counters; `session show` says how much that is). Differences are shown here and are not part of the report.
+    generated ids, counters; `session show` says how much that is). Differences are shown here and are not part of the report,
+    unless --input is given.
+
+    --input gives an input of the session another value. The page is then expected to say the new value wherever it said the
+    recorded one; what differs besides is a difference, and stands in the signed report together with the changed inputs. Elements
+    are still those of the recording.
 
     After a step that did not match, steps that only read are still performed; the replay stops before the first step that writes
     (docs/risk.md).
@@ -313,13 +320,14 @@ REPLAY: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html"}),
+    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs"}),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,
         note=lambda given: {
             "base_url": rows.where(given.base_url) if given.base_url else "",
             "on_mismatch": given.on_mismatch,
+            **({"inputs": ", ".join(sorted(given.inputs))} if given.inputs else {}),
             **rows.driven(given),
         },
     ),

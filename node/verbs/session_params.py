@@ -139,6 +139,17 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     ] = ""
     markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
     html: Annotated[str, _HTML] = ""
+    inputs: Annotated[
+        dict[str, str],
+        option(
+            "Another value for an input of the session, or for the text that the step with this number types or chooses "
+            "(`session show` lists them). Never a secret. Repeat for more.",
+            flag="--input",
+            metavar="NAME=VALUE",
+            reads="pairs",
+            max_length=limits.INPUTS_MAX,
+        ),
+    ] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
+        return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)}, inputs={sorted(self.inputs)})"

@@ -16,7 +16,6 @@ from protocol.recording.replay import (
     Met,
     Rebase,
     as_recorded,
-    check_report,
     compare,
     differences,
     explain,
@@ -28,6 +27,7 @@ from protocol.recording.replay import (
     text_words,
     unreached,
 )
+from protocol.recording.reports import check_report
 from protocol.recording.session import ReplayReport, Step, StepMatch, Verdict
 from protocol.recording.verdicts import judge_replay
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
@@ -214,7 +214,7 @@ def test_reports_that_add_up_are_accepted() -> None:
 
 
 def test_reports_that_do_not_add_up_are_refused() -> None:
-    """Guard: protocol/recording/replay.py, check_report."""
+    """Guard: protocol/recording/reports.py, check_report."""
     whole = good_report().steps
     steps, _ = sample_steps()
     stopped = not_performed(steps[0], "browser.timeout", 3)
@@ -241,7 +241,7 @@ def test_reports_that_do_not_add_up_are_refused() -> None:
 
 
 def test_a_report_says_of_every_snapshot_how_it_compared_and_of_nothing_else() -> None:
-    """Guard: protocol/recording/replay.py, check_report."""
+    """Guard: protocol/recording/reports.py, check_report."""
     whole = good_report().steps
     for text in ("numbers", "differs"):
         other = msgspec.structs.replace(whole[3], text=text, matched=False)

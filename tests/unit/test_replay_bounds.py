@@ -14,7 +14,6 @@ from protocol.recording.findings import Difference
 from protocol.recording.page_text import contrast, differing_lines
 from protocol.recording.replay import (
     Rebase,
-    check_report,
     differences,
     explain_stop,
     not_performed,
@@ -23,6 +22,7 @@ from protocol.recording.replay import (
     stopped_at,
     unreached,
 )
+from protocol.recording.reports import check_report
 from protocol.recording.session import ReplayReport, StepMatch, Verdict
 from protocol.recording.verdicts import judge_replay
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
