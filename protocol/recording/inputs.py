@@ -76,7 +76,7 @@ def change(
         recorded = recorded_value(session, steps, name)
         if recorded is None:
             raise _unknown(session, steps, name)
-        kind = next((item.kind for item in session.inputs if item.name == name), "text")
+        kind: InputKind = next((item.kind for item in session.inputs if item.name == name), "text")
         require_kind(kind, name, value)
         if len(value) > limits.INPUT_CHARS_MAX:
             raise MeshError(

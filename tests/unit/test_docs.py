@@ -222,12 +222,11 @@ def test_the_examples_for_mcp_clients_ask_for_nothing_that_a_token_is_refused() 
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ({"ge": 0, "lt": 32}, "integer, 0 to 31"),
-        ({"gt": 0, "le": 32}, "integer, 1 to 32"),
-        ({"ge": 1, "le": 2}, "integer, 1 to 2"),
-        ({}, "integer"),
+        (msgspec.Meta(ge=0, lt=32), "integer, 0 to 31"),
+        (msgspec.Meta(gt=0, le=32), "integer, 1 to 32"),
+        (msgspec.Meta(ge=1, le=2), "integer, 1 to 2"),
+        (msgspec.Meta(), "integer"),
     ],
 )
-def test_the_bounds_of_an_integer_are_written_with_both_ends(bounds: dict[str, int], words: str) -> None:
-    of = msgspec.inspect.type_info(Annotated[int, msgspec.Meta(**bounds)])  # type: ignore[arg-type]
-    assert docs_records.words(of) == words
+def test_the_bounds_of_an_integer_are_written_with_both_ends(bounds: msgspec.Meta, words: str) -> None:
+    assert docs_records.words(msgspec.inspect.type_info(Annotated[int, bounds])) == words
