@@ -701,6 +701,13 @@ CODES: dict[str, Code] = {
         "The session is still being recorded, or its recording was interrupted.",
         "Wait until the recording ends. An interrupted session can be shown but not exported; record it again.",
     ),
+    "session.referenced": Code(
+        _C,
+        False,
+        "Something else names the session: a search, a fork of it, an open live session, or a replay report of another node.",
+        "Look at what the message names. If the session is to go all the same, add `--referenced` to `session purge`. To keep it out"
+        " of the list only, use `trailmesh session archive`.",
+    ),
     "bundle.invalid": Code(
         _P,
         False,

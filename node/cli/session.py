@@ -13,6 +13,7 @@ from node.cli import apart
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, is_session_id, moment, table
 from node.verbs import session as verbs
+from node.verbs import session_upkeep as upkeep
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
@@ -124,7 +125,9 @@ def _incomplete(url: str) -> str:
 def _show_list(r: Result) -> None:
     if not r["sessions"]:
         click.echo(
-            f"no session contains {r['text']!r} in title, address or id"
+            "no archived sessions"
+            if r["archived"]
+            else f"no session contains {r['text']!r} in title, address or id"
             if r["text"]
             else "no sessions yet: `trailmesh session record`"
         )
@@ -149,6 +152,10 @@ def _show_session(r: Result) -> None:
     click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
+    if s["parent"]:
+        click.echo(f"parent   {s['parent']}")
+    if r["archived"]:
+        click.echo("archived `trailmesh session unarchive` lists it again")
     for name, value in ((item["name"], item["value"]) for item in s["inputs"]):
         click.echo(f"input    {name} = {value}")
     _show_steps(r)
@@ -315,8 +322,16 @@ def _show_trust_key(r: Result) -> None:
     click.echo(f"# trailmesh: sessions signed by {r['name']}, node {r['node']}\n{r['key']}")
 
 
-def _show_removed(r: Result) -> None:
-    click.echo(f"removed {r['session']}: {counted(r['steps'], 'step')}, {r['title']}")
+def _show_purged(r: Result) -> None:
+    click.echo(f"purged {r['session']}: {counted(r['steps'], 'step')}, {r['title']}")
+    names = ", ".join(f"{holder['name'] or 'unnamed'} ({holder['node'][:7]})" for holder in r["may_hold"])
+    if names:
+        click.echo(f"may still hold it: {names}; and whoever has an exported bundle")
+
+
+def _show_archived(r: Result) -> None:
+    done = "archived" if r["archived"] else "listed again"
+    click.echo(f"{r['session']} {'is ' if r['changed'] else 'was already '}{done}: {r['title']}")
 
 
 LOOKS: Final = {
@@ -326,7 +341,10 @@ LOOKS: Final = {
     "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
     "session.export": Look(text=_show_exported, prepare=_name_of_bundle),
     "session.import": Look(text=_show_imported),
-    "session.remove": Look(text=_show_removed, confirm="Remove {session} for good?"),
+    "session.fork": Look(text=_show_recorded, line=_step_line, status=_status_of_recording),
+    "session.archive": Look(text=_show_archived),
+    "session.unarchive": Look(text=_show_archived),
+    "session.purge": Look(text=_show_purged, confirm="Delete {session} for good?"),
     "session.replay": Look(
         text=_show_replayed,
         line=_step_line,
@@ -338,5 +356,5 @@ LOOKS: Final = {
     "session.diff": Look(text=_show_diff, status=lambda r: 0 if r["same"] else 1),
     "session.trust_key": Look(text=_show_trust_key),
 }
-for _command in commands_of(verbs.VERBS, LOOKS):
+for _command in commands_of((*verbs.VERBS, *upkeep.VERBS), LOOKS):
     group.add_command(_command)

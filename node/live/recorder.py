@@ -139,10 +139,16 @@ class Recorder:
         """Since the session began."""
         return max(0, self._clock.now_ms() - self._began_ms)
 
-    async def perform(self, action: Action, arrival: Arrival | None = None, expect: Expect | None = None) -> Outcome:
+    async def perform(
+        self,
+        action: Action,
+        arrival: Arrival | None = None,
+        expect: Expect | None = None,
+        evidence: Evidence | None = None,
+    ) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
 
-        expect: which requests of the step are meant to go wrong.
+        expect: which requests of the step are meant to go wrong. evidence: what an earlier recording knew of its element.
 
         In order: an address that everybody reads alike; a free step index; the action (``Driver.act``); the page it led to;
         snapshot, screenshot, step. Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
@@ -156,7 +162,7 @@ class Recorder:
         started_ms = self.elapsed_ms
         try:
             async with interruptible() as self._end:
-                outcome = await self._driver.act(action)
+                outcome = await self._driver.act(action, evidence=evidence)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
@@ -344,16 +350,23 @@ async def record_actions(
     actions: list[Action] | tuple[Action, ...],
     arrivals: Mapping[int, Arrival] | None = None,
     expects: Mapping[int, Expect] | None = None,
+    evidence: Mapping[int, Evidence] | None = None,
 ) -> None:
     """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
 
     A soft assertion that fails does not end it: the first of them is raised after the last action.
     arrivals: the page that an action, by its number from 1, must lead to. expects: which requests of it are meant to go wrong.
+    evidence: what an earlier recording knew of its element.
     """
     soft: list[MeshError] = []
     for number, action in enumerate(actions, 1):
         try:
-            await recorder.perform(action, (arrivals or {}).get(number), (expects or {}).get(number))
+            await recorder.perform(
+                action,
+                (arrivals or {}).get(number),
+                (expects or {}).get(number),
+                (evidence or {}).get(number),
+            )
         except MeshError as error:
             error.detail.setdefault("step", number)
             error.detail.setdefault("action", recorder.told(action))

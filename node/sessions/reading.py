@@ -8,6 +8,7 @@ from adapters.ports import Clock, Store
 from node.base import find_stored
 from node.config import Config
 from node.live import may_open
+from node.sessions.archive import Archive
 from node.sessions.remains import read_remains
 from node.sessions.replayer import Recorded, open_report
 from node.sessions.showing.files import Signature, write_recording
@@ -37,12 +38,15 @@ class Reading:
         self._clock = clock
         self._peers = peers
         self._began_ms = clock.now_ms()
+        self.archive = Archive(store)
 
-    async def sessions(self, text: str, limit: int) -> list[Session]:
-        """Newest first, those that the caller may see."""
-        agent = current_caller().kind is CallerKind.AGENT
-        stored = await self._store.sessions(text=text, limit=_ALL if agent else limit)
-        return [await self._as_it_is(session) for session in stored if self._visible(session)][:limit]
+    async def sessions(self, text: str, limit: int, *, archived: bool = False) -> list[Session]:
+        """Newest first, those that the caller may see. archived: the archived ones, and not the others."""
+        put_away = await self.archive.ids()
+        some_hidden = bool(put_away) or current_caller().kind is CallerKind.AGENT
+        stored = await self._store.sessions(text=text, limit=_ALL if some_hidden else limit)
+        listed = [one for one in stored if (one.id in put_away) is archived and self._visible(one)][:limit]
+        return [await self._as_it_is(session) for session in listed]
 
     async def _as_it_is(self, session: Session) -> Session:
         """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
@@ -69,6 +73,7 @@ class Reading:
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
         """
         shown = await self._show(session_id)
+        shown = msgspec.structs.replace(shown, archived=shown.session.id in await self.archive.ids())
         if not html:
             return shown
         signed = [self.signature("replay report", report.node) for report in shown.reports]

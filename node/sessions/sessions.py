@@ -14,9 +14,11 @@ from adapters.ports import Clock, Store
 from node.base import write_atomic
 from node.config import Config
 from node.live import Browsers, Gate, Recording, guard_for, record, record_actions
-from node.sessions.action_files import incomplete, parse_actions
+from node.sessions.action_files import ActionFile, incomplete, parse_actions
 from node.sessions.comparing import compare_sessions
+from node.sessions.forking import forked
 from node.sessions.reading import Reading
+from node.sessions.references import held_by, named_by
 from node.sessions.remains import remains_of
 from node.sessions.replayer import OnMismatch, ReplayPlan, replay
 from node.sessions.showing.files import ReplayFiles, write_replay
@@ -26,6 +28,7 @@ from node.signing import Witness
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session import RecordedSession, Replayed, SessionDiff, TrustKey
+from node.verbs.session_upkeep import Archived, Purged
 from protocol import ids
 from protocol.audit import OWNER
 from protocol.errors import MeshError
@@ -57,6 +60,7 @@ class Sessions:
         self._store = store
         self._clock = clock
         self._browsers = browsers
+        self._peers = peers
         self.reading = Reading(witness, config, store, clock, peers)
         self.verifying = Verifying(witness, store, peers, self.reading)
         self._replaying: Counter[str] = Counter()
@@ -85,6 +89,45 @@ class Sessions:
         """
         self._witness.check_signs()
         file = parse_actions(text.encode(), name, self._config.browser.profile)
+        given = Secrets(secrets, begins=file.start_url)
+        return await self._record(file, given, allow=allow, approve_class=approve_class, tell=tell)
+
+    async def fork(
+        self,
+        session_id: str,
+        *,
+        until: int,
+        actions: str,
+        inputs: Mapping[str, str],
+        secrets: Mapping[str, GivenSecret],
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+    ) -> RecordedSession:
+        """Perform the steps of a session up to ``until`` (0: all), then ``actions``, and record them as a fork of it.
+
+        Errors: as ``record``; ``input.not_found``, ``session.not_committed``, ``envelope.*``.
+        """
+        self._witness.check_signs()
+        session_id = ids.parse_id("ses", session_id)
+        with self._kept(session_id):
+            recorded = await self.reading.recorded(session_id)
+            given = Secrets(secrets, begins=own_start(recorded.session, self._witness.node))
+            file = forked(recorded, until, actions, inputs=inputs, secrets=given)
+            return await self._record(
+                file, given, allow=allow, approve_class=approve_class, tell=tell, parent=recorded.session.id
+            )
+
+    async def _record(
+        self,
+        file: ActionFile,
+        secrets: Secrets,
+        *,
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+        parent: str = "",
+    ) -> RecordedSession:
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
@@ -98,7 +141,7 @@ class Sessions:
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
-        require_plain_inputs(file.inputs, {name: given.value for name, given in secrets.items()})
+        require_plain_inputs(file.inputs, secrets)
         for note in (*file.notes, *incomplete(file.actions)):
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
@@ -107,15 +150,16 @@ class Sessions:
                 start_url=file.start_url,
                 profile=file.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
-                secrets=Secrets(secrets, begins=file.start_url),
+                secrets=secrets,
                 gate=self._gate(approve_class),
                 inputs=file.inputs,
+                parent=parent,
             )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
                 try:
-                    await record_actions(recorder, file.actions, file.arrivals, file.expects)
+                    await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
                 except MeshError as error:
                     # setdefault: an inner error may already name the session.
                     error.detail.setdefault("session", recorder.session.id)
@@ -214,17 +258,32 @@ class Sessions:
         finally:
             self._replaying[session_id] -= 1
 
-    async def remove(self, session_id: str) -> Session:
-        """Delete a session with its steps, screenshots, signatures and replay reports. Only its ``Remains`` are kept.
-        Returns what it was.
+    async def archive(self, session_id: str, *, archived: bool) -> Archived:
+        """Leave a session out of the usual list, or bring it back. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""
+        session = await self.reading.session(session_id)
+        changed = await self.reading.archive.put(session.id, archived=archived)
+        if changed:
+            kind = Changed.SESSION_ARCHIVED if archived else Changed.SESSION_UNARCHIVED
+            await self._witness.feed.tell(kind, session.id)
+        return Archived(session=session.id, title=session.title, archived=archived, changed=changed)
 
-        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
+    async def purge(self, session_id: str, *, referenced: bool) -> Purged:
+        """Delete a session with its steps, screenshots, signatures and replay reports. Only its ``Remains`` are kept.
+
+        referenced: also if something else names it. Errors: ``input.not_found``, ``id.invalid``, ``session.referenced``,
+        ``input.invalid`` (it is being recorded or replayed).
         """
         session = await self.reading.session(session_id)
         if session.verdict is Verdict.OPEN:
             raise MeshError("input.invalid", "the session is being recorded", session=session.id)
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
+        own = self._witness.node
+        names = () if referenced else await named_by(self._store, session, own)
+        if names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            raise MeshError("session.referenced", f"{names[0]}{more}", session=session.id, names=list(names))
+        may_hold = await held_by(self._store, session, self._peers, own)
         remains = await remains_of(self._store, session, self._clock.now_ms())
         removed = await self._witness.feed.along(
             lambda news: self._store.remove_session(session.id, cbor.encode(remains), news=news),
@@ -233,7 +292,9 @@ class Sessions:
         )
         if not removed:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
-        return session
+        # Last, since a crash before it leaves an id that names nothing.
+        await self.reading.archive.put(session.id, archived=False)
+        return Purged(session=session.id, title=session.title, steps=session.steps, may_hold=may_hold)
 
     async def diff(self, first_id: str, second_id: str) -> SessionDiff:
         """Compare two sessions that the caller may see. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""

@@ -1,4 +1,4 @@
-"""Verbs for recorded sessions: record, list, show, verify, export, import, replay, remove."""
+"""Verbs for recorded sessions: record, list, show, verify, export, import, replay, diff."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from node.verbs.session_params import (
     ListParams,
     RecordParams,
     ReplayParams,
-    SessionParams,
     ShowParams,
     TargetParams,
 )
@@ -42,6 +41,8 @@ class SessionList(msgspec.Struct, frozen=True, kw_only=True):
     sessions: list[Session]
     text: str
     """Text that was searched for."""
+    archived: bool = False
+    """Whether these are the archived ones."""
 
 
 class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +77,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Stored reports that are no longer accepted."""
     html: str = ""
     """Path of the HTML file, if one was written."""
+    archived: bool = False
+    """Whether `session.list` leaves it out."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,14 +101,6 @@ class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
     """Result of ``session.show`` for a removed session."""
 
     removed: Remains
-
-
-class Removed(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of removing a session."""
-
-    session: str
-    title: str
-    steps: int
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,7 +223,7 @@ LIST: Final = Verb(
     command="session ls",
     takes=ListParams,
     gives=SessionList,
-    help="List sessions, newest first. With TEXT: only those with this text in title, address or id.",
+    help="List sessions, newest first, without archived ones. With TEXT: only those with this text in title, address or id.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
@@ -278,20 +273,6 @@ IMPORT: Final = Verb(
     help="Verify a bundle and store it. Its signer must be a peer of this node.",
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"path": given.path}),
-)
-REMOVE: Final = Verb(
-    name="session.remove",
-    command="session rm",
-    takes=SessionParams,
-    gives=Removed,
-    help="""Remove a session with its steps, screenshots, signatures and replay reports.
-
-    Exported bundles are not affected. The node keeps a redacted manifest (`session show`): time, recorder, number of steps,
-    verdict and hash, but nothing of the pages or actions. The witness log still shows that the session was signed, and the audit
-    trail that it was removed.
-    """,
-    callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session),
 )
 REPLAY: Final = Verb(
     name="session.replay",
@@ -362,4 +343,4 @@ DIFF: Final = Verb(
     row=None,
 )
 
-VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REMOVE, REPLAY, DIFF, TRUST_KEY)
+VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REPLAY, DIFF, TRUST_KEY)

@@ -12,19 +12,27 @@ from protocol.page.secrets import GivenSecret, Name
 from protocol.risk.allowed import AllowedRequest
 
 _SESSION: Final = argument("Id of the session.", metavar="SESSION")
-_SECRETS: Final = option(
+SECRETS: Final = option(
     "A secret that the actions name, read from a file, for the password fields of a site (docs/risk.md). Repeat for more.",
     flag="--secret",
     metavar="NAME@ORIGIN=@FILE",
     reads="secrets",
     max_length=limits.SECRETS_MAX,
 )
-_ALLOW: Final = option(
+ALLOW: Final = option(
     "A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
     metavar="'METHOD URL'",
 )
-_APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.md).", metavar="N", ge=0, le=7)
+APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.md).", metavar="N", ge=0, le=7)
 
+INPUTS: Final = option(
+    "Another value for an input of the session, or for the text that the step with this number types or chooses "
+    "(`session show` lists them). Never a secret. Repeat for more.",
+    flag="--input",
+    metavar="NAME=VALUE",
+    reads="pairs",
+    max_length=limits.INPUTS_MAX,
+)
 _HTML: Final = option(
     "Also write it as one HTML file that needs no network: steps, pictures, differences, signatures.",
     metavar="FILE",
@@ -37,9 +45,9 @@ class RecordParams(Params, frozen=True, kw_only=True):
 
     actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
     name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
-    secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
-    allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
-    approve_class: Annotated[int, _APPROVE] = 0
+    secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
+    allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
+    approve_class: Annotated[int, APPROVE] = 0
 
     def __repr__(self) -> str:
         return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)})"
@@ -49,6 +57,7 @@ class ListParams(Params, frozen=True, kw_only=True):
     """``session.list``"""
 
     text: Annotated[str, argument("Only sessions with this text in title, address or id.", metavar="TEXT")] = ""
+    archived: Annotated[bool, option("List archived sessions instead of the others.")] = False
     limit: Annotated[int, option("At most this many.", ge=1, le=limits.LIST_ROWS_MAX)] = 50
 
 
@@ -131,25 +140,15 @@ class ReplayParams(Params, frozen=True, kw_only=True):
         Literal["", "text"],
         option("Require the text to be the same to the letter: compare also what changes by itself, such as times."),
     ] = ""
-    secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
-    allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
-    approve_class: Annotated[int, _APPROVE] = 0
+    secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
+    allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
+    approve_class: Annotated[int, APPROVE] = 0
     junit: Annotated[
         str, option("Also write the result as JUnit XML: one test case a step.", metavar="FILE", reads="path")
     ] = ""
     markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
     html: Annotated[str, _HTML] = ""
-    inputs: Annotated[
-        dict[str, str],
-        option(
-            "Another value for an input of the session, or for the text that the step with this number types or chooses "
-            "(`session show` lists them). Never a secret. Repeat for more.",
-            flag="--input",
-            metavar="NAME=VALUE",
-            reads="pairs",
-            max_length=limits.INPUTS_MAX,
-        ),
-    ] = msgspec.field(default_factory=dict)
+    inputs: Annotated[dict[str, str], INPUTS] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)}, inputs={sorted(self.inputs)})"

@@ -123,7 +123,7 @@ def test_names_and_values_have_bounds(kind: type, name: str, value: str) -> None
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_so_many_can_be_given_and_no_more(kind: type) -> None:
-    """Guard: node/verbs/live_params.py, OpenParams. Guard: node/verbs/session_params.py, _SECRETS."""
+    """Guard: node/verbs/live_params.py, OpenParams. Guard: node/verbs/session_params.py, SECRETS."""
 
     def convert(count: int) -> None:
         many = {f"n{i}": {"value": f"value-{i}"} for i in range(count)}
