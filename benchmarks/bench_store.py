@@ -88,7 +88,7 @@ async def _privileged() -> tuple[float, float]:
 
             async def caller(first: int) -> None:
                 for number in range(first, first + CALLS):
-                    await node.run("session.remove", session=_session(number).id)
+                    await node.run("session.purge", session=_session(number).id)
 
             async with syncs.counting(node):
                 began = time.perf_counter()

@@ -624,9 +624,9 @@ CODES: dict[str, Code] = {
     "action.secret_literal": Code(
         _C,
         False,
-        "The action would type a literal value into a password field.",
+        "The action would type a literal value into a field for a password, a one-time code or a card.",
         "Name a secret instead: `value: {secret: NAME}` in an action, `--secret NAME` of `live type`. The value is given with"
-        " `--secret NAME@https://shop.example=@FILE`.",
+        " `--secret NAME@https://shop.example=@FILE`, for a field that is no password field with `NAME:text@…`.",
     ),
     "action.secret_missing": Code(
         _C,
@@ -700,6 +700,13 @@ CODES: dict[str, Code] = {
         False,
         "The session is still being recorded, or its recording was interrupted.",
         "Wait until the recording ends. An interrupted session can be shown but not exported; record it again.",
+    ),
+    "session.referenced": Code(
+        _C,
+        False,
+        "Something else names the session: a search, a fork of it, an open live session, or a replay report of another node.",
+        "Look at what the message names. If the session is to go all the same, add `--referenced` to `session purge`. To keep it out"
+        " of the list only, use `trailmesh session archive`.",
     ),
     "bundle.invalid": Code(
         _P,

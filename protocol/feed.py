@@ -52,6 +52,8 @@ class Kind(StrEnum):
     SESSION_REPLAYED = "session.replayed"
     SESSION_IMPORTED = "session.imported"
     SESSION_REMOVED = "session.removed"
+    SESSION_ARCHIVED = "session.archived"
+    SESSION_UNARCHIVED = "session.unarchived"
     LIVE_OPENED = "live.opened"
     LIVE_ENDED = "live.ended"
     LIVE_CRASHED = "live.crashed"
@@ -131,7 +133,9 @@ ABOUT: Final[dict[Kind, About]] = {
     ),
     Kind.SESSION_REPLAYED: About(("ses", "rep"), "A session was replayed; the report says what matched."),
     Kind.SESSION_IMPORTED: About(("ses",), "A session was imported from a valid bundle."),
-    Kind.SESSION_REMOVED: About(("ses",), "A session was removed."),
+    Kind.SESSION_REMOVED: About(("ses",), "A session was purged."),
+    Kind.SESSION_ARCHIVED: About(("ses",), "A session was archived: it is kept, and left out of the usual list."),
+    Kind.SESSION_UNARCHIVED: About(("ses",), "An archived session was brought back."),
     Kind.LIVE_OPENED: About(("liv",), "A live session was opened; its first page is about to load."),
     Kind.LIVE_ENDED: About(
         ("liv",),

@@ -84,7 +84,7 @@ def words(found: types.Type) -> str:
         case types.FloatType():
             return "number"
         case types.IntType():
-            return f"integer{_between(found.ge, found.le)}"
+            return f"integer{_between(*_ends(found))}"
         case types.StrType():
             if found.pattern:
                 size = _length(found.min_length, found.max_length, "characters")
@@ -110,6 +110,13 @@ def words(found: types.Type) -> str:
             return f"list of exactly {', '.join(words(each) for each in found.item_types)}"
         case _:
             raise NotImplementedError(f"no words for {found}")  # a record with a new kind of field: name it here
+
+
+def _ends(found: types.IntType) -> tuple[int | None, int | None]:
+    """The least and the greatest integer, however the bounds are written."""
+    low = found.gt + 1 if found.gt is not None else found.ge
+    high = found.lt - 1 if found.lt is not None else found.le
+    return low, high
 
 
 def _between(low: int | None, high: int | None) -> str:

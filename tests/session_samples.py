@@ -13,7 +13,7 @@ from protocol import ids
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret, Within
 from protocol.page.evidence import Evidence
 from protocol.recording.bundle import KIND, make_manifest, write_bundle
-from protocol.recording.session import BrowserInfo, Profile, Session, Step, StepMatch
+from protocol.recording.session import BrowserInfo, Input, Profile, Session, Step, StepMatch
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import envelope
 
@@ -101,6 +101,7 @@ def sample_session(steps: Sequence[Step], *, title: str = "Mugs under ten pounds
         duration_ms=1_000,
         secrets=("password",),
         caller="agent:bruno",
+        inputs=(Input(name="customer", value="Ada"),),
     )
 
 

@@ -41,7 +41,7 @@ from protocol.page.action import (
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
-from protocol.page.secrets import Secrets
+from protocol.page.secrets import Secrets, takes_no_text
 
 _HELD: Final = "held "
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
@@ -261,7 +261,7 @@ class Hands:
                 case Fill(value=Secret(secret=name)):
                     await _fill_secret(name, element, target, secrets, limit)
                 case Fill(value=str(value)):
-                    if value and element.traits.input_type == "password":
+                    if value and takes_no_text(element.traits):
                         raise MeshError("action.secret_literal")
                     await self._write(action, value, element, internal, target, limit)
                 case Select(option=option):

@@ -18,6 +18,7 @@ from adapters.browser.activity import Activity
 from adapters.browser.aria import Node, parse
 from adapters.browser.hands import Hands
 from adapters.browser.network import NetworkGuard
+from adapters.browser.opening import until_opened
 from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
 from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import Blocked, Outcome
@@ -280,8 +281,9 @@ class ChromiumPage:
     async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
         """Wait for the end of a navigation. Errors: ``browser.refused``, ``browser.navigation``, ``browser.crashed``."""
         try:
+            opened = until_opened(work, self._activity, self._guard)
             await self._activity.alive(
-                work, timeout_ms=limit + 500, otherwise="browser.navigation", doing="opening the page"
+                opened, timeout_ms=limit + 500, otherwise="browser.navigation", doing="opening the page"
             )
         except MeshError as error:
             if error.code == "browser.navigation" and (refused := self._guard.document):

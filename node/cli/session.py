@@ -13,6 +13,7 @@ from node.cli import apart
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, is_session_id, moment, table
 from node.verbs import session as verbs
+from node.verbs import session_upkeep as upkeep
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
@@ -124,7 +125,9 @@ def _incomplete(url: str) -> str:
 def _show_list(r: Result) -> None:
     if not r["sessions"]:
         click.echo(
-            f"no session contains {r['text']!r} in title, address or id"
+            "no archived sessions"
+            if r["archived"]
+            else f"no session contains {r['text']!r} in title, address or id"
             if r["text"]
             else "no sessions yet: `trailmesh session record`"
         )
@@ -149,6 +152,12 @@ def _show_session(r: Result) -> None:
     click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
+    if s["parent"]:
+        click.echo(f"parent   {s['parent']}")
+    if r["archived"]:
+        click.echo("archived `trailmesh session unarchive` lists it again")
+    for name, value in ((item["name"], item["value"]) for item in s["inputs"]):
+        click.echo(f"input    {name} = {value}")
     _show_steps(r)
     _show_masks(r["steps"])
     for report in r["reports"]:
@@ -156,7 +165,7 @@ def _show_session(r: Result) -> None:
         refused = _refused("; ", report["blocked"])
         why = _unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
-        judged = f"{_verdict(report)}, {_level(report)}"
+        judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
         click.echo(f"{when}, replayed by {report['node'][:7]}, {judged}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
@@ -218,13 +227,21 @@ def _show_verified(r: Result) -> None:
     counted_steps = f", {counted(r['steps'], 'step')}"
     if r["what"] == "replay-report":
         matched = _matched(r["matched"], r["steps"], r["stopped_at"], r["text"])
-        counted_steps = f", level {r['level']}: {matched}{_elsewhere(r['origin'])}{_unreached(r['unreached'])}"
+        counted_steps = (
+            f", level {r['level']}: {matched}{_elsewhere(r['origin'])}{_with_inputs(r)}{_unreached(r['unreached'])}"
+        )
     verifies = f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]})"
     click.echo(f"{verifies}, {_verdict(r)}{counted_steps}")
 
 
 def _verdict(r: Result) -> str:
     return f"{r['verdict']} ({r['reason']})" if r["reason"] else str(r["verdict"])
+
+
+def _with_inputs(r: Result) -> str:
+    """A note about inputs that a replay has changed; empty if it changed none."""
+    changed = ", ".join(f"{item['name']} “{item['value']}” for “{item['recorded']}”" for item in r["inputs"])
+    return f", with {changed}" if changed else ""
 
 
 def _elsewhere(origin: str) -> str:
@@ -261,8 +278,9 @@ def _no_file(params: Result, typed: Result) -> None:
 
 def _show_replayed(r: Result) -> None:
     report = r["report"]
+    judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
     click.echo(
-        f"{_verdict(report)}, {_level(report)}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
+        f"{judged}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
     )
     if r["lacking"]:
@@ -304,8 +322,16 @@ def _show_trust_key(r: Result) -> None:
     click.echo(f"# trailmesh: sessions signed by {r['name']}, node {r['node']}\n{r['key']}")
 
 
-def _show_removed(r: Result) -> None:
-    click.echo(f"removed {r['session']}: {counted(r['steps'], 'step')}, {r['title']}")
+def _show_purged(r: Result) -> None:
+    click.echo(f"purged {r['session']}: {counted(r['steps'], 'step')}, {r['title']}")
+    names = ", ".join(f"{holder['name'] or 'unnamed'} ({holder['node'][:7]})" for holder in r["may_hold"])
+    if names:
+        click.echo(f"may still hold it: {names}; and whoever has an exported bundle")
+
+
+def _show_archived(r: Result) -> None:
+    done = "archived" if r["archived"] else "listed again"
+    click.echo(f"{r['session']} {'is ' if r['changed'] else 'was already '}{done}: {r['title']}")
 
 
 LOOKS: Final = {
@@ -315,7 +341,10 @@ LOOKS: Final = {
     "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
     "session.export": Look(text=_show_exported, prepare=_name_of_bundle),
     "session.import": Look(text=_show_imported),
-    "session.remove": Look(text=_show_removed, confirm="Remove {session} for good?"),
+    "session.fork": Look(text=_show_recorded, line=_step_line, status=_status_of_recording),
+    "session.archive": Look(text=_show_archived),
+    "session.unarchive": Look(text=_show_archived),
+    "session.purge": Look(text=_show_purged, confirm="Delete {session} for good?"),
     "session.replay": Look(
         text=_show_replayed,
         line=_step_line,
@@ -327,5 +356,5 @@ LOOKS: Final = {
     "session.diff": Look(text=_show_diff, status=lambda r: 0 if r["same"] else 1),
     "session.trust_key": Look(text=_show_trust_key),
 }
-for _command in commands_of(verbs.VERBS, LOOKS):
+for _command in commands_of((*verbs.VERBS, *upkeep.VERBS), LOOKS):
     group.add_command(_command)

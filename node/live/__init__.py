@@ -13,7 +13,8 @@ from node.live.arrivals import Arrival
 from node.live.browsers import Browsers
 from node.live.live_sessions import LiveSessions
 from node.live.policy import guard_for, may_open
-from node.live.recorder import Recorder, Recording, Signer, record, record_actions, shows_secret
+from node.live.recorder import Recorder, Recording, record, record_actions, shows_secret
+from node.live.signer import Signer
 from node.live.verbs import LiveVerbs
 
 __all__ = [

@@ -26,7 +26,7 @@ from protocol.page.action import (
     target_of,
     with_target,
 )
-from protocol.page.assertion import condition_of
+from protocol.page.assertion import condition_of, of_one_element
 from protocol.page.evidence import Evidence, Judge, collect
 from protocol.page.keys import require_key
 from protocol.page.locator import (
@@ -134,26 +134,31 @@ class Driver:
             )
         await self._gate.admit(self.prepared.action, self.prepared.risk)
         if condition is not None:
-            await self._hold(condition)
+            await self._hold(condition, action, evidence)
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
             performed = Goto(url=reveal_address(performed.url, self._secrets or NO_SECRETS))
-        outcome = await self._page.perform(performed, ref=self.prepared.ref, expect=expect, secrets=self._secrets)
+        ref = None if condition is not None else self.prepared.ref
+        outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets)
         self.observation = outcome.observation
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
 
-    async def _hold(self, condition: Assert) -> None:
+    async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
+        known = evidence if isinstance(action, Assert) and of_one_element(action) else None
         try:
-            await hold(self._page, condition, _around, _read_element, self._secrets or {})
+            element, page = await hold(self._page, condition, _around, _read_element, self._secrets or {}, known)
         except MeshError:
             # What was found is what the page shows now, and not what it showed before.
             with contextlib.suppress(MeshError):
                 self.observation = await self._page.observe()
             raise
+        if self.prepared is not None and isinstance(action, Assert) and of_one_element(action):
+            # For its evidence: a replay must not be content with another element.
+            self.prepared = msgspec.structs.replace(self.prepared, element=element, observation=page)
 
 
 async def prepare(
@@ -198,10 +203,10 @@ def _unaimed(action: Action, observation: Observation) -> Prepared:
     return Prepared(action=action, element=None, risk=classify(action, None, observation), observation=observation)
 
 
-async def _read_element(page: Page, observation: Observation, target: Locator) -> Element:
-    """The element of ``observation`` that an action which only reads means."""
+async def _read_element(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
+    """The element of ``observation`` that an action which only reads means. scope: the part of it in which it is looked for."""
     if not target.selectors:
-        return resolve(target, part(await _around(page, observation, target), observation))
+        return resolve(target, scope)
     return await _selected(page, observation, target, reads=True)
 
 

@@ -11,12 +11,16 @@ from adapters.ports import Page
 from protocol.errors import MeshError
 from protocol.page.action import Assert, Locator
 from protocol.page.assertion import Seen, count_named, failed, holds
+from protocol.page.evidence import Evidence, Judge
+from protocol.page.locator import disagrees, fitting
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
 
-Find = Callable[[Page, Observation, Locator], Awaitable[Element]]
-"""Finds the element of a locator. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""
+Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
+"""Finds the element of a locator; the last argument is the part of the page that it is within.
+
+Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""
 
 Around = Callable[[Page, Observation, Locator], Awaitable[Element | None]]
 """Finds what a locator is ``within``; None if it is in nothing. Errors: as ``Find``."""
@@ -29,8 +33,17 @@ _NOT_FOUND: Final = frozenset(
 )
 
 
-async def hold(page: Page, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]) -> None:
-    """Return once ``assertion`` holds on ``page``.
+async def hold(
+    page: Page,
+    assertion: Assert,
+    around: Around,
+    find: Find,
+    secrets: Mapping[str, str],
+    evidence: Evidence | None = None,
+) -> tuple[Element | None, Observation]:
+    """The element of which ``assertion`` holds, and the observation it was found in, once it does.
+
+    evidence: what was recorded of the element; another one is none that the assertion is about.
 
     Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
     they are recorded: with the names of secrets in place of their values. Errors: ``action.assertion_failed``, ``browser.*``.
@@ -38,9 +51,10 @@ async def hold(page: Page, assertion: Assert, around: Around, find: Find, secret
     wanted = msgspec.structs.replace(assertion, expected=redact_text(assertion.expected, secrets))
     pauses = _pauses(assertion.timeout_ms)
     while True:
-        seen = await _look(page, wanted, around, find, secrets)
+        observation = await page.observe()
+        seen = await _look(page, observation, wanted, around, _agreeing(find, evidence, secrets), secrets)
         if holds(wanted, seen):
-            return
+            return seen.element, observation
         pause_ms = next(pauses, 0)
         if not pause_ms:
             raise failed(wanted, seen)
@@ -56,8 +70,32 @@ def _pauses(left_ms: int) -> Iterator[int]:
         left_ms, number = left_ms - pause_ms, number + 1
 
 
-async def _look(page: Page, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]) -> Seen:
-    observation = await page.observe()
+def _agreeing(find: Find, evidence: Evidence | None, secrets: Mapping[str, str]) -> Find:
+    """As ``find``, and the element must be the recorded one. Of several that look alike, the evidence chooses, not the place."""
+    if evidence is None:
+        return find
+
+    async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
+        judge = Judge(
+            evidence,
+            observation,
+            text=lambda text: redact_text(text, secrets),
+            address=lambda url: redact_address(url, secrets),
+        )
+        pool = [] if target.selectors else fitting(target, scope)
+        if pool:
+            return judge.choose(target, pool, writes=False)
+        element = await find(page, observation, target, scope)
+        if other := judge.differs(element, reads=True, writes=False, placed=True):
+            raise disagrees(target, element, other)
+        return element
+
+    return found
+
+
+async def _look(
+    page: Page, observation: Observation, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]
+) -> Seen:
     target = assertion.target
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
@@ -66,11 +104,12 @@ async def _look(page: Page, assertion: Assert, around: Around, find: Find, secre
     except MeshError as error:
         return Seen(count=_count_around(error))
     try:
-        element = await find(page, observation, target)
+        element = await find(page, observation, target, scope)
     except MeshError as error:
         if error.code not in _NOT_FOUND:
             raise
-        return Seen(count=_count(target, scope, error))
+        instead = error.message if error.code == "action.target_differs" else ""
+        return Seen(count=_count(target, scope, error), instead=instead)
     count = 1 if target.selectors else count_named(target, scope)
     try:
         text = await _text_of(page, assertion, element)

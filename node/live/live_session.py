@@ -18,7 +18,8 @@ from node.base import to_its_end
 from node.live.acting import Gate, Report, by_label
 from node.live.browsers import Lent
 from node.live.metering import Meter
-from node.live.recorder import Recorder, Recording, Signer, shows_secret
+from node.live.recorder import Recorder, Recording, shows_secret
+from node.live.signer import Signer
 from node.verbs.live import Acted, Observed, PageInfo
 from protocol import limits
 from protocol.errors import MeshError

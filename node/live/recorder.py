@@ -6,15 +6,15 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Protocol
 
 import msgspec
 
-from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
+from adapters.ports import Clock, Outcome, Page, SessionStore
 from node.base import interruptible
-from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
+from node.live.masking import Masking
+from node.live.signer import Signer
 from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -35,26 +35,14 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
-from protocol.recording.masks import find_masks, learn_masks
+from protocol.recording.inputs import values_of
 from protocol.recording.replay import redact_faults
-from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Step, Verdict
+from protocol.recording.session import BrowserInfo, Expect, Held, Input, Profile, Session, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
 _RISK_UNKNOWN = 1
 """The class stored for an action whose element was not found. Nothing was done, so the lowest class applies."""
-
-
-class Signer(Protocol):
-    """What recording and replaying need of a node's witness: an artefact is in its log before it is returned."""
-
-    @property
-    def node(self) -> str: ...
-
-    @property
-    def feed(self) -> Feed: ...
-
-    async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord: ...
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +60,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     search: str = ""
     caller: str = ""
     """Caller of the recording; empty for the current caller."""
+    inputs: tuple[Input, ...] = ()
+    """Values that actions use as ``${name}``; without secrets."""
 
 
 Progress = Callable[[Step], None]
@@ -101,9 +91,9 @@ class Recorder:
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
+        self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
-        self._seen: tuple[str, tuple[Mask, ...]] = ("", ())
-        """Text of the last step, and its masks."""
+        self._masking = Masking(page, plan.secrets)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
@@ -121,6 +111,7 @@ class Recorder:
             parent=plan.parent,
             search=plan.search,
             caller=self._caller,
+            inputs=plan.inputs,
         )
 
     @property
@@ -148,10 +139,16 @@ class Recorder:
         """Since the session began."""
         return max(0, self._clock.now_ms() - self._began_ms)
 
-    async def perform(self, action: Action, arrival: Arrival | None = None, expect: Expect | None = None) -> Outcome:
+    async def perform(
+        self,
+        action: Action,
+        arrival: Arrival | None = None,
+        expect: Expect | None = None,
+        evidence: Evidence | None = None,
+    ) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
 
-        expect: which requests of the step are meant to go wrong.
+        expect: which requests of the step are meant to go wrong. evidence: what an earlier recording knew of its element.
 
         In order: an address that everybody reads alike; a free step index; the action (``Driver.act``); the page it led to;
         snapshot, screenshot, step. Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
@@ -165,7 +162,7 @@ class Recorder:
         started_ms = self.elapsed_ms
         try:
             async with interruptible() as self._end:
-                outcome = await self._driver.act(action)
+                outcome = await self._driver.act(action, evidence=evidence)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
@@ -174,6 +171,10 @@ class Recorder:
             raise
         await self._keep(action, started_ms, expect, outcome=outcome)
         return outcome
+
+    def told(self, action: Action) -> str:
+        """``action`` in words, if it failed: without what it was to type, which may be a refused password."""
+        return describe(without_value(redact_action(action, self._plan.secrets)))
 
     def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
         """What stops ``action`` once its caller is gone, and in how many seconds."""
@@ -216,6 +217,8 @@ class Recorder:
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
         text = redact_snapshot(page.text, secrets) if page else ""
         snapshot = text.encode()
+        screenshot = await self._screenshot(failed=bool(error))
+        masks, self._driver.observation = await self._masking.look(text, page) if page and not error else ((), page)
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -227,7 +230,7 @@ class Recorder:
             started_ms=started_ms,
             duration_ms=duration_ms,
             snapshot=await self._blob(snapshot) if page else b"",
-            screenshot=await self._screenshot(failed=bool(error)),
+            screenshot=screenshot,
             ref=(prepared.ref or "") if prepared else "",
             extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
@@ -236,7 +239,7 @@ class Recorder:
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=expect,
             held=outcome.held if outcome else _unmet(action, error),
-            masks=await self._masks(text, page) if page and not error else (),
+            masks=masks,
             lines=text.count("\n") + 1 if text else 0,
         )
         self.blocked_by = rules
@@ -251,24 +254,6 @@ class Recorder:
         if seen is None:
             return None
         return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)
-
-    async def _masks(self, text: str, page: Observation) -> tuple[Mask, ...]:
-        """What of ``text`` changes by itself, by its form and by a second look at the page, if it is another page than before."""
-        if self._seen[0] == text:
-            return self._seen[1]
-        masks = await asyncio.to_thread(find_masks, text)
-        try:
-            later = await self._page.observe()
-        except MeshError:
-            later = page  # the next step reports the error
-        if later.state == page.state:
-            again = redact_snapshot(later.text, self._plan.secrets)
-            masks = await asyncio.to_thread(learn_masks, text, again, masks)
-        if later.elements != page.elements:
-            # Refs are numbered anew: those of ``page`` would lead the next action to other elements.
-            self._driver.observation = later
-        self._seen = text, masks
-        return masks
 
     def _address(self, url: str) -> str:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")
@@ -365,19 +350,26 @@ async def record_actions(
     actions: list[Action] | tuple[Action, ...],
     arrivals: Mapping[int, Arrival] | None = None,
     expects: Mapping[int, Expect] | None = None,
+    evidence: Mapping[int, Evidence] | None = None,
 ) -> None:
     """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
 
     A soft assertion that fails does not end it: the first of them is raised after the last action.
     arrivals: the page that an action, by its number from 1, must lead to. expects: which requests of it are meant to go wrong.
+    evidence: what an earlier recording knew of its element.
     """
     soft: list[MeshError] = []
     for number, action in enumerate(actions, 1):
         try:
-            await recorder.perform(action, (arrivals or {}).get(number), (expects or {}).get(number))
+            await recorder.perform(
+                action,
+                (arrivals or {}).get(number),
+                (expects or {}).get(number),
+                (evidence or {}).get(number),
+            )
         except MeshError as error:
             error.detail.setdefault("step", number)
-            error.detail.setdefault("action", describe(redact_action(action, {})))
+            error.detail.setdefault("action", recorder.told(action))
             if not (isinstance(action, Assert) and action.soft and error.code == "action.assertion_failed"):
                 raise
             soft.append(error)

@@ -13,14 +13,16 @@ import msgspec
 from node.config import YamlValue, invalid_in_words, load_yaml
 from node.live import Arrival
 from node.sessions.devtools_recording import parse_devtools
+from node.sessions.input_fields import read_inputs
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Extract, Goto, Locator, ValueType, with_target
+from protocol.page.evidence import Evidence
 from protocol.page.locator import is_selector, said_forms
 from protocol.page.observation import ROLES
 from protocol.page.redaction import is_incomplete, placeholder, redact_url, secrets_named
 from protocol.page.values import references, text_of, with_text
-from protocol.recording.session import Expect, Profile
+from protocol.recording.session import Expect, Input, Profile
 from protocol.trust.origin import origin_of
 
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors", "within"})
@@ -63,6 +65,10 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     """The page that an action, by its number from 1, must lead to."""
     notes: tuple[str, ...] = ()
     """Differences between this node's way to perform a foreign recording and that of its own player."""
+    evidence: Mapping[int, Evidence] = {}
+    """What an earlier recording knew of the element of an action, by its number from 1."""
+    inputs: tuple[Input, ...] = ()
+    """What the actions use as ``${name}`` and a replay can change."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -83,8 +89,17 @@ def read_action_file(path: Path) -> ActionFile:
     return parse_actions(data, path.stem)
 
 
-def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> ActionFile:
+def parse_actions(
+    data: bytes,
+    title: str = "",
+    profile: Profile = _PROFILE,
+    *,
+    begins: str = "",
+    known: frozenset[str] = frozenset(),
+) -> ActionFile:
     """The actions in ``data``; ``title`` and ``profile`` are used where a YAML file gives none.
+
+    begins: where the actions before these have begun, if there are any; known: names that they have extracted or that are inputs.
 
     Checks, in order: size; UTF-8; the form of the file (YAML without aliases, tags or duplicate keys; JSON); every
     step. Errors: ``input.invalid``, ``input.too_large``.
@@ -100,14 +115,14 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
         return _checked(
             ActionFile(
                 title=recording.title or title,
-                start_url=_start(recording.actions),
+                start_url=begins or _start(recording.actions),
                 profile=recording.profile,
                 actions=recording.actions,
                 arrivals=recording.arrivals,
                 notes=recording.notes,
             )
         )
-    return _checked(_from_yaml(load_yaml(text), title, profile))
+    return _checked(_from_yaml(load_yaml(text), title, profile, begins, known))
 
 
 def incomplete(actions: Iterable[Action]) -> Iterator[str]:
@@ -167,8 +182,8 @@ def _bad(node: YamlValue, reason: str) -> MeshError:
     return MeshError("input.invalid", f"line {node.line}: {reason}", line=node.line)
 
 
-def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
-    fields = _mapping(root, "the file", {"title", "start", "profile", "steps"})
+def _from_yaml(root: YamlValue, title: str, default: Profile, begins: str, known: frozenset[str]) -> ActionFile:
+    fields = _mapping(root, "the file", {"title", "start", "profile", "inputs", "steps"})
     if "steps" not in fields:
         raise _bad(root, "`steps:` is missing")
     steps = fields["steps"].value
@@ -177,8 +192,13 @@ def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
     if not steps:
         raise _bad(fields["steps"], "`steps:` is empty: a session needs at least one action")
     split = [_split(node) for node in steps]
-    actions = _steps([node for node, _ in split])
+    inputs = read_inputs(fields["inputs"], _bad) if "inputs" in fields else ()
+    if clash := sorted(known & {item.name for item in inputs}):
+        raise _bad(fields["inputs"], f"“{clash[0]}” is known already: choose another name")
+    actions = _steps([node for node, _ in split], known | {item.name for item in inputs})
     start = fields.get("start")
+    if begins and start is not None:
+        raise _bad(start, "these actions follow on others: leave out `start`, or use `goto`")
     # `start` is an action before the first step.
     first = 2 if start is not None else 1
     expects = {number: expect for number, (_, expect) in enumerate(split, first) if expect is not None}
@@ -186,7 +206,14 @@ def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
         actions = (_convert(start, {"type": "goto", "url": _address(start, "start")}), *actions)
     profile = _profile(fields["profile"], default) if "profile" in fields else default
     named = _text(fields["title"], "title") if "title" in fields else title
-    return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions, expects=expects)
+    return ActionFile(
+        title=named,
+        start_url=begins or _start(actions),
+        profile=profile,
+        actions=actions,
+        expects=expects,
+        inputs=inputs,
+    )
 
 
 def _split(node: YamlValue) -> tuple[YamlValue, Expect | None]:
@@ -205,19 +232,22 @@ def _split(node: YamlValue) -> tuple[YamlValue, Expect | None]:
     return YamlValue({key: item for key, item in node.value.items() if key != "expect"}, node.line), expect
 
 
-def _steps(nodes: list[YamlValue]) -> tuple[Action, ...]:
-    """The actions in order. Each ``${name}`` in them must have been extracted before; ``$${name}`` is text."""
+def _steps(nodes: list[YamlValue], inputs: frozenset[str]) -> tuple[Action, ...]:
+    """The actions in order. Each ``${name}`` in them must be of ``inputs`` or extracted before; ``$${name}`` is text."""
     actions: list[Action] = []
-    known: set[str] = set()
+    known = set(inputs)
     for node in nodes:
         action = _step(node)
         if isinstance(action, Extract):
+            if action.name in inputs:
+                raise _bad(node, f"“{action.name}” is an input: extract under another name")
             known.add(action.name)
         text = text_of(action)
         if text is not None and (unknown := set(references(text.replace("$${", ""))) - known):
             raise _bad(
                 node,
-                f"nothing was extracted as “{min(unknown)}” before; `$${{{min(unknown)}}}` stands for the text itself",
+                f"“{min(unknown)}” is no input, and nothing was extracted under this name before; "
+                f"`$${{{min(unknown)}}}` stands for the text itself",
             )
         if text is not None and "$${" in text:
             action = with_text(action, _literal(node, text, known))

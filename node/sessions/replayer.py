@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -17,6 +17,7 @@ from protocol.page.action import Action, Assert, Wait
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.findings import Difference, merged
+from protocol.recording.inputs import Exchange, applied, change, values_of
 from protocol.recording.lacking import lacking
 from protocol.recording.replay import (
     Bar,
@@ -24,7 +25,6 @@ from protocol.recording.replay import (
     Met,
     Rebase,
     as_recorded,
-    check_report,
     compare,
     explain,
     explain_stop,
@@ -34,7 +34,8 @@ from protocol.recording.replay import (
     rebased,
     replayable,
 )
-from protocol.recording.session import BrowserInfo, Level, ReplayReport, Session, Step, StepMatch
+from protocol.recording.reports import check_report
+from protocol.recording.session import BrowserInfo, ChangedInput, Level, ReplayReport, Session, Step, StepMatch
 from protocol.recording.verdicts import default_level, judge_replay
 from protocol.risk.classes import WRITE_CLASS, Risk
 from protocol.risk.refused import may_be_allowed
@@ -71,6 +72,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What must hold of each step; None for the default of the session (``protocol.recording.verdicts.default_level``)."""
     strict: bool = False
     """Whether also what is masked must be the same."""
+    inputs: Mapping[str, str] = {}
+    """Values for inputs by name, or for texts by the number of their step (``protocol.recording.inputs.change``)."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +120,8 @@ class _Run:
         *,
         bar: Bar,
         explains: bool,
+        values: Mapping[str, str],
+        changed: tuple[ChangedInput, ...],
     ) -> None:
         self._store = store
         self._page = page
@@ -128,6 +133,9 @@ class _Run:
         self._known = KnownChanges()
         gate = _ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._driver = Driver(page, gate, plan.secrets)
+        self._driver.values.update(values)
+        self._changed = changed
+        self._exchange = Exchange(changed)
         self._step_at_hand: Step | None = None
         self.stopped = ""
         self.stop: MeshError | None = None
@@ -160,9 +168,10 @@ class _Run:
     async def _step(self, step: Step) -> StepMatch:
         began_ms = self._clock.now_ms()
         secrets = self._plan.secrets
-        action = rebased(reveal_action(step.action, secrets), self._mapping)
-        # The state hash includes the origin, so at another origin only a page that stops changing can be waited for.
-        expect = None if self._mapping.active else step.state
+        action = rebased(reveal_action(applied(step, self._changed), secrets), self._mapping)
+        # The state hash includes the origin and names, so at another origin or with other inputs only a page that stops changing
+        # can be waited for.
+        expect = None if self._mapping.active or self._changed else step.state
         try:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self._check_write(step.risk)
@@ -232,6 +241,7 @@ class _Run:
             mapping=self._mapping,
             faults=outcome.faults,
             held=outcome.held != "failed",
+            exchange=self._exchange,
         )
 
     async def _once_still(self, met: Met) -> Met:
@@ -261,7 +271,12 @@ class _Run:
     ) -> tuple[StepMatch, tuple[Difference, ...]]:
         """Compare the step with the recording. Runs in a thread, because comparing long texts is slow."""
         match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms, bar=self._bar, known=self._known)
-        return match, explain(step, met, snapshot, strict=self._bar.strict) if self._explains else ()
+        found = explain(step, met, snapshot, strict=self._bar.strict) if self._explains else ()
+        # Compared with the recorded values; told with the new ones, as the page said it.
+        home = self._exchange.home
+        return match, tuple(
+            msgspec.structs.replace(item, recorded=home(item.recorded), met=home(item.met)) for item in found
+        )
 
     def _since(self, began_ms: int) -> int:
         return max(0, self._clock.now_ms() - began_ms)
@@ -293,7 +308,7 @@ async def replay(
     """Replay ``recorded`` on ``page`` (blank, in a fresh context) and sign the result.
 
     Recorded texts are read from ``store``. A page that differs is not an error: the report says so.
-    Errors: ``action.secret_missing`` (before anything is done), ``input.invalid`` (base address).
+    Errors, before anything is done: ``action.secret_missing``, ``input.invalid`` (base address, inputs).
     """
     steps = replayable(recorded.steps)
     for name in sorted({name for step in steps for name in secrets_named(step.action)} - plan.secrets.keys()):
@@ -302,10 +317,13 @@ async def replay(
     # Shown differences must be redacted like the recording, which needs all of its secrets.
     missing = tuple(sorted(set(recorded.session.secrets) - plan.secrets.keys()))
     bar = Bar(level=plan.level or default_level(steps), strict=plan.strict)
-    run = _Run(store, page, clock, plan, mapping, bar=bar, explains=not missing)
+    changed = change(recorded.session, steps, plan.inputs, plan.secrets)
+    values = values_of(recorded.session.inputs) | {item.name: item.value for item in changed}
+    run = _Run(store, page, clock, plan, mapping, bar=bar, explains=not missing, values=values, changed=changed)
     began_ms = clock.now_ms()
     await run.drive(steps, on_step)
     judged = judge_replay(recorded.session, steps, run.matches, bar.level, strict=bar.strict)
+    differences = merged(run.differences)
     report = ReplayReport(
         id=ids.make_id("rep", clock.random(ids.ID_RANDOM_BYTES)),
         session=recorded.session.id,
@@ -322,13 +340,16 @@ async def replay(
         level=bar.level,
         strict=bar.strict,
         reason=judged.reason,
+        inputs=changed,
+        # What changed inputs led to is the result of such a replay, so it is signed.
+        differences=differences if changed else (),
     )
     artefact = await signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)
     return Replayed(
         report=report,
         artefact=artefact,
         screenshots=run.screenshots,
-        differences=merged(run.differences),
+        differences=differences,
         secrets_missing=missing,
         stopped=run.stopped,
         lacking=redact_text(lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets),
@@ -339,7 +360,7 @@ def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayR
     """Verify the report in the envelope ``data`` and return it.
 
     Checks, in order: envelope and signature; form; signed by the node it names; consistency with the recording
-    (``protocol.recording.replay.check_report``). Errors: ``envelope.*``, ``report.invalid``.
+    (``protocol.recording.reports.check_report``). Errors: ``envelope.*``, ``report.invalid``.
     """
     signed = verify(data, kinds=frozenset({KIND_REPLAY_REPORT}), find_key=find_key)
     try:

@@ -1,49 +1,46 @@
-"""The recorded sessions of this node: record, list, show, verify, export, import, replay, remove."""
+"""The recorded sessions of this node: record, replay, compare, remove. ``reading`` and ``verifying`` do the rest."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Literal
 
 import msgspec
 
 from adapters.ports import Clock, Store
-from node.base import find_stored, write_atomic
+from node.base import write_atomic
 from node.config import Config
-from node.live import Browsers, Gate, Recording, guard_for, may_open, record, record_actions
-from node.sessions.action_files import incomplete, parse_actions
+from node.live import Browsers, Gate, Recording, guard_for, record, record_actions
+from node.sessions.action_files import ActionFile, incomplete, parse_actions
 from node.sessions.comparing import compare_sessions
-from node.sessions.handover import export_session, import_bundle
-from node.sessions.remains import read_remains, remains_of
-from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
-from node.sessions.showing.files import ReplayFiles, Signature, write_recording, write_replay
+from node.sessions.forking import forked
+from node.sessions.reading import Reading
+from node.sessions.references import held_by, named_by
+from node.sessions.remains import remains_of
+from node.sessions.replayer import OnMismatch, ReplayPlan, replay
+from node.sessions.showing.files import ReplayFiles, write_replay
 from node.sessions.showing.told import tell as tell_replay
-from node.signing import Witness, artefact_record, signed_manifest
+from node.sessions.verifying import Verifying
+from node.signing import Witness
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
-from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, SessionDiff, Shown, TrustKey, Verified
-from protocol import ids, limits
+from node.verbs.session import RecordedSession, Replayed, SessionDiff, TrustKey
+from node.verbs.session_upkeep import Archived, Purged
+from protocol import ids
 from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Extract, describe
 from protocol.page.secrets import GivenSecret, Secrets
-from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
-from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
-from protocol.recording.session import Level, ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.recording.inputs import require_plain_inputs
+from protocol.recording.replay import replayable, stopped_at, unreached
+from protocol.recording.session import Level, Session, Step, StepMatch, Verdict
 from protocol.risk.refused import what_helps
 from protocol.trust.trust_key import write_trust_key
-from protocol.wire import cbor, envelope
-
-_ZIP_START = b"PK"
-_ALL = 2**31 - 1
+from protocol.wire import cbor
 
 
 def own_start(session: Session, node: str) -> str:
@@ -64,7 +61,8 @@ class Sessions:
         self._clock = clock
         self._browsers = browsers
         self._peers = peers
-        self._began_ms = clock.now_ms()
+        self.reading = Reading(witness, config, store, clock, peers)
+        self.verifying = Verifying(witness, store, peers, self.reading)
         self._replaying: Counter[str] = Counter()
 
     def _gate(self, approve_class: int) -> Gate:
@@ -91,6 +89,45 @@ class Sessions:
         """
         self._witness.check_signs()
         file = parse_actions(text.encode(), name, self._config.browser.profile)
+        given = Secrets(secrets, begins=file.start_url)
+        return await self._record(file, given, allow=allow, approve_class=approve_class, tell=tell)
+
+    async def fork(
+        self,
+        session_id: str,
+        *,
+        until: int,
+        actions: str,
+        inputs: Mapping[str, str],
+        secrets: Mapping[str, GivenSecret],
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+    ) -> RecordedSession:
+        """Perform the steps of a session up to ``until`` (0: all), then ``actions``, and record them as a fork of it.
+
+        Errors: as ``record``; ``input.not_found``, ``session.not_committed``, ``envelope.*``.
+        """
+        self._witness.check_signs()
+        session_id = ids.parse_id("ses", session_id)
+        with self._kept(session_id):
+            recorded = await self.reading.recorded(session_id)
+            given = Secrets(secrets, begins=own_start(recorded.session, self._witness.node))
+            file = forked(recorded, until, actions, inputs=inputs, secrets=given)
+            return await self._record(
+                file, given, allow=allow, approve_class=approve_class, tell=tell, parent=recorded.session.id
+            )
+
+    async def _record(
+        self,
+        file: ActionFile,
+        secrets: Secrets,
+        *,
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+        parent: str = "",
+    ) -> RecordedSession:
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
@@ -104,6 +141,7 @@ class Sessions:
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
+        require_plain_inputs(file.inputs, secrets)
         for note in (*file.notes, *incomplete(file.actions)):
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
@@ -112,14 +150,16 @@ class Sessions:
                 start_url=file.start_url,
                 profile=file.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
-                secrets=Secrets(secrets, begins=file.start_url),
+                secrets=secrets,
                 gate=self._gate(approve_class),
+                inputs=file.inputs,
+                parent=parent,
             )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
                 try:
-                    await record_actions(recorder, file.actions, file.arrivals, file.expects)
+                    await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
                 except MeshError as error:
                     # setdefault: an inner error may already name the session.
                     error.detail.setdefault("session", recorder.session.id)
@@ -144,13 +184,14 @@ class Sessions:
         files: ReplayFiles = ReplayFiles(),  # noqa: B008 - frozen
         level: Level | None = None,
         strict: bool = False,
+        inputs: Mapping[str, str] = {},
     ) -> Replayed:
         """Replay a session in a new context and sign a report of which steps matched. Errors: ``input.not_found``,
         ``browser.*``, …"""
         self._witness.check_signs()
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
-            recorded = await self._recorded(session_id)
+            recorded = await self.reading.recorded(session_id)
             for note in incomplete(step.action for step in replayable(recorded.steps)):
                 tell({"note": note})
             total = len(replayable(recorded.steps))
@@ -175,6 +216,7 @@ class Sessions:
                     every_screenshot=bool(files.html),
                     level=level,
                     strict=strict,
+                    inputs=inputs,
                 )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
@@ -199,13 +241,13 @@ class Sessions:
             lacking=done.lacking,
         )
         told = tell_replay(recorded.session, recorded.steps, replayed)
-        signed = (self._signature("session", recorded.session.node), self._signature("replay report", done.report.node))
+        signed = (
+            self.reading.signature("session", recorded.session.node),
+            self.reading.signature("replay report", done.report.node),
+        )
         made_ms = self._clock.now_ms()
         await write_replay(files, told, self._store.blob, done.screenshots, signed, made_ms=made_ms)
         return replayed
-
-    def _signature(self, what: str, node: str, fault: str = "") -> Signature:
-        return Signature(what=what, by=node, name=self._peers.name_of(node), fault=fault)
 
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:
@@ -216,17 +258,32 @@ class Sessions:
         finally:
             self._replaying[session_id] -= 1
 
-    async def remove(self, session_id: str) -> Session:
-        """Delete a session with its steps, screenshots, signatures and replay reports. Only its ``Remains`` are kept.
-        Returns what it was.
+    async def archive(self, session_id: str, *, archived: bool) -> Archived:
+        """Leave a session out of the usual list, or bring it back. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""
+        session = await self.reading.session(session_id)
+        changed = await self.reading.archive.put(session.id, archived=archived)
+        if changed:
+            kind = Changed.SESSION_ARCHIVED if archived else Changed.SESSION_UNARCHIVED
+            await self._witness.feed.tell(kind, session.id)
+        return Archived(session=session.id, title=session.title, archived=archived, changed=changed)
 
-        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
+    async def purge(self, session_id: str, *, referenced: bool) -> Purged:
+        """Delete a session with its steps, screenshots, signatures and replay reports. Only its ``Remains`` are kept.
+
+        referenced: also if something else names it. Errors: ``input.not_found``, ``id.invalid``, ``session.referenced``,
+        ``input.invalid`` (it is being recorded or replayed).
         """
-        session = await self._session(session_id)
+        session = await self.reading.session(session_id)
         if session.verdict is Verdict.OPEN:
             raise MeshError("input.invalid", "the session is being recorded", session=session.id)
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
+        own = self._witness.node
+        names = () if referenced else await named_by(self._store, session, own)
+        if names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            raise MeshError("session.referenced", f"{names[0]}{more}", session=session.id, names=list(names))
+        may_hold = await held_by(self._store, session, self._peers, own)
         remains = await remains_of(self._store, session, self._clock.now_ms())
         removed = await self._witness.feed.along(
             lambda news: self._store.remove_session(session.id, cbor.encode(remains), news=news),
@@ -235,219 +292,13 @@ class Sessions:
         )
         if not removed:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
-        return session
-
-    # --- reading -----------------------------------------------------------------------------------------------------
-
-    async def sessions(self, text: str, limit: int) -> list[Session]:
-        """Newest first, those that the caller may see."""
-        agent = current_caller().kind is CallerKind.AGENT
-        stored = await self._store.sessions(text=text, limit=_ALL if agent else limit)
-        return [await self._as_it_is(session) for session in stored if self._visible(session)][:limit]
-
-    async def _as_it_is(self, session: Session) -> Session:
-        """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
-        if session.verdict is not Verdict.OPEN:
-            return session
-        # A crash left it open, if it was created before this process started.
-        verdict = Verdict.OPEN if session.created_ms >= self._began_ms else Verdict.INTERRUPTED
-        steps = await self._store.steps(session.id)
-        duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
-        return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
-
-    async def remains(self, session_id: str) -> Remains | None:
-        """The redacted manifest of a removed session; None if the session exists or never did. Errors: ``id.invalid``."""
-        try:
-            return await read_remains(self._store, ids.parse_id("ses", session_id))
-        except MeshError as error:
-            if error.code != "id.invalid":
-                raise
-            return await read_remains(self._store, (await self._session(session_id)).id)
-
-    async def show(self, session_id: str, *, html: str = "") -> Shown:
-        """A session. html: where to write it as a file too; empty for not at all.
-
-        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
-        """
-        shown = await self._show(session_id)
-        if not html:
-            return shown
-        signed = [self._signature("replay report", report.node) for report in shown.reports]
-        signed += [self._signature("replay report", report.node, report.code) for report in shown.reports_refused]
-        if shown.signed_by:
-            signed.insert(0, self._signature("session", shown.signed_by, await self._fault(shown.session.id)))
-        await write_recording(html, shown, self._store.blob, signed, made_ms=self._clock.now_ms())
-        return msgspec.structs.replace(shown, html=html)
-
-    async def _fault(self, session_id: str) -> str:
-        """The error code of why the signature of a session does not count; empty if it does."""
-        try:
-            await self._recorded(session_id)
-        except MeshError as error:
-            return error.code
-        return ""
-
-    async def _show(self, session_id: str) -> Shown:
-        session = await self._session(session_id)
-        steps = await self._store.steps(session.id)
-        described = tuple(describe(step.action) for step in steps)
-        try:
-            signed, manifest = await signed_manifest(self._store, session.id)
-        except MeshError:
-            return Shown(session=session, steps=tuple(steps), described=described)
-        recorded = Recorded(session=session, steps=steps, manifest=manifest)
-        reports: list[ReplayReport] = []
-        refused: list[RefusedReport] = []
-        for artefact in await self._store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT):
-            try:
-                reports.append(open_report(artefact.envelope, self._peers.find_key, recorded))
-            except MeshError as error:
-                by = artefact.issuer
-                refused.append(RefusedReport(node=by, name=self._peers.name_of(by), code=error.code))
-        return Shown(
-            session=session,
-            steps=tuple(steps),
-            described=described,
-            signed_by=signed.issuer,
-            manifest=manifest.hex(),
-            standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),
-            replayable=len(replayable(steps)),
-            reports=tuple(reports),
-            unreached={report.id: code for report in reports if (code := unreached(report.steps))},
-            reports_refused=tuple(refused),
-        )
-
-    async def _session(self, session_id: str) -> Session:
-        session = await find_stored("ses", session_id, self._store.session, self._all)
-        if session is None and await read_remains(self._store, ids.parse_id("ses", session_id)):
-            told = f"session {session_id} was removed: `trailmesh session show` tells what is kept of it"
-            raise MeshError("input.not_found", told, id=session_id)
-        if session is None or not self._visible(session):
-            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
-        return await self._as_it_is(session)
-
-    def _visible(self, session: Session) -> bool:
-        """Whether the caller may see a stored session. An agent sees none that somebody else is recording, and of others only
-        those that began at an address that it may open.
-        """
-        caller = current_caller()
-        if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
-            return True
-        if session.verdict is Verdict.OPEN:
-            return False
-        return may_open(self._config.policy, session.start_url)
-
-    async def _all(self) -> list[Session]:
-        return await self._store.sessions(limit=_ALL)
-
-    async def _recorded(self, session_id: str) -> Recorded:
-        """A committed session, after verifying its signature. Errors: ``session.not_committed``, ``envelope.*``."""
-        session = await self._session(session_id)
-        signed, _ = await signed_manifest(self._store, session.id)
-        opened = envelope.verify(signed.envelope, kinds=frozenset({KIND}), find_key=self._peers.find_key)
-        return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
-
-    # --- verification, export, import--------------------------------------------------------------------------------
-
-    async def verify(self, target: str) -> Verified:
-        """Check a stored session (by id), a bundle, or a replay report (by path).
-
-        A valid report is stored with its session.
-        Errors: ``bundle.*``, ``envelope.*``, ``report.invalid``, ``input.not_found``.
-        """
-        if target.lower().startswith("ses-"):
-            with tempfile.TemporaryFile() as file:
-                await export_session(self._store, (await self._session(target)).id, file)
-                bundle = await asyncio.to_thread(verify_bundle, file, self._peers.find_key)
-                return self._verified("session", bundle)
-        path = Path(target)
-        with _open_file(path) as file:
-            if file.read(2) == _ZIP_START:
-                file.seek(0)
-                return self._verified("bundle", await asyncio.to_thread(verify_bundle, file, self._peers.find_key))
-            file.seek(0)
-            return await self._verify_report(file.read(limits.ARTEFACT_BYTES_MAX + 1))
-
-    def _verified(self, what: Literal["session", "bundle"], bundle: Bundle) -> Verified:
-        return Verified(
-            what=what,
-            id=bundle.session.id,
-            session=bundle.session.id,
-            signer=bundle.header.issuer,
-            signer_name=self._peers.name_of(bundle.header.issuer),
-            issued_s=bundle.header.issued_s,
-            manifest=bundle.manifest_digest.hex(),
-            steps=bundle.session.steps,
-            verdict=bundle.session.verdict,
-            reason=bundle.session.reason,
-        )
-
-    async def _verify_report(self, sealed: bytes) -> Verified:
-        claimed = envelope.peek(sealed)
-        opened = envelope.verify(sealed, kinds=frozenset({KIND_REPLAY_REPORT}), find_key=self._peers.find_key)
-        session_id = msgspec.convert(_field(opened.payload, "session"), str)
-        recorded = await self._recorded(session_id)
-        report = open_report(sealed, self._peers.find_key, recorded)
-        await self._store.put_artefact(artefact_record(sealed, KIND_REPLAY_REPORT, session_id, claimed.header))
-        return Verified(
-            what="replay-report",
-            id=report.id,
-            session=session_id,
-            signer=report.node,
-            signer_name=self._peers.name_of(report.node),
-            issued_s=claimed.header.issued_s,
-            manifest=report.manifest.hex(),
-            steps=len(replayable(recorded.steps)),
-            matched=report.matched,
-            stopped_at=stopped_at(report.steps, len(replayable(recorded.steps))),
-            text=text_counts(report.steps),
-            verdict=report.verdict,
-            reason=report.reason,
-            level=report.level,
-            origin=report.origin,
-            unreached=unreached(report.steps),
-        )
-
-    async def export(self, session_id: str, out: str, *, force: bool) -> Verified:
-        """Write the bundle of a session to ``out`` atomically; an existing file is replaced only with ``force``.
-
-        Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
-        """
-        path = Path(out)
-        if not force and await asyncio.to_thread(path.exists):
-            raise MeshError(
-                "input.invalid", f"{path} already exists: choose another file, or use --force", path=str(path)
-            )
-        try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        except OSError as error:
-            raise MeshError("input.invalid", f"{path.parent} cannot be written: {error.strerror}") from error
-        try:
-            with os.fdopen(handle, "w+b") as file:
-                await export_session(self._store, (await self._session(session_id)).id, file)
-                await asyncio.to_thread(_to_disk, file)
-                bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
-                verified = self._verified("bundle", bundle)
-            try:
-                os.replace(temporary, path)
-            except OSError as error:
-                raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}") from error
-        except BaseException:
-            await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
-            raise
-        return verified
-
-    async def import_bundle(self, source: str) -> Verified:
-        """Verify a bundle, then store it. Nothing of an invalid one is stored. Errors: ``bundle.*``, ``envelope.*``,
-        ``input.*``."""
-        with _open_file(Path(source)) as file:
-            bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
-            self._witness.trail.about(bundle.session.id)
-            return self._verified("bundle", bundle)
+        # Last, since a crash before it leaves an id that names nothing.
+        await self.reading.archive.put(session.id, archived=False)
+        return Purged(session=session.id, title=session.title, steps=session.steps, may_hold=may_hold)
 
     async def diff(self, first_id: str, second_id: str) -> SessionDiff:
         """Compare two sessions that the caller may see. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""
-        first, second = await self._session(first_id), await self._session(second_id)
+        first, second = await self.reading.session(first_id), await self.reading.session(second_id)
         return await compare_sessions(self._store, first, second)
 
     def trust_key(self) -> TrustKey:
@@ -455,30 +306,6 @@ class Sessions:
         own = self._witness.identity
         own.check_active()
         return TrustKey(node=own.node, name=self._config.name, key=write_trust_key(own.log))
-
-
-def _field(payload: bytes, name: str) -> Any:
-    value = cbor.decode(payload, bytes_max=limits.ARTEFACT_BYTES_MAX)
-    if not isinstance(value, dict) or not isinstance(value.get(name), str):
-        raise MeshError("report.invalid", f"it names no {name}")
-    return value[name]
-
-
-def _open_file(path: Path) -> Any:
-    """Open ``path`` for reading, if its size is within the limit of bundles. Errors: ``input.not_found``, ``input.too_large``."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise MeshError("input.no_file", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
-    if os.fstat(file.fileno()).st_size > limits.BUNDLE_BYTES_MAX:
-        file.close()
-        raise MeshError("input.too_large", f"{path} is larger than {limits.BUNDLE_BYTES_MAX // limits.MIB} MiB")
-    return file
-
-
-def _to_disk(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _write_file(path: Path, data: bytes) -> None:

@@ -8,31 +8,34 @@ from node.sessions.sessions import Sessions
 from node.sessions.showing.files import ReplayFiles
 from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
+from node.verbs import session_upkeep as upkeep
 from node.verbs.session import (
-    DiffParams,
     Exported,
-    ExportParams,
-    ImportParams,
-    ListParams,
     RecordedSession,
-    RecordParams,
-    Removed,
     Replayed,
-    ReplayParams,
     SessionDiff,
     SessionList,
-    SessionParams,
     Shown,
-    ShowParams,
-    TargetParams,
     TrustKey,
     Verified,
     WasRemoved,
 )
+from node.verbs.session_params import (
+    DiffParams,
+    ExportParams,
+    ImportParams,
+    ListParams,
+    RecordParams,
+    ReplayParams,
+    SessionParams,
+    ShowParams,
+    TargetParams,
+)
+from node.verbs.session_upkeep import Archived, ForkParams, Purged, PurgeParams
 
 
 class SessionVerbs:
-    """Records, shows, exports, imports, replays and removes sessions."""
+    """Records, shows, exports, imports, replays, forks and purges sessions."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -43,7 +46,10 @@ class SessionVerbs:
             verbs.VERIFY: self._verify,
             verbs.EXPORT: self._export,
             verbs.IMPORT: self._import,
-            verbs.REMOVE: self._remove,
+            upkeep.FORK: self._fork,
+            upkeep.ARCHIVE: self._archive,
+            upkeep.UNARCHIVE: self._unarchive,
+            upkeep.PURGE: self._purge,
             verbs.REPLAY: self._replay,
             verbs.DIFF: self._diff,
             verbs.TRUST_KEY: self._trust_key,
@@ -60,21 +66,26 @@ class SessionVerbs:
         )
 
     async def _list(self, params: ListParams, tell: Tell) -> SessionList:
-        return SessionList(sessions=await self._sessions.sessions(params.text, params.limit), text=params.text)
+        found = await self._sessions.reading.sessions(params.text, params.limit, archived=params.archived)
+        return SessionList(sessions=found, text=params.text, archived=params.archived)
 
     async def _show(self, params: ShowParams, tell: Tell) -> Shown | WasRemoved:
-        remains = await self._sessions.remains(params.session)
-        return WasRemoved(removed=remains) if remains else await self._sessions.show(params.session, html=params.html)
+        remains = await self._sessions.reading.remains(params.session)
+        return (
+            WasRemoved(removed=remains)
+            if remains
+            else await self._sessions.reading.show(params.session, html=params.html)
+        )
 
     async def _verify(self, params: TargetParams, tell: Tell) -> Verified:
-        return await self._sessions.verify(params.target)
+        return await self._sessions.verifying.verify(params.target)
 
     async def _export(self, params: ExportParams, tell: Tell) -> Exported:
-        verified = await self._sessions.export(params.session, params.out, force=params.force)
+        verified = await self._sessions.verifying.export(params.session, params.out, force=params.force)
         return Exported(**msgspec.structs.asdict(verified), out=params.out)
 
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
-        return await self._sessions.import_bundle(params.path)
+        return await self._sessions.verifying.import_bundle(params.path)
 
     async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff:
         return await self._sessions.diff(params.first, params.second)
@@ -82,9 +93,26 @@ class SessionVerbs:
     async def _trust_key(self, params: NoParams, tell: Tell) -> TrustKey:
         return self._sessions.trust_key()
 
-    async def _remove(self, params: SessionParams, tell: Tell) -> Removed:
-        removed = await self._sessions.remove(params.session)
-        return Removed(session=removed.id, title=removed.title, steps=removed.steps)
+    async def _fork(self, params: ForkParams, tell: Tell) -> RecordedSession:
+        return await self._sessions.fork(
+            params.session,
+            until=params.until,
+            actions=params.actions,
+            inputs=params.inputs,
+            secrets=params.secrets,
+            allow=params.allow,
+            approve_class=params.approve_class,
+            tell=tell,
+        )
+
+    async def _archive(self, params: SessionParams, tell: Tell) -> Archived:
+        return await self._sessions.archive(params.session, archived=True)
+
+    async def _unarchive(self, params: SessionParams, tell: Tell) -> Archived:
+        return await self._sessions.archive(params.session, archived=False)
+
+    async def _purge(self, params: PurgeParams, tell: Tell) -> Purged:
+        return await self._sessions.purge(params.session, referenced=params.referenced)
 
     async def _replay(self, params: ReplayParams, tell: Tell) -> Replayed:
         return await self._sessions.replay(
@@ -96,6 +124,7 @@ class SessionVerbs:
             on_mismatch=params.on_mismatch,
             level=params.level or None,
             strict=params.strict == "text",
+            inputs=params.inputs,
             out=params.out,
             files=ReplayFiles(junit=params.junit, markdown=params.markdown, html=params.html),
             tell=tell,

@@ -19,6 +19,7 @@ from node.verbs import (
     pairing,
     schedule,
     session,
+    session_upkeep,
 )
 from node.verbs.verb import Verb
 
@@ -30,6 +31,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     agent.VERBS,
     distrust.VERBS,
     session.VERBS,
+    session_upkeep.VERBS,
     live.VERBS,
     explore.VERBS,
     schedule.VERBS,

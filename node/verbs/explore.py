@@ -224,7 +224,7 @@ REMOVE: Final = Verb(
     help="""Remove a search that is not running: its tree, its leases, and the data that peers sent for it.
 
     The freed disk space no longer counts towards the quotas of the peers. Sessions that the search found are kept (`trailmesh
-    session rm` removes them), and so are the entries in the audit trail and the witness log. A peer cannot open the same
+    session purge` deletes them), and so are the entries in the audit trail and the witness log. A peer cannot open the same
     search here again.
 
     \b

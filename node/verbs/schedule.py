@@ -272,7 +272,7 @@ REMOVE: Final = Verb(
     gives=Scheduled,
     help="""Remove a schedule and the records of its due times. A run in progress ends at its next step.
 
-    Its searches and sessions are kept (`trailmesh explore rm` and `trailmesh session rm` remove them), and so are its rows in
+    Its searches and sessions are kept (`trailmesh explore rm` and `session purge` remove them), and so are its rows in
     the audit trail.
     """,
     callers=OWNER_ONLY,

@@ -1,154 +1,26 @@
-"""Verbs for recorded sessions: record, list, show, verify, export, import, replay, remove."""
+"""Verbs for recorded sessions: record, list, show, verify, export, import, replay, diff."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from node.verbs import rows
-from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
-from protocol import limits
-from protocol.page.secrets import GivenSecret, Name
+from node.verbs.session_params import (
+    DiffParams,
+    ExportParams,
+    ImportParams,
+    ListParams,
+    RecordParams,
+    ReplayParams,
+    ShowParams,
+    TargetParams,
+)
+from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Row, Verb
 from protocol.recording.diff import StepDiff
 from protocol.recording.findings import Difference
-from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
-from protocol.risk.allowed import AllowedRequest
-
-# --- parameters ------------------------------------------------------------------------------------------------------
-
-_SESSION: Final = argument("Id of the session.", metavar="SESSION")
-_SECRETS: Final = option(
-    "A secret that the actions name, read from a file, for the password fields of a site (docs/risk.md). Repeat for more.",
-    flag="--secret",
-    metavar="NAME@ORIGIN=@FILE",
-    reads="secrets",
-    max_length=limits.SECRETS_MAX,
-)
-_ALLOW: Final = option(
-    "A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
-    metavar="'METHOD URL'",
-)
-_APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.md).", metavar="N", ge=0, le=7)
-
-_HTML: Final = option(
-    "Also write it as one HTML file that needs no network: steps, pictures, differences, signatures.",
-    metavar="FILE",
-    reads="path",
-)
-
-
-class RecordParams(Params, frozen=True, kw_only=True):
-    """``session.record``"""
-
-    actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
-    name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
-    secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
-    allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
-    approve_class: Annotated[int, _APPROVE] = 0
-
-    def __repr__(self) -> str:
-        return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)})"
-
-
-class ListParams(Params, frozen=True, kw_only=True):
-    """``session.list``"""
-
-    text: Annotated[str, argument("Only sessions with this text in title, address or id.", metavar="TEXT")] = ""
-    limit: Annotated[int, option("At most this many.", ge=1, le=limits.LIST_ROWS_MAX)] = 50
-
-
-class SessionParams(Params, frozen=True, kw_only=True):
-    """Verbs about one session."""
-
-    session: Annotated[str, _SESSION]
-
-
-class ShowParams(SessionParams, frozen=True, kw_only=True):
-    """``session.show``"""
-
-    html: Annotated[str, _HTML] = ""
-
-
-class DiffParams(Params, frozen=True, kw_only=True):
-    """``session.diff``"""
-
-    first: Annotated[str, argument("Id of a session.", metavar="FIRST")]
-    second: Annotated[str, argument("Id of the session that is compared with it.", metavar="SECOND")]
-
-
-class TargetParams(Params, frozen=True, kw_only=True):
-    """``session.verify``"""
-
-    target: Annotated[
-        str,
-        argument("Id of a session, or the absolute path of a bundle or report.", metavar="TARGET", reads="id-or-path"),
-    ]
-
-
-class ExportParams(Params, frozen=True, kw_only=True):
-    """``session.export``"""
-
-    session: Annotated[str, _SESSION]
-    out: Annotated[
-        str,
-        option("Where to write the bundle.  [default: <session>.tmsession]", metavar="FILE", reads="path"),
-    ] = ""
-    force: Annotated[bool, option("Replace the file if it exists.")] = False
-
-
-class ImportParams(Params, frozen=True, kw_only=True):
-    """``session.import``"""
-
-    path: Annotated[str, argument("Absolute path of the bundle.", metavar="BUNDLE", reads="path")]
-
-
-class ReplayParams(Params, frozen=True, kw_only=True):
-    """``session.replay``"""
-
-    session: Annotated[str, _SESSION]
-    base_url: Annotated[
-        str, option("Replay at another origin, for example that of a staging server.", metavar="URL")
-    ] = ""
-    out: Annotated[
-        str,
-        option(
-            "Write the signed replay report to this file, so that the recording node can verify it.",
-            metavar="FILE",
-            reads="path",
-        ),
-    ] = ""
-    on_mismatch: Annotated[
-        Literal["stop", "go"],
-        option(
-            "After a step that did not match: stop before the next step that writes (risk class 3 or higher), or "
-            "go on and perform it."
-        ),
-    ] = "stop"
-    level: Annotated[
-        Literal["", "performed", "asserted", "structure", "text"],
-        option(
-            "What of each step must hold: that it was performed, its assertions and typed extracts, the structure of the page "
-            "(address, controls, headings), or its text. Each includes those before it.  [default: asserted if the session "
-            "asserts something, else text]"
-        ),
-    ] = ""
-    strict: Annotated[
-        Literal["", "text"],
-        option("Require the text to be the same to the letter: compare also what changes by itself, such as times."),
-    ] = ""
-    secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
-    allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
-    approve_class: Annotated[int, _APPROVE] = 0
-    junit: Annotated[
-        str, option("Also write the result as JUnit XML: one test case a step.", metavar="FILE", reads="path")
-    ] = ""
-    markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
-    html: Annotated[str, _HTML] = ""
-
-    def __repr__(self) -> str:
-        return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
-
+from protocol.recording.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
 
 # --- results ---------------------------------------------------------------------------------------------------------
 
@@ -169,6 +41,8 @@ class SessionList(msgspec.Struct, frozen=True, kw_only=True):
     sessions: list[Session]
     text: str
     """Text that was searched for."""
+    archived: bool = False
+    """Whether these are the archived ones."""
 
 
 class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,11 +72,13 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Number of steps that a replay performs: those that succeeded in the recording."""
     reports: tuple[ReplayReport, ...] = ()
     unreached: dict[str, str] = msgspec.field(default_factory=dict)
-    """For reports that reached no page: the error code as in ``Replayed.unreached``, by id of the report."""
+    """For reports of replays whose site could not be reached: the error code as in ``Replayed.unreached``, by id of the report."""
     reports_refused: tuple[RefusedReport, ...] = ()
     """Stored reports that are no longer accepted."""
     html: str = ""
     """Path of the HTML file, if one was written."""
+    archived: bool = False
+    """Whether `session.list` leaves it out."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,14 +101,6 @@ class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
     """Result of ``session.show`` for a removed session."""
 
     removed: Remains
-
-
-class Removed(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of removing a session."""
-
-    session: str
-    title: str
-    steps: int
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -263,6 +131,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Origin of the replay, if it differs from the recorded one."""
     unreached: str = ""
     """As ``Replayed.unreached``."""
+    inputs: tuple[ChangedInput, ...] = ()
+    """Inputs that the replay changed. Only for replay reports."""
 
 
 class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
@@ -304,7 +174,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Secrets that were not given. Without them pages cannot be redacted as in the recording, so ``differences`` stays empty."""
     out: str = ""
     unreached: str = ""
-    """Error code that says why no page was reached, so the report says nothing about the recording; empty if a page was reached."""
+    """Error code that says why the first step that did not match reached no page, so the report says nothing about the recording;
+    empty if it reached one."""
     stopped: str = ""
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
     replayable: int
@@ -352,7 +223,7 @@ LIST: Final = Verb(
     command="session ls",
     takes=ListParams,
     gives=SessionList,
-    help="List sessions, newest first. With TEXT: only those with this text in title, address or id.",
+    help="List sessions, newest first, without archived ones. With TEXT: only those with this text in title, address or id.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
@@ -403,20 +274,6 @@ IMPORT: Final = Verb(
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"path": given.path}),
 )
-REMOVE: Final = Verb(
-    name="session.remove",
-    command="session rm",
-    takes=SessionParams,
-    gives=Removed,
-    help="""Remove a session with its steps, screenshots, signatures and replay reports.
-
-    Exported bundles are not affected. The node keeps a redacted manifest (`session show`): time, recorder, number of steps,
-    verdict and hash, but nothing of the pages or actions. The witness log still shows that the session was signed, and the audit
-    trail that it was removed.
-    """,
-    callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session),
-)
 REPLAY: Final = Verb(
     name="session.replay",
     command="session replay",
@@ -426,7 +283,12 @@ REPLAY: Final = Verb(
 
     The replay passes if the recording passed, every step holds at the level, and no request for a document or data newly went
     wrong. At level text the page must have the recorded text and title, except for what changes by itself (times, dates,
-    generated ids, counters; `session show` says how much that is). Differences are shown here and are not part of the report.
+    generated ids, counters; `session show` says how much that is). Differences are shown here and are not part of the report,
+    unless --input is given.
+
+    --input gives an input of the session another value. The page is then expected to say the new value wherever it said the
+    recorded one; what differs besides is a difference, and stands in the signed report together with the changed inputs. Elements
+    are still those of the recording.
 
     After a step that did not match, steps that only read are still performed; the replay stops before the first step that writes
     (docs/risk.md).
@@ -439,13 +301,14 @@ REPLAY: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html"}),
+    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs"}),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,
         note=lambda given: {
             "base_url": rows.where(given.base_url) if given.base_url else "",
             "on_mismatch": given.on_mismatch,
+            **({"inputs": ", ".join(sorted(given.inputs))} if given.inputs else {}),
             **rows.driven(given),
         },
     ),
@@ -480,4 +343,4 @@ DIFF: Final = Verb(
     row=None,
 )
 
-VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REMOVE, REPLAY, DIFF, TRUST_KEY)
+VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REPLAY, DIFF, TRUST_KEY)

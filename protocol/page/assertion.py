@@ -20,6 +20,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The one that the locator means; None if it means none, or does not say which."""
     text: str | None = None
     """The address, title, text, value or attribute as it was read; None if there is none."""
+    instead: str = ""
+    """What was found that is not the recorded element; empty if nothing was."""
 
 
 def condition_of(action: Action) -> Assert | None:
@@ -33,6 +35,18 @@ def condition_of(action: Action) -> Assert | None:
             return Assert(what="address", expected=address, match="contains", timeout_ms=timeout_ms)
         case _:
             return None
+
+
+def of_one_element(assertion: Assert) -> bool:
+    """Whether ``assertion`` is about one element that a replay must find again: its state, value or attribute.
+
+    Not its text, which tells itself whether it is the right one; and not whether something of a role and name is there: any of
+    them will do.
+    """
+    target = assertion.target
+    if target is None or assertion.what in ("text", "count", "hidden"):
+        return False
+    return assertion.what != "visible" or bool(target.selectors or target.nth)
 
 
 def holds(assertion: Assert, seen: Seen) -> bool:
@@ -76,7 +90,7 @@ def found(assertion: Assert, seen: Seen) -> str:
     if what == "count":
         return str(seen.count)
     if element is None and (assertion.target is not None and what != "hidden"):
-        return f"{seen.count} such elements" if seen.count > 1 else "no such element"
+        return seen.instead or (f"{seen.count} such elements" if seen.count > 1 else "no such element")
     match what:
         case "visible" | "hidden":
             return "visible" if seen.count else "hidden"

@@ -119,18 +119,18 @@ class Judge:
         self._text = text
         self._address = address
 
-    def differs(self, element: Element, *, reads: bool, writes: bool) -> str:
+    def differs(self, element: Element, *, reads: bool, writes: bool, placed: bool = False) -> str:
         """What of ``element`` is not as recorded; empty if it agrees.
 
-        reads: the action only reads: the name may differ, because it is often the content. writes: a row that could not be told
-        from others when it was recorded must at least have the same name.
+        reads: the action only reads: the name may differ, because it is often the content; placed: its row may not. writes: a row
+        that could not be told from others when it was recorded must at least have the same name.
         """
         evidence = self._evidence
         if element.role != evidence.role:
             return f"a {element.role}, recorded was a {evidence.role}"
         if not reads and not same_name(self._text(element.name), evidence.name):
             return f"“{visible(element.name)}”, recorded was “{visible(evidence.name)}”"
-        if reads:
+        if reads and not placed:
             return ""
         pool = _pool(element.role, element.name, element.frame, self._observation)
         found = self._records(element, [item for item in pool if item != element])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Final
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -17,10 +17,19 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import SECRET_NAME_PATTERN
-from protocol.page.observation import Element
+from protocol.page.observation import Element, Traits
 from protocol.trust.origin import ANY, fits, origin_of, parse_pattern
 
 Name = Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
+
+
+_CODES: Final = frozenset({"current-password", "new-password", "one-time-code", "cc-number", "cc-csc"})
+"""Values of ``autocomplete`` of fields for what must not be recorded."""
+
+
+def takes_no_text(traits: Traits) -> bool:
+    """Whether a field is for a password, a one-time code or the number or code of a card: a text typed there would be recorded."""
+    return traits.input_type == "password" or not _CODES.isdisjoint(traits.autocomplete.split())
 
 
 class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

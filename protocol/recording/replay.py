@@ -18,18 +18,11 @@ from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.page.values import is_typed, same_value
 from protocol.recording.findings import Aspect, Difference, changed_part, weight
+from protocol.recording.inputs import Exchange
 from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
-from protocol.recording.session import (
-    Level,
-    ReplayReport,
-    RequestFault,
-    Session,
-    Step,
-    StepMatch,
-    TextMatch,
-)
-from protocol.recording.verdicts import judge_replay, matches
+from protocol.recording.session import Level, RequestFault, Step, StepMatch, TextMatch
+from protocol.recording.verdicts import matches
 
 TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
     "same": "same",
@@ -143,8 +136,13 @@ def as_recorded(
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen, so sharing it is safe
     faults: tuple[RequestFault, ...] = (),
     held: bool = True,
+    exchange: Exchange = Exchange(),  # noqa: B008 - never changes
 ) -> Met:
-    """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording."""
+    """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording.
+
+    exchange: inputs that the replay has changed.
+    """
+    page, extracted = exchange.page_home(page), exchange.home(extracted)
     home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
     text = redact_snapshot(mapping.text_homeward(home.text), secrets)
     return Met(
@@ -331,10 +329,17 @@ def text_words(counts: Mapping[str, int]) -> str:
 
 
 def unreached(matches: Sequence[StepMatch]) -> str:
-    """The code of why no page was met at all, so that a replay says nothing about its recording; empty if one was."""
-    code = matches[0].error if matches and not matches[0].performed else ""
-    missed = code == "browser.refused" or (code in CODES and CODES[code].blame is Blame.ENVIRONMENT)
-    return code if missed else ""
+    """The code of why the first step that did not match reached no page; empty if it reached one, or all steps matched.
+
+    Up to there everything was as recorded, so the replay says nothing about the recording. A difference before it counts instead.
+    """
+    first = next((match for match in matches if not match.matched), None)
+    if first is None or first.performed:
+        return ""
+    # Behind the first step, an address that the policy refuses is what the call lacks.
+    kept_out = first.error == "browser.refused" and first is matches[0]
+    missed = first.error in CODES and CODES[first.error].blame is Blame.ENVIRONMENT
+    return first.error if kept_out or missed else ""
 
 
 def replayable(steps: Sequence[Step]) -> list[Step]:
@@ -352,45 +357,3 @@ def stopped_at(matches: Sequence[StepMatch], steps: int) -> int:
     0 if the replay reached its end.
     """
     return matches[-1].index if matches and (not matches[-1].performed or len(matches) < steps) else 0
-
-
-def _is_other_origin(origin: str, start_url: str) -> bool:
-    """Whether ``origin`` is empty, or the origin of a replay elsewhere, in the form ``rebase`` gives it."""
-    try:
-        mapping = rebase(start_url, origin)
-    except MeshError:
-        return False
-    return mapping.replayed == origin and (mapping.active or not origin)
-
-
-def check_report(report: ReplayReport, *, session: Session, manifest_digest: bytes, steps: Sequence[Step]) -> None:
-    """Raise unless ``report`` fits the recording it names.
-
-    Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
-    steps, in order; a step counts as matched exactly if it holds at the level of the report and no request newly went wrong; it
-    says how the text compares exactly if it was performed and its recording has a snapshot; only the last entry may be one that
-    was not performed or an assertion that failed and is not soft; count, verdict and reason follow from the entries and the
-    recording. Errors: ``report.invalid``.
-    """
-    if report.session != session.id or report.manifest != manifest_digest:
-        raise MeshError("report.invalid", "it is about another recording")
-    if not _is_other_origin(report.origin, session.start_url):
-        raise MeshError("report.invalid", "its other origin is not a valid origin")
-    expected = replayable(steps)
-    indices = [match.index for match in report.steps]
-    if indices != [step.index for step in expected[: len(indices)]]:
-        raise MeshError("report.invalid", "its steps differ from those of the recording")
-    for step, match in zip(expected, report.steps, strict=False):
-        whole = matches(match, step, report.level, strict=report.strict)
-        compared = match.performed and bool(step.snapshot)
-        if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
-            raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
-    ends = [not goes_on(step, match) for step, match in zip(expected, report.steps, strict=False)]
-    stopped = any(ends[:-1])
-    cut_short = len(indices) < len(expected) and not (ends and ends[-1])
-    if stopped or cut_short:
-        raise MeshError("report.invalid", "it continues after a failed step, or stops without one")
-    matched = sum(match.matched for match in report.steps)
-    judged = judge_replay(session, expected, report.steps, report.level, strict=report.strict)
-    if report.matched != matched or (report.verdict, report.reason) != judged:
-        raise MeshError("report.invalid", "count, verdict or reason do not agree with its steps")

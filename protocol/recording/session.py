@@ -11,9 +11,12 @@ from protocol import limits
 from protocol.ids import NodeId, ReportId, SessionId
 from protocol.page.action import Action
 from protocol.page.evidence import Evidence
+from protocol.recording.findings import Difference
 from protocol.recording.time_zones import TIME_ZONES
 
 LOCALE_PATTERN: Final = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z"
+INPUT_NAME_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_.-]*\Z"
+"""A name begins with no digit: a number stands for a step."""
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -101,6 +104,29 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("a status that can be expected is 400 to 599")
 
 
+InputKind = Literal["text", "number", "date"]
+"""What the value of an input must be: any text, a decimal number, or a date such as ``2026-11-23``."""
+_InputText = Annotated[str, msgspec.Meta(max_length=limits.INPUT_CHARS_MAX)]
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A value that the author of a session has named, and that a replay can change."""
+
+    name: Annotated[str, msgspec.Meta(max_length=64, pattern=INPUT_NAME_PATTERN)]
+    value: _InputText
+    """The value of the recording."""
+    kind: InputKind = "text"
+
+
+class ChangedInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An input that a replay has changed."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    """Name of the input; or the number of a step that types or chooses a text."""
+    recorded: _InputText
+    value: _InputText
+
+
 Held = Literal["", "held", "failed"]
 """Whether the assertion of a step held, or its typed extract had its type; empty if the step has neither."""
 
@@ -132,6 +158,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     peer. Empty if it does not say."""
     reason: Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
     """Why the verdict is not ``pass``: the first step that speaks against it. Empty if it passed."""
+    inputs: Annotated[tuple[Input, ...], msgspec.Meta(max_length=limits.INPUTS_MAX)] = ()
+    """What its steps use as ``${name}`` and a replay can change, with the values of the recording."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -235,3 +263,7 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Nothing was masked: at level ``text`` the text had to be the same to the letter."""
     reason: Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)] = ""
     """Why the verdict is not ``pass``: the first step that speaks against it, or the recording. Empty if it passed."""
+    inputs: Annotated[tuple[ChangedInput, ...], msgspec.Meta(max_length=limits.INPUTS_MAX)] = ()
+    """Inputs that had another value than in the recording, by name."""
+    differences: Annotated[tuple[Difference, ...], msgspec.Meta(max_length=limits.DIFFERENCES_PER_REPLAY_MAX)] = ()
+    """What differed, if inputs were changed: besides the exchanged values. Otherwise a report contains nothing of a page."""

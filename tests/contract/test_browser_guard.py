@@ -358,3 +358,20 @@ async def test_a_frame_that_no_browser_loads_does_not_keep_the_page_from_being_r
         titles.append((await page.perform(Click(target=Locator()), ref=link.ref)).observation.title)
     assert titles == ["Framed", "Beside"]
     await page.close()
+
+
+async def test_a_page_that_sends_a_form_while_it_is_parsed_is_opened_and_the_form_is_refused(
+    browser: Browser, site: PageServer
+) -> None:
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    submit = "<form method=post action=/send></form><script>document.forms[0].submit()</script>"
+    site.extra["/shown.html"] = f"<title>{'Own ' * 2_000}</title><h1>Here</h1>{submit}"
+    opened = await page.perform(Goto(url=f"{site.origin}/shown.html"))
+    assert opened.observation.title.startswith("Own Own")
+    assert [element.name for element in opened.observation.elements] == ["Here"]
+    assert (opened.blocked, leaks(site)) == ((POST,), [])
+    # A document that is refused itself is no page that came.
+    with pytest.raises(MeshError) as caught:
+        await page.perform(Goto(url=f"{site.origin}{CLOSE}"))
+    assert caught.value.code == "browser.refused"
+    await page.close()

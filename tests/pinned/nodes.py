@@ -224,8 +224,8 @@ async def _sessions(day: Day) -> None:
         await day.ask("anna", "session.verify", target=which)
     await day.ask("anna", "session.show", session=session)
     await day.ask("anna", "log.prove", target=session, out=str(folder / "proof"))
-    await day.ask("anna", "session.remove", session=failed["detail"]["session"])
-    await day.ask("anna", "session.remove", session=failed["detail"]["session"])
+    await day.ask("anna", "session.purge", session=failed["detail"]["session"])
+    await day.ask("anna", "session.purge", session=failed["detail"]["session"])
     await day.ask("anna", "session.show", session=failed["detail"]["session"])
     await day.ask("anna", "session.import", path=bundle)
 

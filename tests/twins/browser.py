@@ -39,7 +39,7 @@ from protocol.page.action import (
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
-from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy, judge_request
@@ -553,7 +553,7 @@ class MemoryPage:
     def _value(self, value: str | Secret, element: Element) -> str:
         if isinstance(value, Secret):
             return self._secrets.value_for(value.secret, element, self._url)
-        if value and element.traits.input_type == "password":
+        if value and takes_no_text(element.traits):
             raise MeshError("action.secret_literal")
         return value
 

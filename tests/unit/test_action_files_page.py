@@ -64,7 +64,7 @@ def test_every_word_of_a_file_is_on_the_page() -> None:
     assert all(row(verb, section("Actions")) for verb in _VERBS)
     assert set(Locator.__struct_fields__) == _LOCATOR_KEYS
     assert all(row(key, section("Elements")) for key in _LOCATOR_KEYS)
-    assert all(row(key, section("The file")) for key in ("title", "start", "profile", "steps"))
+    assert all(row(key, section("The file")) for key in ("title", "start", "profile", "inputs", "steps"))
     assert all(f"`{field}`" in section("The file") for field in Profile.__struct_fields__)
     assert all(f"{field}: NAME" in section("Secrets") for field in Secret.__struct_fields__)
     assert all(f"`{key}`" in section("Actions") for key in keys._NAMED)
@@ -72,7 +72,7 @@ def test_every_word_of_a_file_is_on_the_page() -> None:
 
 
 def test_the_examples_use_every_action_and_every_key() -> None:
-    assert len(EXAMPLES) == 8
+    assert len(EXAMPLES) == 9
     assert {type(action) for file in files() for action in file.actions} == set(ACTIONS)
     used = set().union(*(written(load_yaml(text).plain()) for text in EXAMPLES))
     fields = {
@@ -82,7 +82,16 @@ def test_the_examples_use_every_action_and_every_key() -> None:
     }
     # `goto` has its address as its value, and the keys of an element stand among those of the action.
     expected = (fields - {"url", "target"} - _ASSERTED) | _ASSERT_KEYS | set(_VERBS) | _LOCATOR_KEYS
-    assert used == expected | {"title", "start", "profile", "steps", "secret"} | set(Profile.__struct_fields__)
+    of_file = {
+        "title",
+        "start",
+        "profile",
+        "inputs",
+        "steps",
+        "secret",
+        *(item.name for file in files() for item in file.inputs),
+    }
+    assert used == expected | of_file | set(Profile.__struct_fields__)
 
 
 def test_the_limits_on_the_page_are_those_of_the_code() -> None:

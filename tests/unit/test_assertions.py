@@ -370,3 +370,69 @@ async def test_an_asserted_address_is_expected_at_the_origin_of_the_replay(bench
     bench.site.documents[f"{other}/"] = shop()
     replayed = await bench.call("replay", session=done.id, base_url=other)
     assert [match.performed for match in replayed.report.steps] == [True, True]
+
+
+# --- of the recorded element, and no other ---------------------------------------------------------------------------
+
+
+def rows(*names: str, ticked: str = "", alike: str = "Done") -> Document:
+    """A table with a box in each row; ``ticked`` names the row whose box is checked."""
+    controls: list[Control] = []
+    for place, name in enumerate(names):
+        states = ("checked",) if name == ticked else ()
+        box = Element(ref="", role="checkbox", name=alike, states=states)
+        at = (f"css=#row{place} input", "css=.box") if place == 0 else (f"css=#row{place} input",)
+        controls += [
+            Control(element=Element(ref="", role="row", name=f"{name} {alike}")),
+            Control(element=Element(ref="", role="cell", name=name), level=1),
+            Control(element=box, level=1, selectors=at),
+        ]
+    return Document(title="Tasks", controls=tuple(controls))
+
+
+@pytest.mark.parametrize(
+    "target", ["role: checkbox, name: Done, nth: 1", 'selectors: ["css=#row1 input"]'], ids=["place", "selector"]
+)
+async def test_a_replay_is_not_content_with_the_state_of_another_row(bench: Bench, target: str) -> None:
+    """Guard: node/live/asserting.py, _agreeing."""
+    bench.site.documents[HOME] = rows("Tea", "Milk", "Rum", ticked="Milk")
+    done = await bench.record(file(f"assert: {{{target}, checked: yes, timeout_ms: 1}}"))
+    assert (await bench.store.steps(done.id))[-1].evidence is not None
+    assert (await bench.call("replay", session=done.id)).report.verdict == "pass"
+    # The row moved on: what stands in its place now is checked, and the recorded one is not.
+    bench.site.documents[HOME] = rows("Milk", "Tea", "Rum", ticked="Tea")
+    replayed = await bench.call("replay", session=done.id)
+    assert replayed.report.steps[-1].held is False
+    assert replayed.report.verdict == "partial"
+
+
+async def test_a_row_that_moved_is_found_by_what_it_says(bench: Bench) -> None:
+    bench.site.documents[HOME] = rows("Tea", "Milk", "Rum", ticked="Milk")
+    done = await bench.record(
+        file("assert: {role: checkbox, name: Done, nth: 1, checked: yes, timeout_ms: 1}", "assert: {title: Tasks}")
+    )
+    bench.site.documents[HOME] = rows("Milk", "Tea", "Rum", ticked="Milk")
+    assert (await bench.call("replay", session=done.id)).report.verdict == "pass"
+    bench.site.documents[HOME] = rows("Tea", "Rum", "Gin", ticked="Rum")
+    replayed = await bench.call("replay", session=done.id)
+    assert "checkbox “Done” at “Milk”" in replayed.differences[-1].met
+
+
+async def test_the_name_of_what_a_selector_finds_may_change_and_its_role_may_not(bench: Bench) -> None:
+    bench.site.documents[HOME] = rows("Tea", ticked="Tea", alike="Done 1 minute ago")
+    done = await bench.record(file('assert: {selectors: ["css=.box"], checked: yes, timeout_ms: 1}'))
+    bench.site.documents[HOME] = rows("Tea", ticked="Tea", alike="Done 2 days ago")
+    assert (await bench.call("replay", session=done.id)).report.steps[-1].held
+    switch = Control(element=Element(ref="", role="switch", name="Done", states=("checked",)), selectors=("css=.box",))
+    bench.site.documents[HOME] = Document(title="Tasks", controls=(switch,))
+    replayed = await bench.call("replay", session=done.id)
+    assert replayed.report.steps[-1].held is False
+    assert "a switch, recorded was a checkbox" in replayed.differences[-1].met
+
+
+async def test_that_something_is_visible_is_true_of_any_such_element(bench: Bench) -> None:
+    bench.site.documents[HOME] = rows("Tea", "Milk")
+    done = await bench.record(file("assert: {role: checkbox, name: Done, visible: yes, timeout_ms: 1}"))
+    assert (await bench.store.steps(done.id))[-1].evidence is None
+    bench.site.documents[HOME] = rows("Rum", "Gin")
+    assert (await bench.call("replay", session=done.id)).report.steps[-1].held

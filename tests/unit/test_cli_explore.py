@@ -231,7 +231,7 @@ def test_a_recording_is_named_after_its_file(tmp_path: Path) -> None:
 DIFFERENT: dict[str, Any] = {
     "report": {
         "id": "rep-1", "verdict": "fail", "matched": 0, "steps": [], "origin": "", "blocked": [],
-        "level": "text", "strict": False, "reason": "step 1: other text",
+        "level": "text", "strict": False, "reason": "step 1: other text", "inputs": [],
     },
     "signed_by": "NODEABC-REST", "unreached": "", "stopped": "", "differences": [], "out": "", "secrets_missing": [],
     "replayable": 3, "lacking": "", "described": ["open /a", "click link “B”"],

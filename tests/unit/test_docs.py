@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from xml.etree import ElementTree
 
 import click
@@ -19,6 +19,7 @@ from node.config import Config
 from node.config.settings import parse
 from node.live.live_session import ENDINGS
 from protocol.errors import CODES
+from scripts import docs_records
 from scripts.docs import PAGES, ROOT, commands, errors_page, help_text, stale, unit_of
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -216,3 +217,16 @@ def test_the_examples_for_mcp_clients_ask_for_nothing_that_a_token_is_refused() 
             assert not {"--secret", "--allow", "--approve-class"} & set(client["args"])
         elif "--secret" in client["args"]:
             assert client["args"][client["args"].index("--approve-class") + 1] == "6"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        (msgspec.Meta(ge=0, lt=32), "integer, 0 to 31"),
+        (msgspec.Meta(gt=0, le=32), "integer, 1 to 32"),
+        (msgspec.Meta(ge=1, le=2), "integer, 1 to 2"),
+        (msgspec.Meta(), "integer"),
+    ],
+)
+def test_the_bounds_of_an_integer_are_written_with_both_ends(bounds: msgspec.Meta, words: str) -> None:
+    assert docs_records.words(msgspec.inspect.type_info(Annotated[int, bounds])) == words

@@ -7,14 +7,17 @@ import pytest
 
 from node.sessions.sessions import own_start
 from node.verbs.live_params import OpenParams
-from node.verbs.session import RecordParams, ReplayParams
+from node.verbs.session_params import RecordParams, ReplayParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Fill, Locator, Secret
 from protocol.page.observation import Element, Traits
 from protocol.page.redaction import redact_text, reveal_action
-from protocol.page.secrets import GivenSecret, Secrets
+from protocol.page.secrets import GivenSecret, Secrets, takes_no_text
 from tests.session_samples import sample_session, sample_steps
+from tests.twins.browser import Control, Document
+from tests.unit.test_sessions_handover import node_of
+from tests.unit.test_sessions_room import ORIGIN
 
 SHOP = "https://shop.example"
 PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
@@ -120,7 +123,7 @@ def test_names_and_values_have_bounds(kind: type, name: str, value: str) -> None
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_so_many_can_be_given_and_no_more(kind: type) -> None:
-    """Guard: node/verbs/live_params.py, OpenParams. Guard: node/verbs/session.py, _SECRETS."""
+    """Guard: node/verbs/live_params.py, OpenParams. Guard: node/verbs/session_params.py, SECRETS."""
 
     def convert(count: int) -> None:
         many = {f"n{i}": {"value": f"value-{i}"} for i in range(count)}
@@ -135,3 +138,40 @@ def test_redaction_prepares_the_forms_of_a_value_once() -> None:
     made = Secrets({"a": GivenSecret(value="two words", origins=(SHOP,))})
     assert redact_text("two words, two%20words, two+words", made) == "‹secret:a›, ‹secret:a›, ‹secret:a›"
     assert made.forms is made.forms
+
+
+@pytest.mark.parametrize(
+    ("traits", "nothing"),
+    [
+        (Traits(input_type="password"), True),
+        (Traits(autocomplete="one-time-code"), True),
+        (Traits(autocomplete="section-a current-password webauthn"), True),
+        (Traits(autocomplete="cc-number"), True),
+        (Traits(autocomplete="billing cc-csc"), True),
+        (Traits(autocomplete="cc-exp"), False),
+        (Traits(autocomplete="email"), False),
+        (Traits(input_type="text"), False),
+    ],
+)
+def test_fields_for_codes_and_cards_take_no_text(traits: Traits, nothing: bool) -> None:
+    """Guard: protocol/page/secrets.py, takes_no_text."""
+    assert takes_no_text(traits) is nothing
+
+
+@pytest.mark.parametrize("approve_class", [0, 7])
+@pytest.mark.parametrize(
+    "traits", [Traits(tag="input", input_type="password"), Traits(tag="input", autocomplete="one-time-code")]
+)
+async def test_no_error_repeats_what_was_to_be_typed(traits: Traits, approve_class: int) -> None:
+    """Guard: node/live/recorder.py, Recorder.told."""
+    bench = await node_of()
+    field = Control(element=Element(ref="", role="textbox", name="Code", traits=traits))
+    bench.site.documents[f"{ORIGIN}/"] = Document(title="Sign in", controls=(field,))
+    actions = f"start: {ORIGIN}/\nsteps:\n- fill: {{role: textbox, name: Code, value: tell-nobody}}\n"
+    refused = await bench.refused("record", actions=actions, approve_class=approve_class)
+    assert refused.code == ("action.secret_literal" if approve_class else "risk.refused")
+    assert refused.detail["action"] == "fill textbox “Code” with “REDACTED”"
+    (kept,) = await bench.store.sessions()
+    shown = await bench.call("show", session=kept.id)
+    for text in (repr(refused.to_dict()), repr(bench.told), repr(shown)):
+        assert "tell-nobody" not in text

@@ -95,7 +95,10 @@ _CALLS: dict[str, dict[str, Any]] = {
     "schedule.pause": {"schedule": "sch-x"},
     "schedule.resume": {"schedule": "sch-x"},
     "schedule.remove": {"schedule": "sch-x"},
-    "session.remove": {"session": "ses-x"},
+    "session.fork": {"session": "ses-x"},
+    "session.archive": {"session": "ses-x"},
+    "session.unarchive": {"session": "ses-x"},
+    "session.purge": {"session": "ses-x"},
     "live.open": {
         "url": f"https://u:{SECRET}@x.test/?token={SECRET}",
         "secrets": GIVEN,
@@ -253,7 +256,7 @@ async def test_nobody_but_the_owner_calls_what_is_the_owners(tmp_path: Path) -> 
             most = len(closed) if kind is CallerKind.AGENT else 0
             assert added == most, "who is refused on and on cannot fill the trail"
         assert node.rooms.refusals.codes["caller.refused"] > 0
-        for needed in ("node.rotate", "node.grant", "node.invite", "node.distrust", "session.remove", "audit.export"):
+        for needed in ("node.rotate", "node.grant", "node.invite", "node.distrust", "session.purge", "audit.export"):
             assert node.verbs[needed][0].callers == {CallerKind.OWNER}
 
 
@@ -273,7 +276,8 @@ async def test_an_agent_calls_only_what_its_scopes_cover(tmp_path: Path) -> None
 
 async def test_what_only_the_owner_may_set_is_refused_from_others_and_heard_from_the_owner(tmp_path: Path) -> None:
     """Guard: node/api/node.py, Node._asked."""
-    owners: dict[str, Any] = {"allow": ["POST https://x.test/pay"], "approve_class": 5, "on_mismatch": "go"}
+    allowed = ["POST https://x.test/pay"]
+    owners: dict[str, Any] = {"allow": allowed, "approve_class": 5, "on_mismatch": "go", "inputs": {"a": "b"}}
     calls = {
         **_CALLS,
         "explore.show": {"search": "sea-x"},

@@ -16,7 +16,6 @@ from protocol.recording.replay import (
     Met,
     Rebase,
     as_recorded,
-    check_report,
     compare,
     differences,
     explain,
@@ -28,6 +27,7 @@ from protocol.recording.replay import (
     text_words,
     unreached,
 )
+from protocol.recording.reports import check_report
 from protocol.recording.session import ReplayReport, Step, StepMatch, Verdict
 from protocol.recording.verdicts import judge_replay
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
@@ -214,7 +214,7 @@ def test_reports_that_add_up_are_accepted() -> None:
 
 
 def test_reports_that_do_not_add_up_are_refused() -> None:
-    """Guard: protocol/recording/replay.py, check_report."""
+    """Guard: protocol/recording/reports.py, check_report."""
     whole = good_report().steps
     steps, _ = sample_steps()
     stopped = not_performed(steps[0], "browser.timeout", 3)
@@ -241,7 +241,7 @@ def test_reports_that_do_not_add_up_are_refused() -> None:
 
 
 def test_a_report_says_of_every_snapshot_how_it_compared_and_of_nothing_else() -> None:
-    """Guard: protocol/recording/replay.py, check_report."""
+    """Guard: protocol/recording/reports.py, check_report."""
     whole = good_report().steps
     for text in ("numbers", "differs"):
         other = msgspec.structs.replace(whole[3], text=text, matched=False)
@@ -274,8 +274,16 @@ def test_a_replay_that_met_no_page_says_nothing_about_the_recording(code: str) -
     assert unreached([not_performed(step(), code, 5)]) == code
 
 
+def test_a_replay_whose_site_went_away_says_nothing_unless_a_step_before_differed() -> None:
+    gone = not_performed(step(index=2), "browser.navigation", 5)
+    as_recorded, other = compared(step()), compared(step(), msgspec.structs.replace(PAGE, title="Other"))
+    assert (as_recorded.matched, other.matched) == (True, False)
+    assert unreached([as_recorded, gone]) == "browser.navigation"
+    assert unreached([other, gone]) == ""
+    assert unreached([as_recorded, not_performed(step(index=2), "browser.refused", 5)]) == ""
+
+
 def test_a_replay_that_met_a_page_or_was_refused_says_something() -> None:
     assert unreached([not_performed(step(), "action.target_missing", 5)]) == ""
-    assert unreached([compared(step()), not_performed(step(index=2), "browser.navigation", 5)]) == ""
     assert unreached([not_performed(step(), "later.invention", 5)]) == ""
     assert unreached([]) == ""

@@ -14,7 +14,6 @@ from protocol.recording.findings import Difference
 from protocol.recording.page_text import contrast, differing_lines
 from protocol.recording.replay import (
     Rebase,
-    check_report,
     differences,
     explain_stop,
     not_performed,
@@ -23,6 +22,7 @@ from protocol.recording.replay import (
     stopped_at,
     unreached,
 )
+from protocol.recording.reports import check_report
 from protocol.recording.session import ReplayReport, StepMatch, Verdict
 from protocol.recording.verdicts import judge_replay
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
@@ -145,11 +145,13 @@ def test_a_replay_stopped_at_the_step_that_it_did_not_perform() -> None:
     assert stopped_at(WHOLE[:2], len(WHOLE)) == WHOLE[1].index
 
 
-def test_only_the_first_step_can_say_that_no_page_was_met() -> None:
+def test_the_first_step_that_did_not_match_says_whether_its_page_was_met() -> None:
     stopped = not_performed(STEPS[0], "browser.timeout", 1)
     assert unreached([stopped, WHOLE[1]]) == "browser.timeout"
-    assert unreached([msgspec.structs.replace(WHOLE[0], error="browser.timeout")]) == ""
+    assert unreached([msgspec.structs.replace(stopped, error="browser.refused")]) == "browser.refused"
+    assert unreached([msgspec.structs.replace(WHOLE[0], performed=True, error="browser.timeout")]) == ""
     assert unreached([msgspec.structs.replace(stopped, error="")]) == ""
+    assert unreached(WHOLE[:1]) == ""
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from protocol import limits
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Select
 from protocol.page.observation import Element, Traits
 from protocol.page.secrets import NO_SECRETS, Secrets
-from protocol.recording.replay import check_report
+from protocol.recording.reports import check_report
 from protocol.recording.session import Level, Profile
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported

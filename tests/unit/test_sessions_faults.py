@@ -89,7 +89,7 @@ async def test_a_session_that_was_removed_and_imported_again_is_shown(
     bench: Bench, done: RecordedSession, tmp_path: Path
 ) -> None:
     await bench.call("export", session=done.id, out=str(tmp_path / "out"))
-    await bench.call("remove", session=done.id)
+    await bench.call("purge", session=done.id)
     assert isinstance(await bench.call("show", session=done.id), WasRemoved)
     await bench.call("import", path=str(tmp_path / "out"))
     assert (await bench.call("show", session=done.id)).session.id == done.id

@@ -277,7 +277,7 @@ async def test_a_replay_elsewhere_says_where_and_keeps_to_the_form_of_an_origin(
     assert (await bench.refused("replay", session=UNKNOWN)).code == "input.not_found"
     assert (await bench.refused("replay", session="ses-1")).code == "id.invalid"
     assert not bench.room._replaying[done.id] and not bench.room._replaying[UNKNOWN]
-    await bench.call("remove", session=done.id)
+    await bench.call("purge", session=done.id)
 
 
 PASSWORD = f"start: {ORIGIN}/\nsteps:\n- fill: {{role: textbox, name: Password, value: {{secret: word}}}}"

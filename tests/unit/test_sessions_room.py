@@ -17,7 +17,8 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.trust.peers import Peers
 from node.verbs.caller import OWNER, Caller, CallerKind, called_by, current_caller
-from node.verbs.session import RecordedSession, Remains, Removed, Replayed, SessionList, Shown, WasRemoved
+from node.verbs.session import RecordedSession, Remains, Replayed, SessionList, Shown, WasRemoved
+from node.verbs.session_upkeep import Purged
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -374,10 +375,10 @@ async def test_a_session_that_a_crash_left_open_is_shown_as_interrupted_with_its
 async def test_of_a_removed_session_its_manifest_is_kept_and_nothing_of_its_pages(bench: Bench) -> None:
     done = await bench.record()
     before: Shown = await bench.call("show", session=done.id)
-    assert await bench.room.remains(done.id) is None
+    assert await bench.room.reading.remains(done.id) is None
     removed_ms = bench.clock.now_ms()
-    removed: Removed = await bench.call("remove", session=done.id)
-    assert removed == Removed(session=done.id, title="The mugs", steps=3)
+    purged: Purged = await bench.call("purge", session=done.id)
+    assert purged == Purged(session=done.id, title="The mugs", steps=3, may_hold=())
     was: WasRemoved = await bench.call("show", session=done.id)
     assert was.removed == Remains(
         id=done.id,
@@ -390,20 +391,20 @@ async def test_of_a_removed_session_its_manifest_is_kept_and_nothing_of_its_page
         manifest=before.manifest,
         removed_ms=removed_ms,
     )
-    for verb, key in (("remove", "session"), ("replay", "session"), ("verify", "target")):
+    for verb, key in (("purge", "session"), ("replay", "session"), ("verify", "target")):
         refused = await bench.refused(verb, **{key: done.id})
         assert code_and_detail(refused) == ("input.not_found", {"id": done.id})
         assert refused.message == f"session {done.id} was removed: `trailmesh session show` tells what is kept of it"
     assert (await bench.refused("verify", target=UNKNOWN)).message == f"no session {UNKNOWN}"
     assert (await bench.call("list")).sessions == []
     assert await bench.kinds() == [(Kind.SESSION_RECORDED, (done.id,)), (Kind.SESSION_REMOVED, (done.id,))]
-    assert await bench.room.remains(UNKNOWN) is None
+    assert await bench.room.reading.remains(UNKNOWN) is None
 
 
 async def test_a_session_that_nobody_signed_leaves_no_manifest(bench: Bench) -> None:
     session = stored(1, verdict=Verdict.INTERRUPTED)
     await bench.store.put_session(session)
-    await bench.call("remove", session=session.id)
+    await bench.call("purge", session=session.id)
     was: WasRemoved = await bench.call("show", session=session.id)
     assert (was.removed.manifest, was.removed.verdict, was.removed.steps) == ("", Verdict.INTERRUPTED, session.steps)
 
@@ -411,15 +412,15 @@ async def test_a_session_that_nobody_signed_leaves_no_manifest(bench: Bench) -> 
 async def test_a_session_that_is_being_recorded_or_replayed_is_not_removed(bench: Bench) -> None:
     going_on = stored(1, verdict=Verdict.OPEN, created_ms=START_MS)
     await bench.store.put_session(going_on)
-    refused = await bench.refused("remove", session=going_on.id)
+    refused = await bench.refused("purge", session=going_on.id)
     assert code_and_detail(refused) == ("input.invalid", {"session": going_on.id})
     done = await bench.record()
     with bench.room._kept(done.id), bench.room._kept(done.id):
-        busy = await bench.refused("remove", session=done.id)
+        busy = await bench.refused("purge", session=done.id)
     assert code_and_detail(busy) == ("input.invalid", {"session": done.id})
     assert "replayed" in busy.message and "recorded" in refused.message
     assert len((await bench.call("list")).sessions) == 2
-    await bench.call("remove", session=done.id)
+    await bench.call("purge", session=done.id)
 
 
 # --- comparing -------------------------------------------------------------------------------------------------------

@@ -145,8 +145,8 @@ def written(*steps: str) -> str:
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        (("assert: '${id}'",), "nothing was extracted as “id” before"),
-        (("assert: '${id}'", "extract: id"), "nothing was extracted as “id” before"),
+        (("assert: '${id}'",), "nothing was extracted under this name before"),
+        (("assert: '${id}'", "extract: id"), "nothing was extracted under this name before"),
         (("extract: id", "assert: '$${id}'"), "choose another name"),
         (("extract: {as: id, type: pattern}",), "belong together"),
         (("extract: {as: id, pattern: a}",), "belong together"),

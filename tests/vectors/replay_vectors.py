@@ -100,6 +100,10 @@ def cases() -> list[dict[str, Any]]:
         """The last step does not match, for this reason."""
         return last(matched=False, **changes) | {"matched": 3, "verdict": "partial", "reason": f"step 4: {reason}"}
 
+    bob = {"name": "customer", "recorded": "Ada", "value": "Bob"}
+    found = {"step": 4, "what": "text", "recorded": "Hello Bob", "met": "Hello Ada", "also": []}
+    differing = red("other text", text="differs")
+
     made: list[tuple[str, Fields, bool]] = [
         ("every step matched", good, True),
         ("numbers differ", red("other numbers in the text", text="numbers"), True),
@@ -155,6 +159,16 @@ def cases() -> list[dict[str, Any]]:
             good | {"steps": [stopped(1), *whole[1:]], "matched": 3, "verdict": "partial"},
             False,
         ),
+        ("an input has another value", good | {"inputs": [bob]}, True),
+        ("and something differs", differing | {"inputs": [bob], "differences": [found]}, True),
+        ("and what differs is of no step", differing | {"inputs": [bob], "differences": [found | {"step": 9}]}, False),
+        ("and also of no step", differing | {"inputs": [bob], "differences": [found | {"also": [9]}]}, False),
+        ("differences without another input", differing | {"differences": [found]}, False),
+        ("an input with its own value", good | {"inputs": [bob | {"value": "Ada"}]}, False),
+        ("an input with a recorded value of its own", good | {"inputs": [bob | {"recorded": "Eve"}]}, False),
+        ("an input that the recording has not", good | {"inputs": [bob | {"name": "amount"}]}, False),
+        ("the number of a step that types a secret", good | {"inputs": [bob | {"name": "3"}]}, False),
+        ("an input twice", good | {"inputs": [bob, bob]}, False),
         ("an unknown field", good | {"more": 1}, False),
     ]
     return [

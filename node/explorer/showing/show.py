@@ -135,7 +135,7 @@ async def _report(
     for step in steps:
         if step.screenshot:
             screenshots[step.screenshot] = await parts.store.blob(step.screenshot)
-    shown = await parts.sessions.show(summary.session) if session else None
+    shown = await parts.sessions.reading.show(summary.session) if session else None
     replays = tuple(ShownReplay(name=_name(parts, r.node), report=r) for r in (shown.reports if shown else ()))
     roles = {peer.node: peer.role for peer in summary.spend} | {r.report.node: "replayer" for r in replays}
     outcome = (

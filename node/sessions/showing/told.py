@@ -11,7 +11,7 @@ from node.verbs.session import Replayed
 from protocol.page.action import describe
 from protocol.recording.findings import Difference
 from protocol.recording.replay import TEXT_WORDS, differences, replayable
-from protocol.recording.session import Session, Step, StepMatch, Verdict
+from protocol.recording.session import ChangedInput, Session, Step, StepMatch, Verdict
 from protocol.recording.verdicts import new_faults
 
 Status = Literal["matched", "differs", "not performed", "not reached"]
@@ -51,7 +51,14 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         report = self.replayed.report
         why = f" ({report.reason})" if report.reason else ""
         level = f"level {report.level}{', nothing masked' if report.strict else ''}"
-        return f"{report.verdict.value}{why}, {level}: {report.matched} of {len(self.steps)} steps matched"
+        matched = f"{report.matched} of {len(self.steps)} steps matched"
+        return f"{report.verdict.value}{why}, {level}: {matched}{with_inputs(report.inputs)}"
+
+
+def with_inputs(changed: Sequence[ChangedInput]) -> str:
+    """``; with customer “Bob” for “Ada”``; empty if no input was changed."""
+    said = ", ".join(f"{item.name} “{item.value}” for “{item.recorded}”" for item in changed)
+    return f"; with {said}" if said else ""
 
 
 def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:

@@ -28,6 +28,11 @@ export const EXPECT = {
   failed: optional(bool, false),
   open: optional(bool, false),
 }
+const INPUT = {
+  name: (v) => text(64)(v) && /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(v),
+  value: text(1024),
+  kind: optional(among('text', 'number', 'date'), 'text'),
+}
 const SESSION = {
   id: isId('ses'),
   node: text(80, 1),
@@ -44,6 +49,7 @@ const SESSION = {
   duration_ms: whole(),
   caller: optional(text(128), ''),
   reason: optional(text(400), ''),
+  inputs: optional(list(record(INPUT), 32), []),
 }
 const MANIFEST = {
   version: among(1),

@@ -22,6 +22,14 @@ const MATCH = {
   held: optional(bool, true),
   faults: optional(list(record(FAULT), 50), []),
 }
+const CHANGED = { name: text(64, 1), recorded: text(1024), value: text(1024) }
+const DIFFERENCE = {
+  step: whole(),
+  what: among('address', 'title', 'extracted', 'text', 'action', 'assertion'),
+  recorded: text(),
+  met: text(),
+  also: optional(list(whole()), []),
+}
 const REPORT = {
   id: isId('rep'),
   session: isId('ses'),
@@ -38,6 +46,8 @@ const REPORT = {
   level: optional(among(...LEVELS), 'text'),
   strict: optional(bool, false),
   reason: optional(text(400), ''),
+  inputs: optional(list(record(CHANGED), 32), []),
+  differences: optional(list(record(DIFFERENCE), 100), []),
 }
 
 /** How the text of a page compares with the one that was recorded. */
@@ -124,6 +134,35 @@ function judge(session, expected, matches, strict) {
   return [verdict, [...reason].slice(0, 400).join('')]
 }
 
+/** The recorded value of an input, or of the text that the step of this number types or chooses; null if it has none. */
+function recordedValue(session, expected, name) {
+  const named = (session.get('inputs') ?? []).find((input) => input.get('name') === name)
+  if (named) return named.get('value')
+  const action = expected.find(({ index }) => String(index) === name)?.action
+  const typed = { fill: 'value', select: 'option' }[action?.get('type')]
+  const said = typed && action.get(typed)
+  if (typeof said !== 'string' || [...said].length > 1024) return null
+  return /\$\{[^{}$]{1,64}\}|REDACTED|‹secret:/.test(said) ? null : said
+}
+
+/** The changed inputs are those of the recording, and differences stand in a report only because of them. */
+function checkInputs({ inputs, differences }, session, expected, matches, check) {
+  const changed = inputs.map((input) => read(input, CHANGED))
+  check(
+    changed.every(({ name }, i) => i === 0 || Buffer.compare(Buffer.from(changed[i - 1].name), Buffer.from(name)) < 0),
+    'inputs by name',
+  )
+  for (const { name, recorded, value } of changed) {
+    check(recordedValue(session, expected, name) === recorded && value !== recorded, `the input ${name}`)
+  }
+  const told = differences.map((found) => read(found, DIFFERENCE)).flatMap(({ step, also }) => [step, ...also])
+  check(differences.length === 0 || changed.length > 0, 'differences without another input')
+  check(
+    told.every((step) => matches.some(({ index }) => index === step)),
+    'differences of no step',
+  )
+}
+
 /** The report in `raw`, if it fits the recording: `session`, `steps` and digest of the `manifest` of a bundle. */
 export function readReport(raw, { session, steps, manifest }) {
   const check = (ok, why) => demand(ok, 'report.invalid', why)
@@ -158,6 +197,7 @@ export function readReport(raw, { session, steps, manifest }) {
   const [verdict, reason] = judge(session, expected, matches, report.strict)
   check(report.matched === count, 'count')
   check(report.verdict === verdict && report.reason === reason, 'verdict or reason')
+  checkInputs(report, session, expected, matches, check)
   const counts = TEXTS.map((kind) => [kind, matches.filter(({ text: found }) => found === kind).length])
   return { matched: count, text: Object.fromEntries(counts) }
 }

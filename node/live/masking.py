@@ -1,0 +1,40 @@
+"""Finds out what of a page changes by itself while it is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+
+from adapters.ports import Page
+from protocol.errors import MeshError
+from protocol.page.observation import Observation
+from protocol.page.redaction import redact_snapshot
+from protocol.page.secrets import Secrets
+from protocol.recording.masks import find_masks, learn_masks
+from protocol.recording.session import Mask
+
+
+class Masking:
+    """Masks of the steps on one page."""
+
+    def __init__(self, page: Page, secrets: Secrets) -> None:
+        self._page = page
+        self._secrets = secrets
+        self._seen: tuple[str, tuple[Mask, ...]] = ("", ())
+        """Text of the last step, and its masks."""
+
+    async def look(self, text: str, page: Observation) -> tuple[tuple[Mask, ...], Observation]:
+        """The masks of ``text``, by its form and by a second look if it is another text than before; and the observation in which
+        the next action finds its element."""
+        if self._seen[0] == text:
+            return self._seen[1], page
+        masks = await asyncio.to_thread(find_masks, text)
+        try:
+            later = await self._page.observe()
+        except MeshError:
+            later = page  # the next step reports the error
+        if later.state == page.state:
+            again = redact_snapshot(later.text, self._secrets)
+            masks = await asyncio.to_thread(learn_masks, text, again, masks)
+        self._seen = text, masks
+        # Where elements changed, refs are numbered anew: those of ``page`` would lead the next action to other elements.
+        return masks, later if later.elements != page.elements else page

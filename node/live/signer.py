@@ -1,0 +1,22 @@
+"""What recording and replaying need of whoever signs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from adapters.ports import ArtefactRecord
+from node.feed import Feed
+
+
+class Signer(Protocol):
+    """What recording and replaying need of a node's witness: an artefact is in its log before it is returned."""
+
+    @property
+    def node(self) -> str: ...
+
+    @property
+    def feed(self) -> Feed: ...
+
+    async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord: ...

@@ -1,0 +1,157 @@
+"""Reads stored sessions: which there are, who may see them, what is known of one."""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapters.ports import Clock, Store
+from node.base import find_stored
+from node.config import Config
+from node.live import may_open
+from node.sessions.archive import Archive
+from node.sessions.remains import read_remains
+from node.sessions.replayer import Recorded, open_report
+from node.sessions.showing.files import Signature, write_recording
+from node.signing import Witness, signed_manifest
+from node.trust import Peers
+from node.verbs import CallerKind, current_caller
+from node.verbs.session import RefusedReport, Remains, Shown
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.messages import KIND_REPLAY_REPORT
+from protocol.page.action import describe
+from protocol.recording.bundle import KIND
+from protocol.recording.replay import replayable, unreached
+from protocol.recording.session import ReplayReport, Session, Verdict
+from protocol.wire import envelope
+
+_ALL = 2**31 - 1
+
+
+class Reading:
+    """Reads the sessions of a store."""
+
+    def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, peers: Peers) -> None:
+        self._witness = witness
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._peers = peers
+        self._began_ms = clock.now_ms()
+        self.archive = Archive(store)
+
+    async def sessions(self, text: str, limit: int, *, archived: bool = False) -> list[Session]:
+        """Newest first, those that the caller may see. archived: the archived ones, and not the others."""
+        put_away = await self.archive.ids()
+        some_hidden = bool(put_away) or current_caller().kind is CallerKind.AGENT
+        stored = await self._store.sessions(text=text, limit=_ALL if some_hidden else limit)
+        listed = [one for one in stored if (one.id in put_away) is archived and self._visible(one)][:limit]
+        return [await self._as_it_is(session) for session in listed]
+
+    async def _as_it_is(self, session: Session) -> Session:
+        """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
+        if session.verdict is not Verdict.OPEN:
+            return session
+        # A crash left it open, if it was created before this process started.
+        verdict = Verdict.OPEN if session.created_ms >= self._began_ms else Verdict.INTERRUPTED
+        steps = await self._store.steps(session.id)
+        duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
+        return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
+
+    async def remains(self, session_id: str) -> Remains | None:
+        """The redacted manifest of a removed session; None if the session exists or never did. Errors: ``id.invalid``."""
+        try:
+            return await read_remains(self._store, ids.parse_id("ses", session_id))
+        except MeshError as error:
+            if error.code != "id.invalid":
+                raise
+            return await read_remains(self._store, (await self.session(session_id)).id)
+
+    async def show(self, session_id: str, *, html: str = "") -> Shown:
+        """A session. html: where to write it as a file too; empty for not at all.
+
+        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
+        """
+        shown = await self._show(session_id)
+        shown = msgspec.structs.replace(shown, archived=shown.session.id in await self.archive.ids())
+        if not html:
+            return shown
+        signed = [self.signature("replay report", report.node) for report in shown.reports]
+        signed += [self.signature("replay report", report.node, report.code) for report in shown.reports_refused]
+        if shown.signed_by:
+            signed.insert(0, self.signature("session", shown.signed_by, await self._fault(shown.session.id)))
+        await write_recording(html, shown, self._store.blob, signed, made_ms=self._clock.now_ms())
+        return msgspec.structs.replace(shown, html=html)
+
+    async def _fault(self, session_id: str) -> str:
+        """The error code of why the signature of a session does not count; empty if it does."""
+        try:
+            await self.recorded(session_id)
+        except MeshError as error:
+            return error.code
+        return ""
+
+    async def _show(self, session_id: str) -> Shown:
+        session = await self.session(session_id)
+        steps = await self._store.steps(session.id)
+        described = tuple(describe(step.action) for step in steps)
+        try:
+            signed, manifest = await signed_manifest(self._store, session.id)
+        except MeshError:
+            return Shown(session=session, steps=tuple(steps), described=described)
+        recorded = Recorded(session=session, steps=steps, manifest=manifest)
+        reports: list[ReplayReport] = []
+        refused: list[RefusedReport] = []
+        for artefact in await self._store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT):
+            try:
+                reports.append(open_report(artefact.envelope, self._peers.find_key, recorded))
+            except MeshError as error:
+                by = artefact.issuer
+                refused.append(RefusedReport(node=by, name=self._peers.name_of(by), code=error.code))
+        return Shown(
+            session=session,
+            steps=tuple(steps),
+            described=described,
+            signed_by=signed.issuer,
+            manifest=manifest.hex(),
+            standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),
+            replayable=len(replayable(steps)),
+            reports=tuple(reports),
+            unreached={report.id: code for report in reports if (code := unreached(report.steps))},
+            reports_refused=tuple(refused),
+        )
+
+    async def session(self, session_id: str) -> Session:
+        """A session that the caller may see. Errors: ``input.not_found``, ``id.invalid``."""
+        session = await find_stored("ses", session_id, self._store.session, self._all)
+        if session is None and await read_remains(self._store, ids.parse_id("ses", session_id)):
+            told = f"session {session_id} was removed: `trailmesh session show` tells what is kept of it"
+            raise MeshError("input.not_found", told, id=session_id)
+        if session is None or not self._visible(session):
+            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
+        return await self._as_it_is(session)
+
+    def _visible(self, session: Session) -> bool:
+        """Whether the caller may see a stored session. An agent sees none that somebody else is recording, and of others only
+        those that began at an address that it may open.
+        """
+        caller = current_caller()
+        if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
+            return True
+        if session.verdict is Verdict.OPEN:
+            return False
+        return may_open(self._config.policy, session.start_url)
+
+    async def _all(self) -> list[Session]:
+        return await self._store.sessions(limit=_ALL)
+
+    async def recorded(self, session_id: str) -> Recorded:
+        """A committed session, after verifying its signature. Errors: ``session.not_committed``, ``envelope.*``."""
+        session = await self.session(session_id)
+        signed, _ = await signed_manifest(self._store, session.id)
+        opened = envelope.verify(signed.envelope, kinds=frozenset({KIND}), find_key=self._peers.find_key)
+        return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
+
+    def signature(self, what: str, node: str, fault: str = "") -> Signature:
+        """A signature by ``node`` as a file shows it. fault: the error code of why it does not count."""
+        return Signature(what=what, by=node, name=self._peers.name_of(node), fault=fault)

@@ -1,0 +1,154 @@
+"""Parameters of the verbs for recorded sessions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from node.verbs.verb import Params, argument, option
+from protocol import limits
+from protocol.page.secrets import GivenSecret, Name
+from protocol.risk.allowed import AllowedRequest
+
+_SESSION: Final = argument("Id of the session.", metavar="SESSION")
+SECRETS: Final = option(
+    "A secret that the actions name, read from a file, for the password fields of a site (docs/risk.md). Repeat for more.",
+    flag="--secret",
+    metavar="NAME@ORIGIN=@FILE",
+    reads="secrets",
+    max_length=limits.SECRETS_MAX,
+)
+ALLOW: Final = option(
+    "A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
+    metavar="'METHOD URL'",
+)
+APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.md).", metavar="N", ge=0, le=7)
+
+INPUTS: Final = option(
+    "Another value for an input of the session, or for the text that the step with this number types or chooses "
+    "(`session show` lists them). Never a secret. Repeat for more.",
+    flag="--input",
+    metavar="NAME=VALUE",
+    reads="pairs",
+    max_length=limits.INPUTS_MAX,
+)
+_HTML: Final = option(
+    "Also write it as one HTML file that needs no network: steps, pictures, differences, signatures.",
+    metavar="FILE",
+    reads="path",
+)
+
+
+class RecordParams(Params, frozen=True, kw_only=True):
+    """``session.record``"""
+
+    actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
+    name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
+    secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
+    allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
+    approve_class: Annotated[int, APPROVE] = 0
+
+    def __repr__(self) -> str:
+        return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)})"
+
+
+class ListParams(Params, frozen=True, kw_only=True):
+    """``session.list``"""
+
+    text: Annotated[str, argument("Only sessions with this text in title, address or id.", metavar="TEXT")] = ""
+    archived: Annotated[bool, option("List archived sessions instead of the others.")] = False
+    limit: Annotated[int, option("At most this many.", ge=1, le=limits.LIST_ROWS_MAX)] = 50
+
+
+class SessionParams(Params, frozen=True, kw_only=True):
+    """Verbs about one session."""
+
+    session: Annotated[str, _SESSION]
+
+
+class ShowParams(SessionParams, frozen=True, kw_only=True):
+    """``session.show``"""
+
+    html: Annotated[str, _HTML] = ""
+
+
+class DiffParams(Params, frozen=True, kw_only=True):
+    """``session.diff``"""
+
+    first: Annotated[str, argument("Id of a session.", metavar="FIRST")]
+    second: Annotated[str, argument("Id of the session that is compared with it.", metavar="SECOND")]
+
+
+class TargetParams(Params, frozen=True, kw_only=True):
+    """``session.verify``"""
+
+    target: Annotated[
+        str,
+        argument("Id of a session, or the absolute path of a bundle or report.", metavar="TARGET", reads="id-or-path"),
+    ]
+
+
+class ExportParams(Params, frozen=True, kw_only=True):
+    """``session.export``"""
+
+    session: Annotated[str, _SESSION]
+    out: Annotated[
+        str,
+        option("Where to write the bundle.  [default: <session>.tmsession]", metavar="FILE", reads="path"),
+    ] = ""
+    force: Annotated[bool, option("Replace the file if it exists.")] = False
+
+
+class ImportParams(Params, frozen=True, kw_only=True):
+    """``session.import``"""
+
+    path: Annotated[str, argument("Absolute path of the bundle.", metavar="BUNDLE", reads="path")]
+
+
+class ReplayParams(Params, frozen=True, kw_only=True):
+    """``session.replay``"""
+
+    session: Annotated[str, _SESSION]
+    base_url: Annotated[
+        str, option("Replay at another origin, for example that of a staging server.", metavar="URL")
+    ] = ""
+    out: Annotated[
+        str,
+        option(
+            "Write the signed replay report to this file, so that the recording node can verify it.",
+            metavar="FILE",
+            reads="path",
+        ),
+    ] = ""
+    on_mismatch: Annotated[
+        Literal["stop", "go"],
+        option(
+            "After a step that did not match: stop before the next step that writes (risk class 3 or higher), or "
+            "go on and perform it."
+        ),
+    ] = "stop"
+    level: Annotated[
+        Literal["", "performed", "asserted", "structure", "text"],
+        option(
+            "What of each step must hold: that it was performed, its assertions and typed extracts, the structure of the page "
+            "(address, controls, headings), or its text. Each includes those before it.  [default: asserted if the session "
+            "asserts something, else text]"
+        ),
+    ] = ""
+    strict: Annotated[
+        Literal["", "text"],
+        option("Require the text to be the same to the letter: compare also what changes by itself, such as times."),
+    ] = ""
+    secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
+    allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
+    approve_class: Annotated[int, APPROVE] = 0
+    junit: Annotated[
+        str, option("Also write the result as JUnit XML: one test case a step.", metavar="FILE", reads="path")
+    ] = ""
+    markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
+    html: Annotated[str, _HTML] = ""
+    inputs: Annotated[dict[str, str], INPUTS] = msgspec.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)}, inputs={sorted(self.inputs)})"
