@@ -138,7 +138,7 @@ async def test_a_page_is_loaded_again_and_forgets_what_was_typed(page: Page, wor
 
 
 async def test_a_page_that_came_from_a_form_is_not_loaded_again(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage._reload."""
+    """Guard: adapters/browser/navigating.py, Navigation.reload."""
     opened = await (await world.browser.open(Profile(), GuardPolicy(allow=(f"POST {world.origin}/*",)))).page()
     try:
         seen = (await opened.perform(Goto(url=world.origin + "/form.html"))).observation
