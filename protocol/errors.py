@@ -609,6 +609,13 @@ CODES: dict[str, Code] = {
         "Compare what was expected with what was found: the message and `trailmesh session show` give both. If the page is right, correct"
         " the `assert` or `wait` of the action file. If it only comes late, give it a longer `timeout_ms`.",
     ),
+    "action.dialog": Code(
+        _O,
+        False,
+        "The action was to cause a dialog, and caused none or another one. A dialog that is not expected is dismissed.",
+        "Compare what was expected with what was found: the message and `trailmesh session show` give both. Correct `dialog` of `expect` in"
+        " the action file; if the dialog asks for more than the approved risk class, approve a higher one.",
+    ),
     "action.not_of_type": Code(
         _O,
         False,

@@ -6,13 +6,19 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
-from playwright.async_api import CDPSession, Dialog, Page, Request, Response
+import msgspec
+from playwright.async_api import CDPSession, Page, Request, Response
+from playwright.async_api import Dialog as PlaywrightDialog
 
 from adapters.browser.caused import Caused
 from adapters.browser.faults import translated
+from adapters.browser.view import well_formed
+from adapters.ports import NOTHING, Given
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.dialogs import Dialog, DialogKind
 
 T = TypeVar("T")
 
@@ -30,7 +36,9 @@ class Activity:
         self.serial = 0
         """Grows with every navigation and scripted request that begins."""
         self.popups: list[str] = []
-        self.dialogs: list[str] = []
+        self.dialogs: list[Dialog] = []
+        self.given = NOTHING
+        """What the action at hand is performed with: says how dialogs are answered."""
         self.caused = Caused()
         """Which requests the step at hand causes."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -161,10 +169,16 @@ class Activity:
             self._page.remove_listener("requestfailed", self._request_failed)
         self._changed.set()
 
-    def _dialog(self, dialog: Dialog) -> None:
+    def _dialog(self, dialog: PlaywrightDialog) -> None:
+        # Of an unknown type it is nothing that an action could expect.
+        kind = dialog.type if dialog.type in get_args(DialogKind) else "alert"
+        met = Dialog(kind=kind, message=well_formed(dialog.message)[: limits.DIALOG_CHARS_MAX])
+        accepted = kind == dialog.type and self.given.accepts(met)
         if len(self.dialogs) < _KEPT_MAX:
-            self.dialogs.append(dialog.type)
-        self.spawn(dialog.dismiss())
+            self.dialogs.append(msgspec.structs.replace(met, accepted=accepted))
+        reply = self.given.answer.reply if self.given.answer else ""
+        self.spawn(dialog.accept(reply) if accepted else dialog.dismiss())
+        self._changed.set()
 
     def _began(self) -> None:
         self.serial += 1
@@ -190,10 +204,17 @@ class Activity:
 
     # --- questions ---
 
-    def begin(self) -> None:
+    def begin(self, given: Given) -> None:
         """An action starts: what was requested before is none of its business (a long poll would never end)."""
+        self.given = given
         self._earlier = +self._requests
         self.caused.begin()
+
+    def end(self) -> tuple[Dialog, ...]:
+        """The action is over: the dialogs since the last one. Those that come from now on are dismissed."""
+        self.given = NOTHING
+        dialogs, self.dialogs = tuple(self.dialogs), []
+        return dialogs
 
     @property
     def unanswered(self) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from adapters.browser.network import NetworkGuard
 from adapters.browser.stillness import POLL_S, Stillness
 from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
 from adapters.browser.worlds import Worlds, traits_of
-from adapters.ports import Blocked, Outcome
+from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
@@ -197,12 +197,13 @@ class ChromiumPage:
         expect: bytes | None = None,
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
+        given: Given = NOTHING,
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""
         self._secrets = secrets or self._secrets
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
-        self._activity.begin()
+        self._activity.begin(given)
         self._activity.popups.clear()
         extracted = ""
         if isinstance(action, Goto):
@@ -213,10 +214,12 @@ class ChromiumPage:
             await self._navigation.reload(timeout_ms)
         else:
             extracted = await self._act(action, ref, timeout_ms)
+        if given.answer is not None and not self._activity.dialogs:
+            await self._stillness.dialog()
         settled = await self._settle(expect, self._patience(action, timeout_ms))
         assert self._view is not None
         mask = masker(self._secrets)
-        dialogs, self._activity.dialogs = tuple(self._activity.dialogs), []
+        dialogs = self._activity.end()
         blocked = self.blocked()
         return Outcome(
             observation=self._view.observation,

@@ -23,6 +23,12 @@ class Stillness:
         self._activity = activity
         self._worlds = worlds
 
+    async def dialog(self) -> None:
+        """Wait for a dialog that is expected, within a limit: it can be late, and opened by an answer to a request."""
+        end = time.monotonic() + limits.DIALOG_TIMEOUT_MS / 1000
+        while not self._activity.dialogs and not self._activity.gone.done() and (left := end - time.monotonic()) > 0:
+            await self._activity.changed(left)
+
     async def loaded(self) -> None:
         """Wait for the page to load, within a limit: reading it earlier slows the renderer and finds content that will change."""
         end = time.monotonic() + _LOADING_S

@@ -180,6 +180,11 @@ def _show_masks(steps: list[Result]) -> None:
         click.echo(f"  step {step}, line {line}: {form}")
 
 
+def _dialog(dialog: Result) -> str:
+    said = f" “{dialog['message']}”" if dialog.get("message") else ""
+    return f"{dialog['kind']}{said}, {'accepted' if dialog.get('accepted') else 'dismissed'}"
+
+
 def _show_steps(r: Result) -> None:
     rows = [
         [
@@ -196,11 +201,13 @@ def _show_steps(r: Result) -> None:
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
+        for dialog in step["dialogs"]:
+            click.echo(f"step {step['index']}: dialog: {_dialog(dialog)}")
         if step["ok"] and step["action"]["type"] == "extract":
             click.echo(f"step {step['index']}: {_extracted(step['action']['name'], step['extracted'])}")
         if step["action"]["type"] == "goto" and (note := _incomplete(step["action"]["url"])):
             click.echo(f"step {step['index']}:{note}")
-        if step["error"] == "action.assertion_failed":
+        if step["error"] in ("action.assertion_failed", "action.dialog"):
             click.echo(f"step {step['index']}: found {step['extracted']}")
 
 

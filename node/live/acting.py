@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from adapters.ports import Outcome, Page
+from adapters.ports import NOTHING, Given, Outcome, Page
 from node.live.asserting import hold
+from node.live.giving import accepting
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
@@ -27,6 +28,7 @@ from protocol.page.action import (
     with_target,
 )
 from protocol.page.assertion import condition_of
+from protocol.page.dialogs import Answer, require_expected
 from protocol.page.evidence import Evidence, Judge, collect
 from protocol.page.keys import require_key
 from protocol.page.locator import (
@@ -45,6 +47,8 @@ from protocol.page.redaction import redact_address, redact_text, reveal_address
 from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
+from protocol.recording.replay import redact_dialogs
+from protocol.risk.answers import with_answer
 from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
@@ -113,11 +117,19 @@ class Driver:
         self.values: dict[str, str] = {}
         """What was extracted in this run, by name: text of pages."""
 
-    async def act(self, action: Action, *, expect: bytes | None = None, evidence: Evidence | None = None) -> Outcome:
+    async def act(
+        self,
+        action: Action,
+        *,
+        expect: bytes | None = None,
+        evidence: Evidence | None = None,
+        answer: Answer | None = None,
+    ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
-        Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``.
+        ``answer``: the dialog that it is to cause, and the answer.
+        Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
         action = filled_in(action, self.values)
@@ -132,6 +144,7 @@ class Driver:
             self.prepared, self.observation = await prepare(
                 self._page, self.observation, action, evidence=evidence, secrets=self._secrets or NO_SECRETS
             )
+        self.prepared = msgspec.structs.replace(self.prepared, risk=with_answer(self.prepared.risk, answer))
         await self._gate.admit(self.prepared.action, self.prepared.risk)
         if condition is not None:
             await self._hold(condition)
@@ -139,12 +152,24 @@ class Driver:
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
             performed = Goto(url=reveal_address(performed.url, self._secrets or NO_SECRETS))
-        outcome = await self._page.perform(performed, ref=self.prepared.ref, expect=expect, secrets=self._secrets)
+        outcome = await self._page.perform(
+            performed,
+            ref=self.prepared.ref,
+            expect=expect,
+            secrets=self._secrets,
+            given=self._given(answer, self.prepared.risk),
+        )
         self.observation = outcome.observation
+        require_expected(redact_dialogs(outcome.dialogs, self._secrets or {}), answer)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    def _given(self, answer: Answer | None, admitted: Risk) -> Given:
+        if answer is None:
+            return NOTHING
+        return Given(answer=answer, accepts=accepting(answer, admitted, self._gate.risk_max))
 
     async def _hold(self, condition: Assert) -> None:
         try:

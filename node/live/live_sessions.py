@@ -35,7 +35,7 @@ from protocol.page.action import Action, Goto
 from protocol.page.redaction import redact_url
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
-from protocol.recording.session import Profile, Verdict
+from protocol.recording.session import Expect, Profile, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +43,8 @@ _STOP_WAIT_S: Final = 5.0
 """How long the node waits at its stop for a call in progress. Live sessions that stay open are marked as interrupted at the
 next start."""
 
-ReadStep = Callable[[str, Means], Action]
-"""One step of an action file; ``(text, what a ref means) -> action``. Errors: ``input.invalid``."""
+ReadStep = Callable[[str, Means], tuple[Action, Expect | None]]
+"""One step of an action file; ``(text, what a ref means) -> (action, what is expected of it)``. Errors: ``input.invalid``."""
 
 
 class LiveSessions:

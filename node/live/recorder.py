@@ -36,7 +36,7 @@ from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.masks import find_masks, learn_masks
-from protocol.recording.replay import redact_faults
+from protocol.recording.replay import redact_dialogs, redact_expect, redact_faults
 from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
@@ -151,7 +151,7 @@ class Recorder:
     async def perform(self, action: Action, arrival: Arrival | None = None, expect: Expect | None = None) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
 
-        expect: which requests of the step are meant to go wrong.
+        expect: which requests of the step are meant to go wrong, and the dialog that it is to cause.
 
         In order: an address that everybody reads alike; a free step index; the action (``Driver.act``); the page it led to;
         snapshot, screenshot, step. Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
@@ -165,7 +165,7 @@ class Recorder:
         started_ms = self.elapsed_ms
         try:
             async with interruptible() as self._end:
-                outcome = await self._driver.act(action)
+                outcome = await self._driver.act(action, answer=expect.dialog if expect else None)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
@@ -234,10 +234,11 @@ class Recorder:
             blocked=tuple(redact_address(item, secrets) for item in blocked),
             evidence=self._evidence(),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
-            expect=expect,
+            expect=redact_expect(expect, secrets),
             held=outcome.held if outcome else _unmet(action, error),
             masks=await self._masks(text, page) if page and not error else (),
             lines=text.count("\n") + 1 if text else 0,
+            dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from node.sessions.yaml_steps import TARGETED, address_in, convert, read_steps, 
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Locator, with_target
+from protocol.page.dialogs import Answer
 from protocol.page.redaction import is_incomplete, redact_url, secrets_named
 from protocol.recording.session import Expect, Profile
 
@@ -92,16 +94,16 @@ def incomplete(actions: Iterable[Action]) -> Iterator[str]:
             )
 
 
-def read_step(text: str, named: Callable[[str], Locator]) -> Action:
+def read_step(text: str, named: Callable[[str], Locator]) -> tuple[Action, Expect | None]:
     """One step as a file has it, in which ``ref`` may stand for the locator. named: the locator of the element with a ref.
 
     Errors: ``input.invalid``, those of ``named``.
     """
-    root = load_yaml(text)
+    root, expect = _split(load_yaml(text))
     fields = mapping(root, "a step", None)
     verb, body = next(iter(fields.items())) if len(fields) == 1 else ("", root)
     if not verb or not isinstance(body.value, dict) or "ref" not in body.value:
-        return step_in(root)
+        return step_in(root), expect
     others = {key: item for key, item in body.value.items() if key != "ref"}
     if verb not in TARGETED or others.keys() & LOCATOR_KEYS:
         raise bad(
@@ -113,7 +115,7 @@ def read_step(text: str, named: Callable[[str], Locator]) -> Action:
     # Parse with a placeholder, then insert the element: text from a page is never parsed as YAML.
     placed = YamlValue({**others, "role": YamlValue("generic", body.line)}, body.line)
     action = step_in(YamlValue({verb: placed}, root.line))
-    return with_target(action, named(text_in(body.value["ref"], "ref")))
+    return with_target(action, named(text_in(body.value["ref"], "ref"))), expect
 
 
 def _checked(file: ActionFile) -> ActionFile:
@@ -160,7 +162,12 @@ def _split(node: YamlValue) -> tuple[YamlValue, Expect | None]:
         return node, None
     body = node.value["expect"]
     fields = mapping(body, "expect", set(Expect.__struct_fields__))
-    plain = {key: TRUTH.get(text_in(item, key).lower(), text_in(item, key)) for key, item in fields.items()}
+    plain: dict[str, Any] = {key: _plain(item, key) for key, item in fields.items() if key != "dialog"}
+    if "dialog" in fields:
+        said = mapping(fields["dialog"], "dialog", set(Answer.__struct_fields__))
+        plain["dialog"] = {
+            key: _plain(item, key) if key == "accept" else text_in(item, key) for key, item in said.items()
+        }
     try:
         expect = msgspec.convert(plain, Expect, strict=False)
     except msgspec.ValidationError as error:
@@ -168,6 +175,11 @@ def _split(node: YamlValue) -> tuple[YamlValue, Expect | None]:
     if expect == Expect():
         raise bad(body, "`expect` names nothing; write for example `expect: {status: 404}`")
     return YamlValue({key: item for key, item in node.value.items() if key != "expect"}, node.line), expect
+
+
+def _plain(node: YamlValue, key: str) -> Any:
+    text = text_in(node, key)
+    return TRUTH.get(text.lower(), text)
 
 
 def _profile(node: YamlValue, default: Profile) -> Profile:

@@ -166,7 +166,8 @@ class _Run:
         try:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self._check_write(step.risk)
-            outcome = await self._driver.act(action, expect=expect, evidence=step.evidence)
+            answer = step.expect.dialog if step.expect else None
+            outcome = await self._driver.act(action, expect=expect, evidence=step.evidence, answer=answer)
         except MeshError as error:
             if (unmet := self._unmet(step, error)) is not None:
                 return await self._compared(step, unmet, began_ms, None, error)
@@ -232,6 +233,7 @@ class _Run:
             mapping=self._mapping,
             faults=outcome.faults,
             held=outcome.held != "failed",
+            dialogs=outcome.dialogs,
         )
 
     async def _once_still(self, met: Met) -> Met:

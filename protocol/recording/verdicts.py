@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from protocol import limits
+from protocol.page.dialogs import Dialog, describe_dialog, unexpected
 from protocol.recording.session import Expect, Level, RequestFault, Session, Step, StepMatch, Verdict
 
 LEVELS: Final[tuple[Level, ...]] = ("performed", "asserted", "structure", "text")
@@ -45,14 +46,15 @@ def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
 
 
 def matches(match: StepMatch, step: Step, level: Level, *, strict: bool = False) -> bool:
-    """Whether a step counts as matched: it holds at ``level``, and no request went wrong that did not in the recording."""
+    """Whether a step counts as matched: it holds at ``level``, and nothing else went wrong that did not in the recording."""
     return holds(match, level, strict=strict) and not new_faults(match, step)
 
 
 def new_faults(match: StepMatch, step: Step) -> tuple[str, ...]:
-    """What is wrong with the requests of a step in a replay and was not wrong in the recording."""
-    before = set(wrong_requests(step.faults, step.expect))
-    return tuple(said for said in wrong_requests(match.faults, step.expect) if said not in before)
+    """What is wrong with the requests and dialogs of a step in a replay and was not wrong in the recording."""
+    before = {*wrong_requests(step.faults, step.expect), *wrong_dialogs(step.dialogs, step.expect)}
+    met = (*wrong_requests(match.faults, step.expect), *wrong_dialogs(match.dialogs, step.expect))
+    return tuple(said for said in met if said not in before)
 
 
 def wrong_requests(faults: Sequence[RequestFault], expect: Expect | None) -> tuple[str, ...]:
@@ -61,8 +63,14 @@ def wrong_requests(faults: Sequence[RequestFault], expect: Expect | None) -> tup
     return (*wrong, *_absent(faults, expect))
 
 
+def wrong_dialogs(dialogs: Sequence[Dialog], expect: Expect | None) -> tuple[str, ...]:
+    """The dialogs that a step was not meant to cause, in words."""
+    answer = expect.dialog if expect else None
+    return tuple(f"unexpected dialog: {describe_dialog(dialog)}" for dialog in unexpected(dialogs, answer))
+
+
 def judge_recording(steps: Sequence[Step]) -> Judged:
-    """``pass`` if every step was performed, every assertion held, and no request went wrong unexpectedly."""
+    """``pass`` if every step was performed, every assertion held, no request went wrong and no dialog came unexpectedly."""
     reason = next(_speaking_against(steps), "") if steps else "no step was performed"
     return _judged(reason, any(step.ok for step in steps))
 
@@ -100,7 +108,7 @@ def _speaking_against(steps: Sequence[Step]) -> Iterator[str]:
             yield f"step {step.index}: the assertion did not hold"
         elif not step.ok:
             yield f"step {step.index}: not performed ({step.error})"
-        for said in wrong_requests(step.faults, step.expect):
+        for said in (*wrong_requests(step.faults, step.expect), *wrong_dialogs(step.dialogs, step.expect)):
             yield f"step {step.index}: {said}"
 
 

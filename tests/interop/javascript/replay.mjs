@@ -1,6 +1,6 @@
 // Replays: how texts compare, and which reports are believed (docs/protocol/replay.md).
 
-import { EXPECT, FAULT } from './bundle.mjs'
+import { ANSWER, DIALOG, EXPECT, FAULT } from './bundle.mjs'
 import { decode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
 import { isId, isNodeId } from './ids.mjs'
@@ -21,6 +21,7 @@ const MATCH = {
   error: optional(text(), ''),
   held: optional(bool, true),
   faults: optional(list(record(FAULT), 50), []),
+  dialogs: optional(list(record(DIALOG), 20), []),
 }
 const REPORT = {
   id: isId('rep'),
@@ -93,16 +94,36 @@ function wrongRequests(faults, expect) {
   return wrong
 }
 
+const fold = (said) => said.split(/\s+/u).filter(Boolean).join(' ')
+
+/** The dialogs that a step was not meant to cause. */
+function wrongDialogs(dialogs, expect) {
+  const answer = expect === null ? null : read(expect, EXPECT).dialog
+  const wants = answer && read(answer, ANSWER)
+  const met = dialogs.map((dialog) => read(dialog, DIALOG))
+  const isMeant = ({ kind, message, accepted }) =>
+    wants &&
+    wants.kind === kind &&
+    (kind === 'alert' || accepted === wants.accept) &&
+    fold(message).includes(fold(wants.text))
+  const meant = met.findIndex(isMeant)
+  const says = ({ kind, message, accepted }) =>
+    `unexpected dialog: ${kind}${message && ` “${fold(message)}”`}, ${accepted ? 'accepted' : 'dismissed'}`
+  return met.filter((_, place) => place !== meant).map(says)
+}
+
+const wrong = ({ faults, dialogs }, expect) => [...wrongRequests(faults, expect), ...wrongDialogs(dialogs, expect)]
+
 function newFaults(match, step) {
-  const before = wrongRequests(step.faults, step.expect)
-  return wrongRequests(match.faults, step.expect).filter((said) => !before.includes(said))
+  const before = wrong(step, step.expect)
+  return wrong(match, step.expect).filter((said) => !before.includes(said))
 }
 
 /** Why a step does not match, in words. */
 function difference(match, step, strict) {
   if (!match.performed) return `not performed (${match.error})`
-  const [wrong] = newFaults(match, step)
-  if (wrong) return wrong
+  const [fault] = newFaults(match, step)
+  if (fault) return fault
   const first = LEVELS.find((level) => !holds(match, level, strict))
   if (first === 'asserted') return match.extracted ? 'the assertion did not hold' : 'another extracted value'
   if (first === 'structure') return match.url ? 'other controls or headings' : 'other address'
