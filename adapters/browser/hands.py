@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import mimetypes
 from collections.abc import Collection, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from playwright.async_api import ElementHandle, Frame, Locator, Page
+from playwright.async_api import ElementHandle, FilePayload, Frame, Locator, Page
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
@@ -36,6 +37,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    Upload,
     Wait,
 )
 from protocol.page.keys import require_key
@@ -268,6 +270,8 @@ class Hands:
                     if element.options and option not in element.options:
                         raise MeshError("action.not_possible", "the list has no such option", option=option)
                     await target.select_option(label=option, timeout=limit)
+                case Upload():
+                    await self._upload(element, internal, target, limit)
                 case Check(checked=checked):
                     await self._require_own_point(element, internal, target, limit)
                     await target.set_checked(checked, timeout=limit)
@@ -283,6 +287,23 @@ class Hands:
                 "action.not_possible", "the element is hidden, disabled or covered", role=element.role
             ) from None
         return ""
+
+    async def _upload(self, element: Element, internal: str, target: Locator, limit: int) -> None:
+        """Give files to a file field, or to the file chooser that a click on something else opens."""
+        files: list[FilePayload] = [
+            {"name": file.name, "mimeType": mimetypes.guess_type(file.name)[0] or "", "buffer": file.data}
+            for file in self._activity.given.files
+        ]
+        try:
+            if element.traits.input_type == "file":
+                await target.set_input_files(files, timeout=limit)
+                return
+            await self._require_own_point(element, internal, target, limit)
+            async with self._page.expect_file_chooser(timeout=limit) as chooser:
+                await target.click(timeout=limit)
+            await (await chooser.value).set_files(files, timeout=limit)
+        except PlaywrightTimeoutError:
+            raise MeshError("action.not_possible", f"the {element.role} opens no file chooser") from None
 
     async def _focus(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         await target.focus(timeout=limit)

@@ -46,6 +46,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the assertion held that the action made; as ``Step.held``."""
 
 
+class GivenFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file to upload."""
+
+    name: str
+    """What the page learns of its name: no folder."""
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.data)} bytes)"
+
+
 class Given(msgspec.Struct, frozen=True, kw_only=True):
     """What an action is performed with."""
 
@@ -53,6 +64,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """The dialog that is waited for, …"""
     accepts: Callable[[Dialog], bool] = lambda _: False
     """… and whether a dialog is the one that is to be accepted; every other one is dismissed."""
+    files: tuple[GivenFile, ...] = ()
+    """The files of an upload, in order."""
 
 
 NOTHING = Given()

@@ -5,6 +5,7 @@ Recording, replaying and exploring all go through ``Driver.act``; nothing else i
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
@@ -13,6 +14,7 @@ import msgspec
 from adapters.ports import NOTHING, Given, Outcome, Page
 from node.live.asserting import hold
 from node.live.giving import accepting
+from node.live.uploads import NO_UPLOADS, Uploads
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
@@ -24,6 +26,7 @@ from protocol.page.action import (
     Locator,
     Press,
     Select,
+    Upload,
     target_of,
     with_target,
 )
@@ -106,7 +109,9 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 class Driver:
     """A page with its gate and its last observation. Used by one task at a time."""
 
-    def __init__(self, page: Page, gate: Gate, secrets: Secrets | None = None) -> None:
+    def __init__(self, page: Page, gate: Gate, secrets: Secrets | None = None, uploads: Uploads = NO_UPLOADS) -> None:
+        """uploads: where files are read from."""
+        self._uploads = uploads
         self._page = page
         self._gate = gate
         self._secrets = secrets
@@ -148,6 +153,7 @@ class Driver:
         await self._gate.admit(self.prepared.action, self.prepared.risk)
         if condition is not None:
             await self._hold(condition)
+        given = await self._given(answer, self.prepared)
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
@@ -157,7 +163,7 @@ class Driver:
             ref=self.prepared.ref,
             expect=expect,
             secrets=self._secrets,
-            given=self._given(answer, self.prepared.risk),
+            given=given,
         )
         self.observation = outcome.observation
         require_expected(redact_dialogs(outcome.dialogs, self._secrets or {}), answer)
@@ -166,10 +172,16 @@ class Driver:
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
 
-    def _given(self, answer: Answer | None, admitted: Risk) -> Given:
-        if answer is None:
-            return NOTHING
-        return Given(answer=answer, accepts=accepting(answer, admitted, self._gate.risk_max))
+    async def _given(self, answer: Answer | None, prepared: Prepared) -> Given:
+        """What the action is performed with; the hashes of its files are noted in ``prepared``."""
+        given = NOTHING
+        if answer is not None:
+            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.risk_max))
+        if isinstance(prepared.action, Upload):
+            hashed, files = await asyncio.to_thread(self._uploads.read, prepared.action)
+            self.prepared = msgspec.structs.replace(prepared, action=hashed)
+            given = msgspec.structs.replace(given, files=files)
+        return given
 
     async def _hold(self, condition: Assert) -> None:
         try:

@@ -23,6 +23,7 @@ from node.live.live_session import LiveSession, Means, Plan, ended, kept
 from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
+from node.live.uploads import Uploads
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
 from node.verbs.live import LiveSummary, Opened, Recorded
@@ -174,6 +175,7 @@ class LiveSessions:
             browser=await self._browsers.info(),
             gate=Gate(report=report),
             secrets=Secrets(params.secrets, begins=params.url),
+            uploads=Uploads(self._config.browser.upload_folders),
             caller=caller,
         )
         risk_max = max(self._config.policy.risk_class_max, params.approve_class)

@@ -15,6 +15,7 @@ from node.base import interruptible
 from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
+from node.live.uploads import NO_UPLOADS, Uploads
 from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -67,6 +68,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     gate: Gate
     secrets: Secrets = NO_SECRETS
     """Values by name; only the names are stored."""
+    uploads: Uploads = NO_UPLOADS
     screenshots: bool = True
     parent: str = ""
     search: str = ""
@@ -100,7 +102,7 @@ class Recorder:
         self._blob_sizes: dict[bytes, int] = {}
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
-        self._driver = Driver(page, plan.gate, plan.secrets)
+        self._driver = Driver(page, plan.gate, plan.secrets, plan.uploads)
         self._end: Callable[[MeshError], None] | None = None
         self._seen: tuple[str, tuple[Mask, ...]] = ("", ())
         """Text of the last step, and its masks."""

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
-from node.live import Driver, Gate, Signer, shows_secret
+from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, shows_secret
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
@@ -60,6 +60,7 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     browser: BrowserInfo
     gate: Gate
     secrets: Secrets = NO_SECRETS
+    uploads: Uploads = NO_UPLOADS
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False
@@ -127,7 +128,7 @@ class _Run:
         self._bar = bar
         self._known = KnownChanges()
         gate = _ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
-        self._driver = Driver(page, gate, plan.secrets)
+        self._driver = Driver(page, gate, plan.secrets, plan.uploads)
         self._step_at_hand: Step | None = None
         self.stopped = ""
         self.stop: MeshError | None = None

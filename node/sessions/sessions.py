@@ -16,7 +16,7 @@ import msgspec
 from adapters.ports import Clock, Store
 from node.base import find_stored, write_atomic
 from node.config import Config
-from node.live import Browsers, Gate, Recording, guard_for, may_open, record, record_actions
+from node.live import Browsers, Gate, Recording, Uploads, guard_for, may_open, record, record_actions
 from node.sessions.action_files import incomplete, parse_actions
 from node.sessions.comparing import compare_sessions
 from node.sessions.handover import export_session, import_bundle
@@ -113,6 +113,7 @@ class Sessions:
                 profile=file.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=Secrets(secrets, begins=file.start_url),
+                uploads=Uploads(self._config.browser.upload_folders),
                 gate=self._gate(approve_class),
             )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
@@ -169,6 +170,7 @@ class Sessions:
                 plan = ReplayPlan(
                     browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),
+                    uploads=Uploads(self._config.browser.upload_folders),
                     gate=self._gate(approve_class),
                     base_url=base_url,
                     on_mismatch=on_mismatch,

@@ -44,7 +44,11 @@ def require_text(node: YamlValue, what: str) -> str:
 def value_in(node: YamlValue, key: str) -> Any:
     if key == "value" and isinstance(node.value, dict):
         return {"secret": text_in(mapping(node, "value", {"secret"})["secret"], "secret")} if node.value else {}
+    if key == "files" and isinstance(node.value, list):
+        return [text_in(item, "file") for item in node.value]
     text = text_in(node, key)
+    if key == "files":
+        return [text]
     return TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion", "soft", "typed") else text
 
 

@@ -29,6 +29,7 @@ TARGETED = frozenset(
         "wait",
         "fill",
         "select",
+        "upload",
         "check",
         "uncheck",
         "press",
@@ -125,6 +126,13 @@ def _type(node: YamlValue) -> dict[str, Any]:
     return plain
 
 
+def _upload(node: YamlValue) -> dict[str, Any]:
+    plain = targeted(node, "upload", {"files"})
+    if not all(plain.get("files", [""])) or not plain["files"]:
+        raise bad(node, "upload needs `files: [NAME]`: names inside the folders of `browser.upload_folders`")
+    return plain
+
+
 def _scroll(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "scroll", "direction": node.value or "down"}
@@ -177,6 +185,7 @@ VERBS = {
     "type": _type,
     "clear": _at("fill", value=""),
     "select": lambda node: targeted(node, "select", {"option"}),
+    "upload": _upload,
     "check": lambda node: targeted(node, "check", {"checked"}),
     "uncheck": lambda node: {**targeted(node, "check", set()), "checked": False},
     "press": _press,

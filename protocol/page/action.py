@@ -15,6 +15,7 @@ from protocol import limits
 Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
 Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
 Key = Annotated[str, msgspec.Meta(max_length=32, min_length=1)]
+Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
 
 
@@ -121,6 +122,20 @@ class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type")
     option: Text
 
 
+class Upload(_Record, frozen=True, kw_only=True, tag="upload", tag_field="type"):
+    """Give files to a file field, or to the file chooser that a click opens."""
+
+    target: Locator
+    files: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=limits.UPLOAD_FILES_MAX)]
+    """Names inside the folders of ``browser.upload_folders``, with ``/`` between the parts."""
+    digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=limits.UPLOAD_FILES_MAX)] = ()
+    """SHA-256 of each file, as it was recorded. A replay needs the same files."""
+
+    def __post_init__(self) -> None:
+        if len(self.digests) not in (0, len(self.files)):
+            raise ValueError("there is one hash for each file, or none at all")
+
+
 class Check(_Record, frozen=True, kw_only=True, tag="check", tag_field="type"):
     """Bring a check box, switch or radio button into a state."""
 
@@ -213,6 +228,7 @@ Action = (
     | ScrollTo
     | Fill
     | Select
+    | Upload
     | Check
     | Press
     | Scroll
@@ -227,7 +243,7 @@ def target_of(action: Action) -> Locator | None:
     match action:
         case Click(target=target) | Fill(target=target) | Select(target=target) | Check(target=target):
             return target
-        case Hover(target=target) | Focus(target=target) | ScrollTo(target=target):
+        case Hover(target=target) | Focus(target=target) | ScrollTo(target=target) | Upload(target=target):
             return target
         case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
             return maybe
@@ -270,6 +286,8 @@ def describe(action: Action) -> str:
             return f"fill {_named(target)} with “{value}”"
         case Select(target=target, option=option):
             return f"select “{option}” in {_named(target)}"
+        case Upload(target=target, files=files):
+            return f"upload {', '.join(f'“{name}”' for name in files)} in {_named(target)}"
         case Check(target=target, checked=checked):
             return f"{'check' if checked else 'uncheck'} {_named(target)}"
         case Press(key=key, target=maybe):

@@ -38,6 +38,7 @@ from protocol.page.action import (
     Scroll,
     ScrollTo,
     Select,
+    Upload,
     Wait,
 )
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
@@ -141,6 +142,9 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return _choice(element, option)
         case Check() if element.role in CHECKABLE_ROLES:
             return _choice(element, "")
+        case Upload():
+            # Scripts of the page can read the file at once, whatever is sent later.
+            return max(_click(element), _risk(4, "hands over a file"), key=_level)
         case Fill() | Select() | Check():
             return max(_field(element), _risk(4, f"a {element.role} is no control of a form"), key=_level)
         case Click(button="right"):

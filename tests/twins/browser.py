@@ -34,6 +34,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    Upload,
     Wait,
 )
 from protocol.page.dialogs import Dialog, DialogKind
@@ -530,6 +531,8 @@ class MemoryPage:
                 self._require(role in _FIELDS and not (typed and isinstance(value, Secret)))
                 before = self._values.get(index, control.element.value) if typed else ""
                 self._values[index] = before + self._value(value, control.element)
+            case Upload():
+                self._require(control.element.traits.input_type == "file")
             case Select(option=option):
                 self._require(option in control.element.options)
                 self._values[index] = option

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from adapters.ports import NOTHING
 from node.config.settings import PolicyConfig
 from node.live.acting import Driver, Gate, fit, never, prepare
 from node.live.arrivals import Arrival, check_arrival

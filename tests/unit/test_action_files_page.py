@@ -26,6 +26,8 @@ _WRITTEN = {("extract", "name"): "as", ("extract", "kind"): "type"}
 """Fields that a file calls by another name, by the tag of the action."""
 _ASSERTED = {"what", "expected"}
 """Fields of an assertion, which a file writes as one of these keys and its value."""
+_RECORDED = {"digests"}
+"""Fields that a file does not have."""
 _ASSERT_KEYS = {*READ_TEXTS, *STATES, "is"}
 
 
@@ -58,7 +60,7 @@ def written(value: Any) -> set[str]:
 def test_every_action_and_its_fields_are_on_the_page(action: type[msgspec.Struct]) -> None:
     tag = str(action.__struct_config__.tag)
     said = row(tag, section("Actions"))
-    for field in set(action.__struct_fields__) - _ASSERTED:
+    for field in set(action.__struct_fields__) - _ASSERTED - _RECORDED:
         name = "element" if field == "target" else f"`{_WRITTEN.get((tag, field), field)}`"
         assert name in said
 
@@ -75,7 +77,7 @@ def test_every_word_of_a_file_is_on_the_page() -> None:
 
 
 def test_the_examples_use_every_action_and_every_key() -> None:
-    assert len(EXAMPLES) == 8
+    assert len(EXAMPLES) == 9
     assert {type(action) for file in files() for action in file.actions} == set(ACTIONS)
     used = set().union(*(written(load_yaml(text).plain()) for text in EXAMPLES))
     fields = {
@@ -84,7 +86,7 @@ def test_the_examples_use_every_action_and_every_key() -> None:
         for field in action.__struct_fields__
     }
     # `goto` has its address as its value, and the keys of an element stand among those of the action.
-    expected = (fields - {"url", "target"} - _ASSERTED) | _ASSERT_KEYS | set(VERBS) | LOCATOR_KEYS
+    expected = (fields - {"url", "target"} - _ASSERTED - _RECORDED) | _ASSERT_KEYS | set(VERBS) | LOCATOR_KEYS
     assert used == expected | {"title", "start", "profile", "steps", "secret"} | set(Profile.__struct_fields__)
 
 

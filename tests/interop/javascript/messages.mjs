@@ -95,6 +95,7 @@ const ACTIONS = {
   scroll_to: { target },
   fill: { target, value: either(TEXT, record(SECRET)), typed: optional(bool, false) },
   select: { target, option: TEXT },
+  upload: { target, files: list(TEXT, 10, 1), digests: optional(list(exactly(32), 10), []) },
   check: { target, checked: optional(bool, true) },
   press: { key: text(32, 1), target: maybeTarget },
   scroll: { direction: optional(among('up', 'down'), 'down'), amount_px: optional(whole(100_000, 1), 600) },
