@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
 from playwright.async_api import CDPSession, Page, Request, Response
@@ -171,13 +171,17 @@ class Activity:
 
     def _dialog(self, dialog: PlaywrightDialog) -> None:
         # Of an unknown type it is nothing that an action could expect.
-        kind = dialog.type if dialog.type in get_args(DialogKind) else "alert"
+        kind: DialogKind = cast(DialogKind, dialog.type) if dialog.type in get_args(DialogKind) else "alert"
         met = Dialog(kind=kind, message=well_formed(dialog.message)[: limits.DIALOG_CHARS_MAX])
         accepted = kind == dialog.type and self.given.accepts(met)
         if len(self.dialogs) < _KEPT_MAX:
             self.dialogs.append(msgspec.structs.replace(met, accepted=accepted))
         reply = self.given.answer.reply if self.given.answer else ""
         self.spawn(dialog.accept(reply) if accepted else dialog.dismiss())
+        self._changed.set()
+
+    def stirred(self) -> None:
+        """Something happened that somebody may wait for."""
         self._changed.set()
 
     def _began(self) -> None:

@@ -14,6 +14,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
 from adapters.browser.aria import Node, parse
+from adapters.browser.downloads import Downloads
 from adapters.browser.hands import Hands
 from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
@@ -24,6 +25,7 @@ from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
+from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
@@ -58,6 +60,7 @@ class ChromiumPage:
         self._worlds = Worlds(session)
         self._hands = Hands(page, activity, self._worlds)
         self._navigation = Navigation(page, session, activity, guard)
+        self._downloads = Downloads(page, session, activity)
         self._stillness = Stillness(activity, self._worlds)
         self._view: View | None = None
         self._secrets = NO_SECRETS
@@ -178,6 +181,10 @@ class ChromiumPage:
         )
         return None if text is None else masker(self._secrets)(text)
 
+    def downloads(self) -> tuple[Download, ...]:
+        """``adapters.ports.Page.downloads``."""
+        return self._downloads.finished
+
     async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
         await self._activity.alive(
@@ -219,6 +226,7 @@ class ChromiumPage:
         settled = await self._settle(expect, self._patience(action, timeout_ms))
         assert self._view is not None
         mask = masker(self._secrets)
+        downloads = await self._downloads.end()
         dialogs = self._activity.end()
         blocked = self.blocked()
         return Outcome(
@@ -227,6 +235,7 @@ class ChromiumPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             dialogs=dialogs,
+            downloads=downloads,
             settled=settled,
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
         )

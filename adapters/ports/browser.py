@@ -11,6 +11,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action
 from protocol.page.dialogs import Answer, Dialog
+from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
@@ -38,6 +39,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """… and by which rules."""
     dialogs: tuple[Dialog, ...] = ()
     """Dialogs since the last outcome, and how they were answered."""
+    downloads: tuple[Download, ...] = ()
+    """Files that the page let the browser download since the last outcome."""
     settled: bool = True
     """False when the page was still changing at the settle timeout."""
     faults: tuple[RequestFault, ...] = ()
@@ -118,6 +121,9 @@ class Page(Protocol):
 
         Nothing of a password field's content is read. Errors: ``action.target_missing`` (it is gone), ``browser.*``.
         """
+
+    def downloads(self) -> tuple[Download, ...]:
+        """The files that the page let the browser download so far, oldest first."""
 
     async def pause(self, pause_ms: int) -> None:
         """Let the page go on for so long. Errors: ``browser.crashed``."""

@@ -185,6 +185,12 @@ def _dialog(dialog: Result) -> str:
     return f"{dialog['kind']}{said}, {'accepted' if dialog.get('accepted') else 'dismissed'}"
 
 
+def _download(file: Result) -> str:
+    if fault := file.get("fault"):
+        return f"“{file['name']}”, {fault.replace('_', ' ')}"
+    return f"“{file['name']}”, {counted(file.get('size_bytes', 0), 'byte')}, SHA-256 {file['sha256']}"
+
+
 def _show_steps(r: Result) -> None:
     rows = [
         [
@@ -201,6 +207,8 @@ def _show_steps(r: Result) -> None:
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
+        for file in step["downloads"]:
+            click.echo(f"step {step['index']}: download: {_download(file)}")
         for dialog in step["dialogs"]:
             click.echo(f"step {step['index']}: dialog: {_dialog(dialog)}")
         if step["ok"] and step["action"]["type"] == "extract":

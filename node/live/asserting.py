@@ -14,6 +14,7 @@ from protocol.page.assertion import Seen, count_named, failed, holds
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
+from protocol.recording.replay import redact_downloads
 
 Find = Callable[[Page, Observation, Locator], Awaitable[Element]]
 """Finds the element of a locator. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""
@@ -57,6 +58,8 @@ def _pauses(left_ms: int) -> Iterator[int]:
 
 
 async def _look(page: Page, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]) -> Seen:
+    if assertion.what == "download":
+        return Seen(downloads=redact_downloads(page.downloads(), secrets))
     observation = await page.observe()
     target = assertion.target
     if target is None:

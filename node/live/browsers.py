@@ -189,6 +189,7 @@ class _PatientPage:
         self.option_label = page.option_label
         self.read = page.read
         self.pause = page.pause
+        self.downloads = page.downloads
         self.blocked = page.blocked
         self.screenshot = page.screenshot
         self.close = page.close

@@ -37,7 +37,7 @@ from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.masks import find_masks, learn_masks
-from protocol.recording.replay import redact_dialogs, redact_expect, redact_faults
+from protocol.recording.replay import redact_dialogs, redact_downloads, redact_expect, redact_faults
 from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
@@ -241,6 +241,7 @@ class Recorder:
             masks=await self._masks(text, page) if page and not error else (),
             lines=text.count("\n") + 1 if text else 0,
             dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
+            downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)

@@ -235,6 +235,7 @@ class _Run:
             faults=outcome.faults,
             held=outcome.held != "failed",
             dialogs=outcome.dialogs,
+            downloads=outcome.downloads,
         )
 
     async def _once_still(self, met: Met) -> Met:

@@ -7,16 +7,18 @@ from typing import Any
 from node.config import YamlValue
 from node.sessions.yaml_forms import LOCATOR_KEYS, TRUTH, bad, locator, mapping, require_text, text_in, value_in
 
-READ_TEXTS = ("address", "title", "text", "value", "count", "attribute")
+READ_TEXTS = ("address", "title", "text", "value", "count", "attribute", "download")
 STATES = {"visible": "hidden", "hidden": "visible", "enabled": "disabled", "checked": "unchecked"}
 """Each state, and what it is with `no`."""
-_OF_PAGE = ("address", "title")
+_OF_PAGE = ("address", "title", "download")
 
 
 def assertion(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "assert", "what": "text", "expected": require_text(node, "text"), "match": "contains"}
-    fields = mapping(node, "assert", {*LOCATOR_KEYS, *READ_TEXTS, *STATES, "is", "match", "soft", "timeout_ms"})
+    fields = mapping(
+        node, "assert", {*LOCATOR_KEYS, *READ_TEXTS, *STATES, "is", "match", "sha256", "soft", "timeout_ms"}
+    )
     kinds = [key for key in (*READ_TEXTS, *STATES) if key in fields]
     if len(kinds) != 1:
         raise bad(node, f"assert needs exactly one of {', '.join((*READ_TEXTS, *STATES))}")
@@ -33,8 +35,10 @@ def assertion(node: YamlValue) -> dict[str, Any]:
         **({"target": target} if target else {}),
         **_asserted(node, fields, kind),
     }
-    for key in {"soft", "timeout_ms"} & fields.keys():
+    for key in {"sha256", "soft", "timeout_ms"} & fields.keys():
         plain[key] = value_in(fields[key], key)
+    if "sha256" in fields and kind != "download":
+        raise bad(fields["sha256"], "`sha256` belongs to `download`")
     return plain
 
 
@@ -59,6 +63,6 @@ def _asserted(node: YamlValue, fields: dict[str, YamlValue], kind: str) -> dict[
         given = {"attribute": require_text(body, kind), "expected": text_in(fields["is"], "is")}
     if kind == "count" and not (given["expected"].isascii() and given["expected"].isdigit()):
         raise bad(body, "`count` must be a whole number")
-    if match == "contains":
+    if match == "contains" or kind == "download":
         require_text(fields["is"] if kind == "attribute" else body, "is" if kind == "attribute" else kind)
     return {"what": kind, "match": match, **given}

@@ -197,6 +197,7 @@ Asserted = Literal[
     "disabled",
     "checked",
     "unchecked",
+    "download",
 ]
 
 
@@ -206,7 +207,7 @@ class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type")
     what: Asserted
     """``address``, ``title``, ``text`` (of the page, without a target), or something of the element."""
     expected: Text = ""
-    """The text, address or number (``count``) that must be there; not used for the states from ``visible`` on."""
+    """The text, address or number (``count``) that must be there; not used for the states."""
     match: Literal["is", "contains"] = "is"
     """Whether all of the text must be equal, or a part of it. White space is folded."""
     target: Locator | None = None
@@ -215,6 +216,8 @@ class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type")
     soft: bool = False
     """Whether the session goes on if it fails. Its step is not ok in either case."""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
+    """What the content of the file must have (``download``), in hexadecimal."""
 
 
 Action = (
@@ -319,6 +322,9 @@ def demand(assertion: Assert) -> str:
             return f"the {what} of {subject} to {verb} “{expected}”"
         case "attribute":
             return f"the attribute {assertion.attribute} of {subject} to {verb} “{expected}”"
+        case "download":
+            content = f" with the SHA-256 {assertion.sha256[:16]}…" if assertion.sha256 else ""
+            return f"a download whose name is to {verb} “{expected}”{content}"
         case "count":
             return f"the number of {subject} to be {expected}"
         case _:

@@ -6,6 +6,7 @@ import msgspec
 
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Locator, Wait, demand
+from protocol.page.downloads import Download, describe_download, named
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 
 _FOUND_CHARS_MAX = 200
@@ -20,6 +21,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The one that the locator means; None if it means none, or does not say which."""
     text: str | None = None
     """The address, title, text, value or attribute as it was read; None if there is none."""
+    downloads: tuple[Download, ...] = ()
+    """What was downloaded so far."""
 
 
 def condition_of(action: Action) -> Assert | None:
@@ -39,6 +42,9 @@ def holds(assertion: Assert, seen: Seen) -> bool:
     """Whether ``seen`` is what ``assertion`` demands. What could not be read never is."""
     element = seen.element
     match assertion.what:
+        case "download":
+            part = assertion.match == "contains"
+            return named(seen.downloads, assertion.expected, part=part, digest=assertion.sha256) is not None
         case "count":
             return assertion.expected.strip() == str(seen.count)
         case "hidden":
@@ -75,6 +81,8 @@ def found(assertion: Assert, seen: Seen) -> str:
     what, element = assertion.what, seen.element
     if what == "count":
         return str(seen.count)
+    if what == "download":
+        return "; ".join(map(describe_download, seen.downloads[-3:])) or "no download"
     if element is None and (assertion.target is not None and what != "hidden"):
         return f"{seen.count} such elements" if seen.count > 1 else "no such element"
     match what:

@@ -15,6 +15,7 @@ from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
 from protocol.page.action import Action, Assert, Goto, Wait, describe
 from protocol.page.dialogs import Dialog
+from protocol.page.downloads import Download
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.page.values import is_typed, same_value
@@ -125,6 +126,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     held: bool = True
     """As ``StepMatch.held``."""
     dialogs: tuple[Dialog, ...] = ()
+    downloads: tuple[Download, ...] = ()
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,6 +149,7 @@ def as_recorded(
     faults: tuple[RequestFault, ...] = (),
     held: bool = True,
     dialogs: tuple[Dialog, ...] = (),
+    downloads: tuple[Download, ...] = (),
 ) -> Met:
     """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording."""
     home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
@@ -161,6 +164,7 @@ def as_recorded(
         faults=redact_faults(faults, secrets),
         held=held,
         dialogs=redact_dialogs(dialogs, secrets),
+        downloads=redact_downloads(downloads, secrets),
     )
 
 
@@ -175,6 +179,12 @@ def redact_dialogs(dialogs: Sequence[Dialog], secrets: Mapping[str, str]) -> tup
     kept = dialogs[: limits.DIALOGS_PER_STEP_MAX]
     cut = limits.DIALOG_CHARS_MAX
     return tuple(msgspec.structs.replace(one, message=redact_text(one.message, secrets)[:cut]) for one in kept)
+
+
+def redact_downloads(downloads: Sequence[Download], secrets: Mapping[str, str]) -> tuple[Download, ...]:
+    """The first ``DOWNLOADS_PER_STEP_MAX`` of ``downloads``, with their names redacted."""
+    kept, cut = downloads[: limits.DOWNLOADS_PER_STEP_MAX], limits.DOWNLOAD_NAME_CHARS_MAX
+    return tuple(msgspec.structs.replace(one, name=redact_text(one.name, secrets)[:cut]) for one in kept)
 
 
 def redact_expect(expect: Expect | None, secrets: Mapping[str, str]) -> Expect | None:
@@ -219,6 +229,7 @@ def compare(
         held=met.held and (extracted or not is_typed(step.action)),
         faults=met.faults,
         dialogs=met.dialogs,
+        downloads=met.downloads,
     )
     return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
 

@@ -11,6 +11,7 @@ from protocol import limits
 from protocol.ids import NodeId, ReportId, SessionId
 from protocol.page.action import Action
 from protocol.page.dialogs import Answer, Dialog
+from protocol.page.downloads import Download
 from protocol.page.evidence import Evidence
 from protocol.recording.time_zones import TIME_ZONES
 
@@ -180,6 +181,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Number of lines of the snapshot."""
     dialogs: Annotated[tuple[Dialog, ...], msgspec.Meta(max_length=limits.DIALOGS_PER_STEP_MAX)] = ()
     """The dialogs that the step caused, the expected one too."""
+    downloads: Annotated[tuple[Download, ...], msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX)] = ()
+    """The files that the step let the browser download."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]
@@ -215,6 +218,8 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """As ``Step.faults``, in the replay."""
     dialogs: Annotated[tuple[Dialog, ...], msgspec.Meta(max_length=limits.DIALOGS_PER_STEP_MAX)] = ()
     """As ``Step.dialogs``, in the replay."""
+    downloads: Annotated[tuple[Download, ...], msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX)] = ()
+    """As ``Step.downloads``, in the replay."""
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

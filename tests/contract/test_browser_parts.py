@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import hashlib
+import tempfile
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from adapters.ports import Browser, Given, GivenFile, Outcome, Page
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, Locator, Upload, Wait
+from protocol.page.action import Action, Click, Goto, Locator, Upload, Wait
+from protocol.page.downloads import Download
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.server import PageServer
@@ -25,6 +32,15 @@ async def page(browser: Browser, site: PageServer) -> AsyncIterator[Page]:
     await opened.perform(Goto(url=site.origin + "/parts.html"))
     yield opened
     await opened.close()
+
+
+def left_of(content: bytes) -> list[Path]:
+    """The files of the driver that hold ``content``."""
+    found = []
+    for path in Path(tempfile.gettempdir()).glob("playwright-artifacts-*/*"):
+        with contextlib.suppress(OSError):  # of another run, and gone meanwhile
+            found += [path] if content in path.read_bytes() else []
+    return found
 
 
 async def use(page: Page, action: Action, role: str, name: str, given: Given = Given()) -> Outcome:  # noqa: B008 - frozen
@@ -46,3 +62,34 @@ async def test_files_reach_a_field_and_a_file_chooser(page: Page) -> None:
         await page.perform(
             action, ref=element(await page.observe(), "heading", "Parts").ref, given=given, timeout_ms=800
         )
+
+
+async def test_downloads_are_hashed_and_deleted(page: Page, site: PageServer) -> None:
+    outcome = await use(page, Click(target=ANY), "button", "Export")
+    content = b"name,price\nTin mug,12\n"
+    export = Download(name="mugs.csv", size_bytes=len(content), sha256=hashlib.sha256(content).digest())
+    assert outcome.downloads == (export,)
+    site.extra["/saves.html"] = "<a href=/report.csv>Report</a><a download href='/account/close?confirm=1'>End</a>"
+    await page.perform(Goto(url=site.origin + "/saves.html"))
+    outcome = await use(page, Click(target=ANY), "link", "Report")
+    assert [(one.name, one.size_bytes) for one in outcome.downloads] == [("_report.csv", 10)]
+    assert outcome.observation.url.endswith("/saves.html")
+    outcome = await use(page, Click(target=ANY), "link", "End")
+    assert outcome.downloads == (Download(name="close", fault="failed"),)
+    assert outcome.blocked == ("GET /account/close",)
+    assert not any("close" in entry for entry in site.reached)
+    assert [one.name for one in page.downloads()] == ["mugs.csv", "_report.csv", "close"]
+    assert not await asyncio.to_thread(left_of, b"Tin mug,12")
+
+
+async def test_a_download_that_does_not_end_is_ended_at_the_limit(
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/downloads.py, Downloads._progress."""
+    monkeypatch.setattr(limits, "DOWNLOAD_BYTES_MAX", 100_000)
+    monkeypatch.setattr(limits, "DOWNLOAD_TIMEOUT_MS", 8_000)
+    site.extra["/saves.html"] = "<a href=/endless.bin>Endless</a>"
+    await page.perform(Goto(url=site.origin + "/saves.html"))
+    outcome = await use(page, Click(target=ANY), "link", "Endless")
+    assert outcome.downloads == (Download(name="endless.bin", fault="too_large"),)
+    site.hold.set()

@@ -38,6 +38,7 @@ from protocol.page.action import (
     Wait,
 )
 from protocol.page.dialogs import Dialog, DialogKind
+from protocol.page.downloads import Download
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
@@ -68,6 +69,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """``(method, address)`` of requests by scripts; ``WS`` for a socket."""
     popup: str = ""
     """Address it opens beside the page."""
+    download: Download | None = None
     dialog: DialogKind | None = None
     asks: str = ""
     """What the dialog says."""
@@ -281,6 +283,8 @@ class MemoryPage:
         self._secrets = NO_SECRETS
         self._refused: list[Refused] = []
         self._dialogs: list[Dialog] = []
+        self._downloads: list[Download] = []
+        self._told = 0
         self._given = NOTHING
         self._gone = False
         self._caused = Caused()
@@ -460,6 +464,7 @@ class MemoryPage:
         mask = self._mask()
         blocked = self.blocked()
         dialogs, self._dialogs = tuple(self._dialogs), []
+        downloads, self._told = tuple(self._downloads[self._told :]), len(self._downloads)
         seen, read = await self.observe(), mask(extracted)
         return Outcome(
             observation=seen,
@@ -467,8 +472,13 @@ class MemoryPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             dialogs=dialogs,
+            downloads=downloads,
             faults=self._caused.end(self._unanswered, self._url, mask),
         )
+
+    def downloads(self) -> tuple[Download, ...]:
+        """``adapters.ports.Page.downloads``."""
+        return tuple(self._downloads)
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""
@@ -567,6 +577,8 @@ class MemoryPage:
 
     def _trigger(self, control: Control) -> None:
         effect = control.effect
+        if effect.download:
+            self._downloads.append(effect.download)
         if effect.dialog:
             met = Dialog(kind=effect.dialog, message=effect.asks)
             self._dialogs.append(msgspec.structs.replace(met, accepted=self._given.accepts(met)))

@@ -28,7 +28,7 @@ _ASSERTED = {"what", "expected"}
 """Fields of an assertion, which a file writes as one of these keys and its value."""
 _RECORDED = {"digests"}
 """Fields that a file does not have."""
-_ASSERT_KEYS = {*READ_TEXTS, *STATES, "is"}
+_ASSERT_KEYS = {*READ_TEXTS, *STATES, "is", "sha256"}
 
 
 def section(title: str) -> str:

@@ -168,6 +168,7 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ),
     ("Action", "select", {"type": "select", "target": {}, "option": "A"}, {"target": LOCATOR}),
     ("Action", "check", {"type": "check", "target": {}}, {"target": LOCATOR, "checked": True}),
+    ("Action", "upload", {"type": "upload", "target": {}, "files": ["a.txt"]}, {"target": LOCATOR, "digests": []}),
     ("Action", "press", {"type": "press", "key": "Enter"}, {"target": None}),
     ("Action", "scroll", {"type": "scroll"}, {"direction": "down", "amount_px": 600}),
     (
@@ -192,7 +193,7 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
         "Action",
         "assert of the page",
         {"type": "assert", "what": "title", "expected": "Mugs", "soft": True},
-        {"match": "is", "target": None, "attribute": "", "timeout_ms": 5_000},
+        {"match": "is", "target": None, "attribute": "", "timeout_ms": 5_000, "sha256": ""},
     ),
     (
         "Action",
@@ -205,6 +206,7 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
             "attribute": "",
             "soft": False,
             "timeout_ms": 5_000,
+            "sha256": "",
         },
     ),
     ("CallFrame", "right", CALL, {}),

@@ -24,6 +24,14 @@ export const FAULT = {
 const KIND = among('alert', 'confirm', 'prompt', 'beforeunload')
 /** A dialog that a step caused. */
 export const DIALOG = { kind: KIND, message: optional(text(1000), ''), accepted: optional(bool, false) }
+const isDigest = (v) => bytes(32)(v) && (v.length === 0 || v.length === 32)
+/** A file that a step let the browser download. */
+export const DOWNLOAD = {
+  name: text(255),
+  size_bytes: optional(whole(), 0),
+  sha256: optional(isDigest, Buffer.alloc(0)),
+  fault: optional(among('', 'failed', 'too_large'), ''),
+}
 /** The dialog that a step is meant to cause. */
 export const ANSWER = {
   kind: KIND,
@@ -98,6 +106,7 @@ const STEP = {
   masks: optional(list(Array.isArray, 500), []),
   lines: optional(whole(), 0),
   dialogs: optional(list(record(DIALOG), 20), []),
+  downloads: optional(list(record(DOWNLOAD), 20), []),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

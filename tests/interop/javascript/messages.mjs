@@ -126,6 +126,7 @@ const ACTIONS = {
       'disabled',
       'checked',
       'unchecked',
+      'download',
     ),
     expected: optional(TEXT, ''),
     match: optional(among('is', 'contains'), 'is'),
@@ -133,6 +134,7 @@ const ACTIONS = {
     attribute: optional(text(64), ''),
     soft: optional(bool, false),
     timeout_ms: optional(whole(60_000, 1), 5000),
+    sha256: optional(matching(/^([0-9a-f]{64})?$/), ''),
   },
 }
 
