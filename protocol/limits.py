@@ -290,4 +290,5 @@ TUNNEL_CONNECTIONS_MAX: Final = 1_024
 NAVIGATION_TIMEOUT_MS: Final = 15_000
 STEP_TIMEOUT_MS: Final = 5_000
 SETTLE_QUIET_MS: Final = 80
+SETTLE_BUSY_MS: Final = 3_000  # a page that says for longer that it is at work may always say so
 SETTLE_TIMEOUT_MS: Final = 4_000

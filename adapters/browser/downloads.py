@@ -79,7 +79,8 @@ class Downloads:
     async def end(self) -> tuple[Download, ...]:
         """The downloads since the last call; those that are under way are waited for."""
         while self._under_way and not self._activity.gone.done():
-            await asyncio.wait([*self._under_way.values(), self._activity.gone], return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {*self._under_way.values(), self._activity.gone}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         found = tuple(self._all[self._told :])
         self._told = len(self._all)
         self._too_large = False

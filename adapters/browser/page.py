@@ -64,6 +64,8 @@ class ChromiumPage:
         self._stillness = Stillness(activity, self._worlds)
         self._view: View | None = None
         self._secrets = NO_SECRETS
+        self._busy = False
+        """Whether the page said, in the last observation, that it is at work."""
         self._closed = False
 
     @property
@@ -119,6 +121,7 @@ class ChromiumPage:
             await self._ask(missing, facts)
             break
         self._activity.caused.documents = tuple(facts.documents)
+        self._busy = facts.busy
         mask = masker(self._secrets, sorted(facts.passwords))
         return assemble(roots, facts, url=self._page.url, title=facts.title, mask=mask)
 
@@ -290,7 +293,7 @@ class ChromiumPage:
         await self._stillness.loaded()
         observation = await self.observe()
         return observation.state == expect and not (
-            self._activity.navigating or self._activity.fetching or self._activity.popups
+            self._busy or self._activity.navigating or self._activity.fetching or self._activity.popups
         )
 
     async def _follow_pop_up(self) -> bool:

@@ -41,7 +41,9 @@ class Stillness:
         A navigation on its way is waited for longer than scripts that never rest.
         """
         began = time.monotonic()
-        quiet = scripts.QUIET.replace("QUIET_MS", str(limits.SETTLE_QUIET_MS))
+        quiet = scripts.QUIET.replace("QUIET_MS", str(limits.SETTLE_QUIET_MS)).replace(
+            "BUSY_MS", str(limits.SETTLE_BUSY_MS)
+        )
         while not self._activity.gone.done():
             patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
             left = patience / 1000 - (time.monotonic() - began)
