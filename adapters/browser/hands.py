@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import mimetypes
 from collections.abc import Collection, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-from playwright.async_api import ElementHandle, FilePayload, Frame, Locator, Page
+from playwright.async_api import ElementHandle, Frame, Locator, Page
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
+from adapters.browser.choosing import choose
+from adapters.browser.editors import replace
 from adapters.browser.view import Mask, View, masker, well_formed
 from adapters.browser.worlds import Worlds, traits_of
 from protocol import limits
@@ -271,7 +273,8 @@ class Hands:
                         raise MeshError("action.not_possible", "the list has no such option", option=option)
                     await target.select_option(label=option, timeout=limit)
                 case Upload():
-                    await self._upload(element, internal, target, limit)
+                    own = partial(self._require_own_point, element, internal, target, limit)
+                    await choose(self._page, element, target, self._activity.given.files, limit, own)
                 case Check(checked=checked):
                     await self._require_own_point(element, internal, target, limit)
                     await target.set_checked(checked, timeout=limit)
@@ -288,23 +291,6 @@ class Hands:
             ) from None
         return ""
 
-    async def _upload(self, element: Element, internal: str, target: Locator, limit: int) -> None:
-        """Give files to a file field, or to the file chooser that a click on something else opens."""
-        files: list[FilePayload] = [
-            {"name": file.name, "mimeType": mimetypes.guess_type(file.name)[0] or "", "buffer": file.data}
-            for file in self._activity.given.files
-        ]
-        try:
-            if element.traits.input_type == "file":
-                await target.set_input_files(files, timeout=limit)
-                return
-            await self._require_own_point(element, internal, target, limit)
-            async with self._page.expect_file_chooser(timeout=limit) as chooser:
-                await target.click(timeout=limit)
-            await (await chooser.value).set_files(files, timeout=limit)
-        except PlaywrightTimeoutError:
-            raise MeshError("action.not_possible", f"the {element.role} opens no file chooser") from None
-
     async def _focus(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         await target.focus(timeout=limit)
         if not await self._ask(_FOCUSED, internal, target, limit):
@@ -315,7 +301,10 @@ class Hands:
     ) -> None:
         """Fill a field at once, or type key by key."""
         if not action.typed:
-            await target.fill(value, timeout=limit)
+            if element.traits.tag in ("input", "select"):
+                await target.fill(value, timeout=limit)
+            else:
+                await replace(self._page, target, value, limit)
             return
         lines = value.replace("\n", "") if element.traits.tag == "textarea" else value
         if not lines.isprintable():

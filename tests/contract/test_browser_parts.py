@@ -15,12 +15,12 @@ import pytest_asyncio
 from adapters.ports import Browser, Given, GivenFile, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Goto, Locator, Upload, Wait
+from protocol.page.action import Action, Click, Fill, Goto, Locator, Upload, Wait
 from protocol.page.downloads import Download
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.server import PageServer
-from tests.sites.pages.visits import element
+from tests.sites.pages.visits import element, shown
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 ANY = Locator()
@@ -103,3 +103,22 @@ async def test_a_page_that_says_it_is_at_work_is_waited_for(page: Page, site: Pa
     site.extra["/saves.html"] = "<p role=status>Loading…</p><button>Next</button>"
     outcome = await page.perform(Goto(url=site.origin + "/saves.html"))
     assert "Next" in outcome.observation.text
+
+
+async def test_the_content_of_editors_is_replaced(page: Page, site: PageServer) -> None:
+    outcome = await use(page, Fill(target=ANY, value="new note\nand more"), "textbox", "Note")
+    assert "new note" in outcome.observation.text and "and more" in outcome.observation.text
+    assert "old note" not in outcome.observation.text and "second line" not in outcome.observation.text
+    for role, name in (("textbox", "Source"), ("group", "Code")):
+        outcome = await use(page, Fill(target=ANY, value=f"const {role} = 3\nrun()"), role, name)
+        assert f"const {role} = 3" in outcome.observation.text and "run()" in outcome.observation.text
+        assert "old" not in outcome.observation.text.split("group")[1]
+    outcome = await use(page, Fill(target=ANY, value=""), "textbox", "Source")
+    assert "run()" not in outcome.observation.text
+    outcome = await use(page, Fill(target=ANY, value=""), "textbox", "Note")
+    assert "new note" not in outcome.observation.text
+    await shown(
+        page, site, "<p role=textbox aria-label=Stubborn contenteditable oninput='this.textContent=`old`'>old</p>"
+    )
+    with pytest.raises(MeshError, match="did not take"):
+        await use(page, Fill(target=ANY, value="new"), "textbox", "Stubborn")
