@@ -201,6 +201,8 @@ class Hands:
             case Scroll(direction=direction, amount_px=amount):
                 signed = amount if direction == "down" else -amount
                 await self._worlds.main(scripts.SCROLL.replace("AMOUNT", str(signed)))
+            case Wait(response=response) if response:
+                await self._activity.answer_to(action, limit)
             case Wait(text=text):
                 if text:
                     await self._appears(text, masker(secrets)(text), limit)

@@ -213,7 +213,7 @@ class ChromiumPage:
         self._secrets = secrets or self._secrets
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
-        self._activity.begin(given)
+        self._activity.begin(given, waits=isinstance(action, Wait))
         self._activity.popups.clear()
         extracted = ""
         if isinstance(action, Goto):
@@ -226,8 +226,12 @@ class ChromiumPage:
             extracted = await self._act(action, ref, timeout_ms)
         if given.answer is not None and not self._activity.dialogs:
             await self._stillness.dialog()
-        settled = await self._settle(expect, self._patience(action, timeout_ms))
+        still_ms = action.still_ms if isinstance(action, Wait) else 0
+        self._stillness.quiet_ms = still_ms or limits.SETTLE_QUIET_MS
+        settled = await self._settle(None if still_ms else expect, self._patience(action, timeout_ms))
         assert self._view is not None
+        if still_ms and not settled:
+            raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
         mask = masker(self._secrets)
         downloads = await self._downloads.end()
         dialogs = self._activity.end()

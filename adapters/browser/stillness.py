@@ -22,6 +22,8 @@ class Stillness:
     def __init__(self, activity: Activity, worlds: Worlds) -> None:
         self._activity = activity
         self._worlds = worlds
+        self.quiet_ms = limits.SETTLE_QUIET_MS
+        """How long nothing may change."""
 
     async def dialog(self) -> None:
         """Wait for a dialog that is expected, within a limit: it can be late, and opened by an answer to a request."""
@@ -41,9 +43,7 @@ class Stillness:
         A navigation on its way is waited for longer than scripts that never rest.
         """
         began = time.monotonic()
-        quiet = scripts.QUIET.replace("QUIET_MS", str(limits.SETTLE_QUIET_MS)).replace(
-            "BUSY_MS", str(limits.SETTLE_BUSY_MS)
-        )
+        quiet = scripts.QUIET.replace("QUIET_MS", str(self.quiet_ms)).replace("BUSY_MS", str(limits.SETTLE_BUSY_MS))
         while not self._activity.gone.done():
             patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
             left = patience / 1000 - (time.monotonic() - began)

@@ -145,9 +145,15 @@ def _scroll(node: YamlValue) -> dict[str, Any]:
 def _wait(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "wait", "text": node.value}
-    plain = targeted(node, "wait", {"text", "address", "state", "timeout_ms"}, required=False)
-    if len({"text", "address", "target"} & plain.keys()) > 1:
-        raise bad(node, "wait needs one of `text`, `address` and an element")
+    plain = targeted(
+        node, "wait", {"text", "address", "response", "method", "still_ms", "state", "timeout_ms"}, required=False
+    )
+    if len({"text", "address", "response", "still_ms", "target"} & plain.keys()) > 1:
+        raise bad(node, "wait needs one of `text`, `address`, `response`, `still_ms` and an element")
+    if "response" in plain and not plain["response"].strip("* "):
+        raise bad(node, "`response` must be a part of an address")
+    if "method" in plain and "response" not in plain:
+        raise bad(node, "`method` is of a request: wait needs `response`")
     if "state" in plain and "target" not in plain:
         raise bad(node, "`state` is of an element: wait needs `role` (and `name`) or `selectors`")
     return plain

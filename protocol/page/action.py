@@ -158,7 +158,8 @@ class Scroll(_Record, frozen=True, kw_only=True, tag="scroll", tag_field="type")
 
 
 class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
-    """Wait until ``text`` is visible, an element is, or the address is reached; without any of them, until the page is still."""
+    """Wait until ``text`` is visible, an element is, the address is reached, or a request is answered; without any of them, until
+    the page is still."""
 
     text: Text = ""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
@@ -167,6 +168,12 @@ class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
     """What is waited for of the element."""
     address: Text = ""
     """A part of the address."""
+    response: Text = ""
+    """A part of the address of a request that a script of the page sent since the last action that acts; ``*`` is anything."""
+    method: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{0,16}\Z")] = ""
+    """The method of that request; empty for any."""
+    still_ms: Annotated[int, msgspec.Meta(ge=0, le=30_000)] = 0
+    """How long nothing may change; 0 for a moment, which need not come."""
 
 
 ValueType = Literal["text", "number", "money", "date", "ago", "pattern"]
@@ -301,6 +308,10 @@ def describe(action: Action) -> str:
             return f"wait for {_named(target)}" + (" to be hidden" if state == "hidden" else "")
         case Wait(address=address) if address:
             return f"wait for the address “{address}”"
+        case Wait(response=response, method=method) if response:
+            return f"wait for the answer to {f'{method} ' if method else ''}“{response}”"
+        case Wait(still_ms=still_ms) if still_ms:
+            return f"wait until nothing changes for {still_ms} ms"
         case Wait(text=text):
             return f"wait for “{text}”" if text else "wait until the page is still"
         case Extract(name=name, target=maybe):

@@ -38,6 +38,19 @@ def condition_of(action: Action) -> Assert | None:
             return None
 
 
+def fits_response(wait: Wait, method: str, url: str) -> bool:
+    """Whether ``wait`` waits for the answer to this request: its parts stand in the address, in this order."""
+    if wait.method not in ("", method):
+        return False
+    place = 0
+    for part in wait.response.split("*"):
+        place = url.find(part, place)
+        if place < 0:
+            return False
+        place += len(part)
+    return True
+
+
 def holds(assertion: Assert, seen: Seen) -> bool:
     """Whether ``seen`` is what ``assertion`` demands. What could not be read never is."""
     element = seen.element

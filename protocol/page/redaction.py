@@ -265,8 +265,9 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
             action = msgspec.structs.replace(action, option=change(text))
         case Upload(files=files):
             action = msgspec.structs.replace(action, files=tuple(change(name) for name in files))
-        case Wait(text=text, address=address):
-            action = msgspec.structs.replace(action, text=change(text), address=change(address))
+        case Wait(text=text, address=address, response=response):
+            changed = {"text": change(text), "address": change(address), "response": change(response)}
+            action = msgspec.structs.replace(action, **changed)
         case Assert(expected=text):
             action = msgspec.structs.replace(action, expected=change(text))
         case _:

@@ -105,6 +105,8 @@ def rebased(action: Action, mapping: Rebase) -> Action:
             return Goto(url=mapping.outward(url))
         case Wait(address=address) if address:
             return msgspec.structs.replace(action, address=mapping.outward(address))
+        case Wait(response=response) if response:
+            return msgspec.structs.replace(action, response=mapping.outward(response))
         case Assert(what="address", expected=expected):
             return msgspec.structs.replace(action, expected=mapping.outward(expected))
         case _:

@@ -15,7 +15,7 @@ import pytest_asyncio
 from adapters.ports import Browser, Given, GivenFile, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Locator, Upload, Wait
+from protocol.page.action import Action, Click, Fill, Goto, Hover, Locator, Upload, Wait
 from protocol.page.downloads import Download
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -103,6 +103,25 @@ async def test_a_page_that_says_it_is_at_work_is_waited_for(page: Page, site: Pa
     site.extra["/saves.html"] = "<p role=status>Loading…</p><button>Next</button>"
     outcome = await page.perform(Goto(url=site.origin + "/saves.html"))
     assert "Next" in outcome.observation.text
+
+
+async def test_an_answer_and_a_time_without_changes_are_waited_for(page: Page, site: PageServer) -> None:
+    await use(page, Click(target=ANY), "button", "Fetch")
+    # It came in the step before, or comes now; either way it counts, until something else is done.
+    for _ in range(2):
+        await page.perform(Wait(response="/parts*page=2", method="GET"))
+    with pytest.raises(MeshError) as missed:
+        await page.perform(Wait(response="/parts*page=2", method="POST", timeout_ms=200))
+    assert missed.value.code == "action.assertion_failed"
+    await use(page, Hover(target=ANY), "button", "Fetch")
+    with pytest.raises(MeshError):
+        await page.perform(Wait(response="/parts", timeout_ms=200))
+    outcome = await page.perform(Wait(still_ms=300))
+    assert outcome.settled
+    await shown(page, site, "<p id=p>0</p><script>setInterval(() => p.textContent++, 200)</script>")
+    await page.perform(Wait())
+    with pytest.raises(MeshError, match="did not rest for 400 ms"):
+        await page.perform(Wait(still_ms=400, timeout_ms=1_000))
 
 
 async def test_the_content_of_editors_is_replaced(page: Page, site: PageServer) -> None:

@@ -175,7 +175,16 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
         "Action",
         "wait",
         {"type": "wait"},
-        {"text": "", "timeout_ms": 5_000, "target": None, "state": "visible", "address": ""},
+        {
+            "text": "",
+            "timeout_ms": 5_000,
+            "target": None,
+            "state": "visible",
+            "address": "",
+            "response": "",
+            "method": "",
+            "still_ms": 0,
+        },
     ),
     (
         "Action",

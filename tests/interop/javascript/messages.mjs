@@ -105,6 +105,9 @@ const ACTIONS = {
     target: maybeTarget,
     state: optional(among('visible', 'hidden'), 'visible'),
     address: optional(TEXT, ''),
+    response: optional(TEXT, ''),
+    method: optional(matching(/^[A-Z]{0,16}$/), ''),
+    still_ms: optional(whole(30_000), 0),
   },
   extract: {
     name: text(64, 1),
