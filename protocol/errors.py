@@ -609,6 +609,26 @@ CODES: dict[str, Code] = {
         "Compare what was expected with what was found: the message and `trailmesh session show` give both. If the page is right, correct"
         " the `assert` or `wait` of the action file. If it only comes late, give it a longer `timeout_ms`.",
     ),
+    "action.upload": Code(
+        _O,
+        False,
+        "A file is not uploaded: it is not in the folders that this node uploads from, or it is too large.",
+        "Put the file into a folder of `browser.upload_folders` in `config.yaml`, not by a symbolic link, and name it relative to that"
+        " folder; a new setting counts from the next start of the node.",
+    ),
+    "action.upload_differs": Code(
+        _O,
+        False,
+        "The file to upload is not the one that was recorded.",
+        "Put the recorded file in its place: the message names it and its SHA-256. If the new file is meant, record the session again.",
+    ),
+    "action.dialog": Code(
+        _O,
+        False,
+        "The action was to cause a dialog, and caused none or another one. A dialog that is not expected is dismissed.",
+        "Compare what was expected with what was found: the message and `trailmesh session show` give both. Correct `dialog` of `expect` in"
+        " the action file; if the dialog asks for more than the approved risk class, approve a higher one.",
+    ),
     "action.not_of_type": Code(
         _O,
         False,

@@ -16,7 +16,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CRASHERS = ROOT / "tests" / "fuzz" / "crashers"
-INSTRUMENTED = ("protocol", "adapters.browser.aria", "adapters.transport.answers", "node.sessions.action_files")
+INSTRUMENTED = (
+    "protocol",
+    "adapters.browser.aria",
+    "adapters.transport.answers",
+    "node.sessions.action_files",
+    "node.sessions.yaml_asserts",
+    "node.sessions.yaml_forms",
+    "node.sessions.yaml_steps",
+)
 INPUT_BYTES_MAX = 4_096
 INPUT_SECONDS_MAX = 5
 MEMORY_MB_MAX = 2_048

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.ports import Clock, Outcome, PeerRecord
+from adapters.ports import NOTHING, Clock, Given, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
 from adapters.transport.bounds import Bounds
 from node.api.federation import FederationApi
@@ -142,10 +142,13 @@ class _SlowPage(MemoryPage):
         expect: bytes | None = None,
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
+        given: Given = NOTHING,
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""
         await self._clock.sleep(self._step_s)
-        return await super().perform(action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms)
+        return await super().perform(
+            action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms, given=given
+        )
 
 
 class MemoryNode:

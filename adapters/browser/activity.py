@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast, get_args
 
-from playwright.async_api import CDPSession, Dialog, Page, Request, Response
+import msgspec
+from playwright.async_api import CDPSession, Page, Request, Response
+from playwright.async_api import Dialog as PlaywrightDialog
 
 from adapters.browser.caused import Caused
 from adapters.browser.faults import translated
+from adapters.browser.view import well_formed
+from adapters.ports import NOTHING, Given
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.action import Wait, describe
+from protocol.page.assertion import fits_response
+from protocol.page.dialogs import Dialog, DialogKind
 
 T = TypeVar("T")
 
@@ -20,6 +29,7 @@ _KEPT_MAX: Final = 100
 """How many pop-ups and dialogs are remembered until they are read; a page could open any number of them."""
 
 
+_ANSWERS_MAX: Final = 1_000
 _GIVEN_UP: Final = "net::ERR_ABORTED"
 
 
@@ -30,7 +40,11 @@ class Activity:
         self.serial = 0
         """Grows with every navigation and scripted request that begins."""
         self.popups: list[str] = []
-        self.dialogs: list[str] = []
+        self.dialogs: list[Dialog] = []
+        self.answers: list[tuple[str, str]] = []
+        """Method and address of the requests of scripts that were answered since the last action that acts."""
+        self.given = NOTHING
+        """What the action at hand is performed with: says how dialogs are answered."""
         self.caused = Caused()
         """Which requests the step at hand causes."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -129,6 +143,9 @@ class Activity:
 
     def _answered(self, response: Response) -> None:
         asked = _asked(response.request)
+        if len(self.answers) < _ANSWERS_MAX:
+            self.answers.append(asked)
+        self._changed.set()
         if self._requests[asked]:
             self._streams[asked] += 1
         if self._requests[asked] > self._earlier[asked]:
@@ -161,10 +178,20 @@ class Activity:
             self._page.remove_listener("requestfailed", self._request_failed)
         self._changed.set()
 
-    def _dialog(self, dialog: Dialog) -> None:
+    def _dialog(self, dialog: PlaywrightDialog) -> None:
+        # Of an unknown type it is nothing that an action could expect.
+        kind: DialogKind = cast(DialogKind, dialog.type) if dialog.type in get_args(DialogKind) else "alert"
+        met = Dialog(kind=kind, message=well_formed(dialog.message)[: limits.DIALOG_CHARS_MAX])
+        accepted = kind == dialog.type and self.given.accepts(met)
         if len(self.dialogs) < _KEPT_MAX:
-            self.dialogs.append(dialog.type)
-        self.spawn(dialog.dismiss())
+            self.dialogs.append(msgspec.structs.replace(met, accepted=accepted))
+        reply = self.given.answer.reply if self.given.answer else ""
+        self.spawn(dialog.accept(reply) if accepted else dialog.dismiss())
+        self._changed.set()
+
+    def stirred(self) -> None:
+        """Something happened that somebody may wait for."""
+        self._changed.set()
 
     def _began(self) -> None:
         self.serial += 1
@@ -190,10 +217,22 @@ class Activity:
 
     # --- questions ---
 
-    def begin(self) -> None:
-        """An action starts: what was requested before is none of its business (a long poll would never end)."""
+    def begin(self, given: Given, *, waits: bool = False) -> None:
+        """An action starts: what was requested before is none of its business (a long poll would never end).
+
+        waits: it only waits, and may wait for an answer that the action before it has caused.
+        """
+        if not waits:
+            self.answers.clear()
+        self.given = given
         self._earlier = +self._requests
         self.caused.begin()
+
+    def end(self) -> tuple[Dialog, ...]:
+        """The action is over: the dialogs since the last one. Those that come from now on are dismissed."""
+        self.given = NOTHING
+        dialogs, self.dialogs = tuple(self.dialogs), []
+        return dialogs
 
     @property
     def unanswered(self) -> list[tuple[str, str]]:
@@ -214,6 +253,16 @@ class Activity:
     def idle(self) -> bool:
         """Whether nothing loads."""
         return not (self._loading or self.fetching or self._dom_pending)
+
+    async def answer_to(self, wait: Wait, limit_ms: int) -> None:
+        """Return once a request was answered for which ``wait`` waits. Errors: ``action.assertion_failed``."""
+        end = time.monotonic() + limit_ms / 1000
+        while not any(fits_response(wait, *asked) for asked in self.answers):
+            left = end - time.monotonic()
+            if left <= 0:
+                seen = f"{len(self.answers)} other answers" if self.answers else "no answer"
+                raise MeshError("action.assertion_failed", f"expected to {describe(wait)}, found {seen}", found=seen)
+            await self.changed(left)
 
     async def changed(self, timeout_s: float) -> None:
         """Wait for the next event, at most ``timeout_s``."""

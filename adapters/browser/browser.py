@@ -134,7 +134,7 @@ class ChromiumBrowser:
 
 
 def _options(profile: Profile) -> dict[str, Any]:
-    """How a context is made: nothing is granted, nothing is downloaded, no service worker answers in the place of a site."""
+    """How a context is made: nothing is granted, downloads are deleted, no service worker answers in the place of a site."""
     return {
         "viewport": {"width": profile.width_px, "height": profile.height_px},
         "screen": {"width": profile.width_px, "height": profile.height_px},
@@ -144,7 +144,7 @@ def _options(profile: Profile) -> dict[str, Any]:
         "reduced_motion": "reduce" if profile.reduced_motion else "no-preference",
         "color_scheme": profile.color_scheme,
         "service_workers": "block",
-        "accept_downloads": False,
+        "accept_downloads": True,
         "permissions": [],
     }
 

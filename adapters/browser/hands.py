@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Collection, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from playwright.async_api import ElementHandle, Frame, Locator, Page
@@ -14,6 +15,8 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
+from adapters.browser.choosing import choose
+from adapters.browser.editors import replace
 from adapters.browser.view import Mask, View, masker, well_formed
 from adapters.browser.worlds import Worlds, traits_of
 from protocol import limits
@@ -36,6 +39,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    Upload,
     Wait,
 )
 from protocol.page.keys import require_key
@@ -197,6 +201,8 @@ class Hands:
             case Scroll(direction=direction, amount_px=amount):
                 signed = amount if direction == "down" else -amount
                 await self._worlds.main(scripts.SCROLL.replace("AMOUNT", str(signed)))
+            case Wait(response=response) if response:
+                await self._activity.answer_to(action, limit)
             case Wait(text=text):
                 if text:
                     await self._appears(text, masker(secrets)(text), limit)
@@ -268,6 +274,9 @@ class Hands:
                     if element.options and option not in element.options:
                         raise MeshError("action.not_possible", "the list has no such option", option=option)
                     await target.select_option(label=option, timeout=limit)
+                case Upload():
+                    own = partial(self._require_own_point, element, internal, target, limit)
+                    await choose(self._page, element, target, self._activity.given.files, limit, own)
                 case Check(checked=checked):
                     await self._require_own_point(element, internal, target, limit)
                     await target.set_checked(checked, timeout=limit)
@@ -294,7 +303,10 @@ class Hands:
     ) -> None:
         """Fill a field at once, or type key by key."""
         if not action.typed:
-            await target.fill(value, timeout=limit)
+            if element.traits.tag in ("input", "select"):
+                await target.fill(value, timeout=limit)
+            else:
+                await replace(self._page, target, value, limit)
             return
         lines = value.replace("\n", "") if element.traits.tag == "textarea" else value
         if not lines.isprintable():

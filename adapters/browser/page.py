@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
-from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Final
 
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
@@ -16,22 +14,23 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
 from adapters.browser.aria import Node, parse
+from adapters.browser.downloads import Downloads
 from adapters.browser.hands import Hands
+from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
-from adapters.browser.opening import until_opened
+from adapters.browser.stillness import POLL_S, Stillness
 from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
 from adapters.browser.worlds import Worlds, traits_of
-from adapters.ports import Blocked, Outcome
+from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
+from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
-from protocol.risk.refused import navigation_refused, request_line
+from protocol.risk.refused import request_line
 
-_POLL_S: Final = (0.016, 0.032)
-_LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a document will be missing
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
@@ -60,8 +59,13 @@ class ChromiumPage:
         self._guard = guard
         self._worlds = Worlds(session)
         self._hands = Hands(page, activity, self._worlds)
+        self._navigation = Navigation(page, session, activity, guard)
+        self._downloads = Downloads(page, session, activity)
+        self._stillness = Stillness(activity, self._worlds)
         self._view: View | None = None
         self._secrets = NO_SECRETS
+        self._busy = False
+        """Whether the page said, in the last observation, that it is at work."""
         self._closed = False
 
     @property
@@ -117,6 +121,7 @@ class ChromiumPage:
             await self._ask(missing, facts)
             break
         self._activity.caused.documents = tuple(facts.documents)
+        self._busy = facts.busy
         mask = masker(self._secrets, sorted(facts.passwords))
         return assemble(roots, facts, url=self._page.url, title=facts.title, mask=mask)
 
@@ -179,6 +184,10 @@ class ChromiumPage:
         )
         return None if text is None else masker(self._secrets)(text)
 
+    def downloads(self) -> tuple[Download, ...]:
+        """``adapters.ports.Page.downloads``."""
+        return self._downloads.finished
+
     async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
         await self._activity.alive(
@@ -198,26 +207,34 @@ class ChromiumPage:
         expect: bytes | None = None,
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
+        given: Given = NOTHING,
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""
         self._secrets = secrets or self._secrets
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
-        self._activity.begin()
+        self._activity.begin(given, waits=isinstance(action, Wait))
         self._activity.popups.clear()
         extracted = ""
         if isinstance(action, Goto):
-            await self._goto(action.url, timeout_ms)
+            await self._navigation.goto(action.url, timeout_ms)
         elif isinstance(action, Back | Forward):
-            await self._along(-1 if isinstance(action, Back) else 1, timeout_ms)
+            await self._navigation.along(-1 if isinstance(action, Back) else 1, timeout_ms)
         elif isinstance(action, Reload):
-            await self._reload(timeout_ms)
+            await self._navigation.reload(timeout_ms)
         else:
             extracted = await self._act(action, ref, timeout_ms)
-        settled = await self._settle(expect, self._patience(action, timeout_ms))
+        if given.answer is not None and not self._activity.dialogs:
+            await self._stillness.dialog()
+        still_ms = action.still_ms if isinstance(action, Wait) else 0
+        self._stillness.quiet_ms = still_ms or limits.SETTLE_QUIET_MS
+        settled = await self._settle(None if still_ms else expect, self._patience(action, timeout_ms))
         assert self._view is not None
+        if still_ms and not settled:
+            raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
         mask = masker(self._secrets)
-        dialogs, self._activity.dialogs = tuple(self._activity.dialogs), []
+        downloads = await self._downloads.end()
+        dialogs = self._activity.end()
         blocked = self.blocked()
         return Outcome(
             observation=self._view.observation,
@@ -225,6 +242,7 @@ class ChromiumPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             dialogs=dialogs,
+            downloads=downloads,
             settled=settled,
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
         )
@@ -234,65 +252,6 @@ class ChromiumPage:
         if isinstance(action, Wait) and not action.text:
             return timeout_ms or action.timeout_ms
         return limits.SETTLE_TIMEOUT_MS
-
-    async def _goto(self, url: str, timeout_ms: int) -> None:
-        require_web(url)
-        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
-        self._guard.expects_document()
-        await self._opened(self._page.goto(url, wait_until="domcontentloaded", timeout=limit), limit)
-
-    async def _history(self) -> tuple[list[dict[str, Any]], int]:
-        """The pages that were opened, and the place of the present one."""
-        history = await self._activity.alive(
-            self._session.send("Page.getNavigationHistory"),
-            timeout_ms=limits.STEP_TIMEOUT_MS,
-            otherwise="browser.timeout",
-            doing="reading the history",
-        )
-        return history["entries"], history["currentIndex"]
-
-    async def _along(self, step: int, timeout_ms: int) -> None:
-        """Go to the page before (-1) or after (1) in the history."""
-        entries, place = await self._history()
-        there = entries[place + step]["url"] if 0 <= place + step < len(entries) else ""
-        # Every page begins with an empty one, which nobody has opened.
-        if not there.startswith(("http://", "https://")):
-            raise MeshError("action.not_possible", f"there is no page {'before' if step < 0 else 'after'} this one")
-        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
-        self._guard.expects_document()
-        # Not until it has loaded: a page out of the back/forward cache of an attached browser never does. What is still to come is
-        # waited for as after any other action.
-        go = self._page.go_back if step < 0 else self._page.go_forward
-        await self._opened(go(wait_until="commit", timeout=limit), limit)
-
-    async def _reload(self, timeout_ms: int) -> None:
-        entries, place = await self._history()
-        if not entries[place]["url"].startswith(("http://", "https://")):
-            raise MeshError("action.not_possible", "the page has opened nothing yet")
-        # A browser asks a person before it sends a form again; here nobody would be asked.
-        if entries[place]["transitionType"] == "form_submit":
-            raise MeshError(
-                "action.not_possible", "the page came from a form, which would be sent again: open its address"
-            )
-        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
-        self._guard.expects_document()
-        await self._opened(self._page.reload(wait_until="domcontentloaded", timeout=limit), limit)
-
-    async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
-        """Wait for the end of a navigation. Errors: ``browser.refused``, ``browser.navigation``, ``browser.crashed``."""
-        try:
-            opened = until_opened(work, self._activity, self._guard)
-            await self._activity.alive(
-                opened, timeout_ms=limit + 500, otherwise="browser.navigation", doing="opening the page"
-            )
-        except MeshError as error:
-            if error.code == "browser.navigation" and (refused := self._guard.document):
-                raise navigation_refused(refused) from None
-            raise
-        except asyncio.CancelledError:
-            # Playwright goes on with it: the page would open later, in another action.
-            self._activity.spawn(self._session.send("Page.stopLoading"))
-            raise
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
         element, internal = self._known(ref)
@@ -316,17 +275,17 @@ class ChromiumPage:
         if expect is not None and await self._has(expect):
             return True
         # Only now, because the check for a still page competes with reading the page.
-        still = asyncio.ensure_future(self._until_still(patience_ms))
+        still = asyncio.ensure_future(self._stillness.until_still(patience_ms))
         try:
             attempt = 0
             while expect is not None and not still.done():
-                await asyncio.wait({still}, timeout=_POLL_S[min(attempt, len(_POLL_S) - 1)])
+                await asyncio.wait({still}, timeout=POLL_S[min(attempt, len(POLL_S) - 1)])
                 attempt += 1
                 if not still.done() and await self._has(expect):
                     return True
             settled = await still
             if await self._follow_pop_up():
-                settled = await self._until_still(patience_ms)
+                settled = await self._stillness.until_still(patience_ms)
             await self.observe()
             return settled
         finally:
@@ -335,17 +294,11 @@ class ChromiumPage:
     async def _has(self, expect: bytes) -> bool:
         """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
         await self._follow_pop_up()
-        await self._loaded()
+        await self._stillness.loaded()
         observation = await self.observe()
         return observation.state == expect and not (
-            self._activity.navigating or self._activity.fetching or self._activity.popups
+            self._busy or self._activity.navigating or self._activity.fetching or self._activity.popups
         )
-
-    async def _loaded(self) -> None:
-        """Wait for the page to load, within a limit: reading it earlier slows the renderer and finds content that will change."""
-        end = time.monotonic() + _LOADING_S
-        while not self._activity.idle and (left := end - time.monotonic()) > 0:
-            await self._activity.changed(left)
 
     async def _follow_pop_up(self) -> bool:
         """Open in the page what it wanted to open beside it."""
@@ -360,34 +313,8 @@ class ChromiumPage:
         if not await self._guard.may_follow(url):
             return False
         with contextlib.suppress(MeshError):  # refused by the guard, or it failed to load: the page stays unchanged
-            await self._goto(url, 0)
+            await self._navigation.goto(url, 0)
         return True
-
-    async def _until_still(self, patience_ms: int) -> bool:
-        """Wait for loading to end and then for a stretch without a change; False if that never came.
-
-        A navigation on its way is waited for longer than scripts that never rest.
-        """
-        began = time.monotonic()
-        quiet = scripts.QUIET.replace("QUIET_MS", str(limits.SETTLE_QUIET_MS))
-        while not self._activity.gone.done():
-            patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
-            left = patience / 1000 - (time.monotonic() - began)
-            if left <= 0:
-                return False
-            if not self._activity.idle:
-                await self._activity.changed(left)
-                continue
-            serial = self._activity.serial
-            try:
-                answers = await asyncio.wait_for(self._worlds.everywhere(quiet, wait=True), left)
-            except TimeoutError:
-                return False
-            if answers and self._activity.idle and self._activity.serial == serial:
-                return True
-            if not answers:
-                await asyncio.sleep(_POLL_S[0])  # between two documents there is no execution context
-        raise MeshError("browser.crashed", "the browser disappeared while the page was settling")
 
     # --- the rest ---
 

@@ -90,14 +90,33 @@ const clobbered = () => {
 CLOBBERED: Final = "(() => {" + _GETTER + _CLOBBERED + "return clobbered();})()"
 """The name of a form's field that hides a property Playwright's snapshot reads from the form; empty if none does."""
 
+_BUSY: Final = r"""
+const WORKING = new RegExp('^(' + [
+  '(saving|loading|updating|uploading|submitting|sending|processing|please wait)( [^.…]{0,30})?(…|\\.{3})?',
+  '[^.…]{0,20}(speicher|geladen|lade|lädt|enregistr|charg|guardando|cargando|salva|carica|opslaan|zapis|сохран|загруз|保存|加载|読み込)[^.…]{0,20}(…|\\.{3})',
+].join('|') + ')$', 'i');
+const isBusy = root => {
+  const shown = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true, opacityProperty: true});
+  for (const e of root.querySelectorAll('[aria-busy=true],[role=status],[role=alert],[aria-live=polite],output')) {
+    if (attribute(e, 'aria-busy') === 'true' ? shown(e) : e.textContent.length < 200 &&
+        WORKING.test(e.textContent.trim()) && shown(e)) return true;
+  }
+  return false;
+};
+"""
+"""Whether a page says that it is at work: ``aria-busy``, or a status such as “Saving…”."""
+
 FACTS: Final = (
     "(() => {"
     + _TRAITS
     + _CLOBBERED
+    + _BUSY
     + r"""
+let busy = false;
 const items = [], secrets = [];
 const roles = new Set(ROLES), fields = new Set(['INPUT', 'TEXTAREA', 'SUMMARY']);
 const visit = root => {
+  busy = busy || isBusy(root);
   for (const e of root.querySelectorAll('*')) {
     const known = e._ariaRef;
     if (isPassword(e)) {
@@ -111,7 +130,7 @@ const visit = root => {
 };
 visit(document);
 return JSON.stringify({base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
-  clobbered: clobbered(), began: performance.timeOrigin, address: location.href,
+  clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
 })()"""
 )
@@ -255,10 +274,19 @@ LABELS_OF: Final = r"""(select, value) => {
 }"""
 """The label of the first option with a value, once for each option that has it: the browser chooses the first as well."""
 
-QUIET: Final = r"""new Promise(done => {
-  const began = performance.now(); let timer = 0;
+QUIET: Final = (
+    r"""new Promise(done => {
+  const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
+"""
+    + _BUSY
+    + r"""
+  const began = performance.now(), roots = []; let timer = 0;
+  const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
-  const end = () => { if (document.readyState !== 'complete') return arm(); observer.disconnect(); done(true); };
+  const end = () => {
+    if (document.readyState !== 'complete' || works()) return arm();
+    observer.disconnect(); done(true);
+  };
   const observer = new MutationObserver(records => {
     const styled = records.every(r => r.type === 'attributes' && r.attributeName === 'style');
     if (styled && performance.now() - began > 1000) return;
@@ -266,11 +294,12 @@ QUIET: Final = r"""new Promise(done => {
   });
   const options = {subtree: true, childList: true, characterData: true, attributes: true};
   const visit = root => {
-    observer.observe(root, options);
+    observer.observe(root, options); roots.push(root);
     for (const e of root.querySelectorAll('*')) if (e.shadowRoot) visit(e.shadowRoot);
   };
   visit(document); arm();
 })"""
+)
 
 SCROLL: Final = r"""(amount => {
   const middle = document.elementFromPoint(innerWidth / 2, innerHeight / 2);

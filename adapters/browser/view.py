@@ -41,6 +41,8 @@ class Facts:
     """Title of the main frame's document."""
     clobbered: str = ""
     """Name of a form's field that kept the snapshot from being read right."""
+    busy: bool = False
+    """Whether a frame says that it is at work."""
     documents: list[FrameDocument] = field(default_factory=list)
     """The document of each frame."""
     passwords: set[str] = field(default_factory=set)

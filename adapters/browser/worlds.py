@@ -81,6 +81,7 @@ class Worlds:
             facts.bases[prefix] = value["base"]
             facts.title = value["title"] if value["top"] else facts.title
             facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
+            facts.busy = facts.busy or value["busy"]
             facts.clobbered = facts.clobbered or value["clobbered"]
             facts.passwords.update(item for item in value["secrets"] if len(item) > 1)
         return facts

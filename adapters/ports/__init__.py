@@ -4,7 +4,18 @@ Adapters translate every foreign exception into ``MeshError`` at this border. Ea
 ``tests/contract`` that runs over every adapter and over its in-memory twin.
 """
 
-from adapters.ports.browser import Blocked, Browser, BrowserState, Context, OpenBrowser, Outcome, Page
+from adapters.ports.browser import (
+    NOTHING,
+    Blocked,
+    Browser,
+    BrowserState,
+    Context,
+    Given,
+    GivenFile,
+    OpenBrowser,
+    Outcome,
+    Page,
+)
 from adapters.ports.clock import Clock, Events, Notifier
 from adapters.ports.discovery import Announcement, Discovery, Sighting
 from adapters.ports.keys import KeyStore
@@ -46,6 +57,7 @@ from adapters.ports.transport import (
 )
 
 __all__ = [
+    "NOTHING",
     "PAGE_BYTES",
     "PAGE_ROWS",
     "AgentRecord",
@@ -63,6 +75,8 @@ __all__ = [
     "Discovery",
     "Events",
     "FeedStore",
+    "Given",
+    "GivenFile",
     "InviteRecord",
     "KeyStore",
     "LeaseRecord",

@@ -10,6 +10,8 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action
+from protocol.page.dialogs import Answer, Dialog
+from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
@@ -35,14 +37,41 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What the guard refused since it was last told (``Page.blocked``), …"""
     blocked_by: tuple[str, ...] = ()
     """… and by which rules."""
-    dialogs: tuple[str, ...] = ()
-    """Dialogs that were dismissed since the last outcome: their type."""
+    dialogs: tuple[Dialog, ...] = ()
+    """Dialogs since the last outcome, and how they were answered."""
+    downloads: tuple[Download, ...] = ()
+    """Files that the page let the browser download since the last outcome."""
     settled: bool = True
     """False when the page was still changing at the settle timeout."""
     faults: tuple[RequestFault, ...] = ()
     """Requests for documents and data that the action caused and that went wrong."""
     held: Held = ""
     """Whether the assertion held that the action made; as ``Step.held``."""
+
+
+class GivenFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file to upload."""
+
+    name: str
+    """What the page learns of its name: no folder."""
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.data)} bytes)"
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """What an action is performed with."""
+
+    answer: Answer | None = None
+    """The dialog that is waited for, …"""
+    accepts: Callable[[Dialog], bool] = lambda _: False
+    """… and whether a dialog is the one that is to be accepted; every other one is dismissed."""
+    files: tuple[GivenFile, ...] = ()
+    """The files of an upload, in order."""
+
+
+NOTHING = Given()
 
 
 class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +122,9 @@ class Page(Protocol):
         Nothing of a password field's content is read. Errors: ``action.target_missing`` (it is gone), ``browser.*``.
         """
 
+    def downloads(self) -> tuple[Download, ...]:
+        """The files that the page let the browser download so far, oldest first."""
+
     async def pause(self, pause_ms: int) -> None:
         """Let the page go on for so long. Errors: ``browser.crashed``."""
 
@@ -104,13 +136,14 @@ class Page(Protocol):
         expect: bytes | None = None,
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
+        given: Given = NOTHING,
     ) -> Outcome:
         """Do ``action`` and wait until the page is still. Of an assertion only the wait is done here; ``read`` is what judges it.
 
         ref: the element, by its ref in the last observation; None for actions without a target.
         expect: a state hash; the wait ends as soon as the page has it.
         secrets: those the action may name, and where each may be typed; their values appear in no observation, error or log.
-        timeout_ms: 0 for the limit of the kind of action.
+        timeout_ms: 0 for the limit of the kind of action. given: what else the action needs.
         Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
         ``browser.refused``, ``browser.scheme``, ``action.target_missing``, ``action.text_missing``, ``action.not_possible``,
         ``action.hits_another``,

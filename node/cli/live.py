@@ -38,7 +38,7 @@ def _show_acted(r: Result) -> None:
     click.echo(f"did      {'; '.join(r['did'])} (risk class {r['risk']}: {r['reason']})")
     _show_blocked(r["blocked"])
     for kind in r["dialogs"]:
-        click.echo(f"! a dialog was dismissed: {kind}")
+        click.echo(f"! a dialog: {kind}")
     if r["extracted"]:
         click.echo(f"read     {r['extracted']}")
     if not r["settled"]:

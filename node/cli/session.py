@@ -189,6 +189,17 @@ def _show_masks(steps: list[Result]) -> None:
         click.echo(f"  step {step}, line {line}: {form}")
 
 
+def _dialog(dialog: Result) -> str:
+    said = f" “{dialog['message']}”" if dialog.get("message") else ""
+    return f"{dialog['kind']}{said}, {'accepted' if dialog.get('accepted') else 'dismissed'}"
+
+
+def _download(file: Result) -> str:
+    if fault := file.get("fault"):
+        return f"“{file['name']}”, {fault.replace('_', ' ')}"
+    return f"“{file['name']}”, {counted(file.get('size_bytes', 0), 'byte')}, SHA-256 {file['sha256']}"
+
+
 def _show_steps(r: Result) -> None:
     rows = [
         [
@@ -205,11 +216,15 @@ def _show_steps(r: Result) -> None:
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
+        for file in step["downloads"]:
+            click.echo(f"step {step['index']}: download: {_download(file)}")
+        for dialog in step["dialogs"]:
+            click.echo(f"step {step['index']}: dialog: {_dialog(dialog)}")
         if step["ok"] and step["action"]["type"] == "extract":
             click.echo(f"step {step['index']}: {_extracted(step['action']['name'], step['extracted'])}")
         if step["action"]["type"] == "goto" and (note := _incomplete(step["action"]["url"])):
             click.echo(f"step {step['index']}:{note}")
-        if step["error"] == "action.assertion_failed":
+        if step["error"] in ("action.assertion_failed", "action.dialog"):
             click.echo(f"step {step['index']}: found {step['extracted']}")
 
 

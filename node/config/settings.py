@@ -32,6 +32,9 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHA
 Origin = Annotated[str, msgspec.Meta(max_length=300, pattern=ORIGIN_PATTERN)]
 
 
+UploadFolder = Annotated[str, msgspec.Meta(max_length=4096, pattern=r"^/")]
+
+
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
@@ -98,6 +101,8 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     """How long a caller waits for a context before it is refused with ``live.busy``."""
     idle_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = limits.BROWSER_IDLE_S
     """A browser without a context is closed after this long; the next one takes about half a second to start."""
+    upload_folders: Annotated[tuple[UploadFolder, ...], msgspec.Meta(max_length=32)] = ()
+    """Folders whose files an action may upload: absolute paths. Empty allows no upload. Links in them are not followed."""
     profile: Profile = Profile()
     """What pages are told about the screen and the person, unless a session says otherwise."""
 

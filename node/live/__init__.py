@@ -15,9 +15,11 @@ from node.live.live_sessions import LiveSessions
 from node.live.policy import guard_for, may_open
 from node.live.recorder import Recorder, Recording, record, record_actions, shows_secret
 from node.live.signer import Signer
+from node.live.uploads import NO_UPLOADS, Uploads
 from node.live.verbs import LiveVerbs
 
 __all__ = [
+    "NO_UPLOADS",
     "Arrival",
     "Browsers",
     "Driver",
@@ -27,6 +29,7 @@ __all__ = [
     "Recorder",
     "Recording",
     "Signer",
+    "Uploads",
     "guard_for",
     "may_open",
     "record",

@@ -5,13 +5,16 @@ Recording, replaying and exploring all go through ``Driver.act``; nothing else i
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from adapters.ports import Outcome, Page
+from adapters.ports import NOTHING, Given, Outcome, Page
 from node.live.asserting import hold
+from node.live.giving import accepting
+from node.live.uploads import NO_UPLOADS, Uploads
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
@@ -23,10 +26,12 @@ from protocol.page.action import (
     Locator,
     Press,
     Select,
+    Upload,
     target_of,
     with_target,
 )
 from protocol.page.assertion import condition_of, of_one_element
+from protocol.page.dialogs import Answer, require_expected
 from protocol.page.evidence import Evidence, Judge, collect
 from protocol.page.keys import require_key
 from protocol.page.locator import (
@@ -45,6 +50,8 @@ from protocol.page.redaction import redact_address, redact_text, reveal_address
 from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
+from protocol.recording.replay import redact_dialogs
+from protocol.risk.answers import with_answer
 from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
@@ -102,7 +109,9 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 class Driver:
     """A page with its gate and its last observation. Used by one task at a time."""
 
-    def __init__(self, page: Page, gate: Gate, secrets: Secrets | None = None) -> None:
+    def __init__(self, page: Page, gate: Gate, secrets: Secrets | None = None, uploads: Uploads = NO_UPLOADS) -> None:
+        """uploads: where files are read from."""
+        self._uploads = uploads
         self._page = page
         self._gate = gate
         self._secrets = secrets
@@ -113,11 +122,19 @@ class Driver:
         self.values: dict[str, str] = {}
         """What was extracted in this run, by name: text of pages."""
 
-    async def act(self, action: Action, *, expect: bytes | None = None, evidence: Evidence | None = None) -> Outcome:
+    async def act(
+        self,
+        action: Action,
+        *,
+        expect: bytes | None = None,
+        evidence: Evidence | None = None,
+        answer: Answer | None = None,
+    ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
-        Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``.
+        ``answer``: the dialog that it is to cause, and the answer.
+        Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
         action = filled_in(action, self.values)
@@ -132,20 +149,34 @@ class Driver:
             self.prepared, self.observation = await prepare(
                 self._page, self.observation, action, evidence=evidence, secrets=self._secrets or NO_SECRETS
             )
+        self.prepared = msgspec.structs.replace(self.prepared, risk=with_answer(self.prepared.risk, answer))
         await self._gate.admit(self.prepared.action, self.prepared.risk)
         if condition is not None:
             await self._hold(condition, action, evidence)
+        given = await self._given(answer, self.prepared)
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
             performed = Goto(url=reveal_address(performed.url, self._secrets or NO_SECRETS))
         ref = None if condition is not None else self.prepared.ref
-        outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets)
+        outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets, given=given)
         self.observation = outcome.observation
+        require_expected(redact_dialogs(outcome.dialogs, self._secrets or {}), answer)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    async def _given(self, answer: Answer | None, prepared: Prepared) -> Given:
+        """What the action is performed with; the hashes of its files are noted in ``prepared``."""
+        given = NOTHING
+        if answer is not None:
+            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.risk_max))
+        if isinstance(prepared.action, Upload):
+            hashed, files = await asyncio.to_thread(self._uploads.read, prepared.action)
+            self.prepared = msgspec.structs.replace(prepared, action=hashed)
+            given = msgspec.structs.replace(given, files=files)
+        return given
 
     async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
         known = evidence if isinstance(action, Assert) and of_one_element(action) else None

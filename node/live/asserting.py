@@ -16,6 +16,7 @@ from protocol.page.locator import disagrees, fitting
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
+from protocol.recording.replay import redact_downloads
 
 Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
 """Finds the element of a locator; the last argument is the part of the page that it is within.
@@ -96,6 +97,8 @@ def _agreeing(find: Find, evidence: Evidence | None, secrets: Mapping[str, str])
 async def _look(
     page: Page, observation: Observation, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]
 ) -> Seen:
+    if assertion.what == "download":
+        return Seen(downloads=redact_downloads(page.downloads(), secrets))
     target = assertion.target
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from adapters.ports import Browser, BrowserState, Context, OpenBrowser, Outcome, Page
+from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
 from node.live.metering import Metering, Unmetered, until_spent
 from node.live.places import Places
 from node.live.pool import Pool, Seat
@@ -189,6 +189,7 @@ class _PatientPage:
         self.option_label = page.option_label
         self.read = page.read
         self.pause = page.pause
+        self.downloads = page.downloads
         self.blocked = page.blocked
         self.screenshot = page.screenshot
         self.close = page.close
@@ -201,11 +202,14 @@ class _PatientPage:
         expect: bytes | None = None,
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
+        given: Given = NOTHING,
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""
         timeout_ms = timeout_ms or self._patience(action)
         try:
-            return await self._page.perform(action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms)
+            return await self._page.perform(
+                action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms, given=given
+            )
         except MeshError as error:
             # Here, because recording, live sessions, replays and searches all come by, and a replay does not raise it.
             if error.code == "browser.refused":

@@ -24,11 +24,14 @@ from node.verbs.live import Acted, Observed, PageInfo
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Locator, describe, target_of
+from protocol.page.dialogs import describe_dialog
 from protocol.page.observation import BLANK, Element, Observation
 from protocol.page.outline import element_of, outline, still_there
 from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
+from protocol.recording.replay import redact_dialogs
+from protocol.recording.session import Expect
 from protocol.risk.classes import Risk
 
 log = logging.getLogger(__name__)
@@ -178,10 +181,13 @@ class LiveSession:
         self._ref = (element, seen)
         return Locator(role=element.role, name=element.name, frame=element.frame)
 
-    async def act(self, actions: tuple[Action, ...], *, by_ref: bool, approve_class: int = 0) -> Acted:
+    async def act(
+        self, actions: tuple[Action, ...], *, by_ref: bool, approve_class: int = 0, expect: Expect | None = None
+    ) -> Acted:
         """Do ``actions`` on the current page, in order, and look at it.
 
         by_ref: their element is the one that ``means`` was asked for last. approve_class: as the owner of the node says.
+        expect: what the last of them is meant to cause.
         Errors: ``live.ended`` (no action is left, or no room for what would be recorded), ``live.stale_ref``,
         ``action.not_possible`` (the page has opened nothing yet), those of ``Recorder.perform``.
         """
@@ -204,7 +210,8 @@ class LiveSession:
             self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
             # Shielded: an action that has begun is always recorded, even if the caller disconnects.
             stop, patience_s = recorder.stopping(action)
-            outcomes.append(await to_its_end(recorder.perform(action), stop=stop, patience_s=patience_s))
+            work = recorder.perform(action, expect=expect if action is actions[-1] else None)
+            outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
             assert recorder.prepared is not None, "it was performed"
             done = describe(redact_action(recorder.prepared.action, self._secrets))
             did.append((done, recorder.prepared.risk))
@@ -228,7 +235,9 @@ class LiveSession:
             risk=risk.level,
             reason=risk.reason,
             blocked=tuple(redact_address(item, self._secrets) for outcome in outcomes for item in outcome.blocked),
-            dialogs=tuple(kind for outcome in outcomes for kind in outcome.dialogs),
+            dialogs=tuple(
+                describe_dialog(one) for outcome in outcomes for one in redact_dialogs(outcome.dialogs, self._secrets)
+            ),
             extracted=redact_text(last.extracted, self._secrets),
             settled=last.settled,
             actions_left=self.actions_left,

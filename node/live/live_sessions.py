@@ -23,6 +23,7 @@ from node.live.live_session import LiveSession, Means, Plan, ended, kept
 from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
+from node.live.uploads import Uploads
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
 from node.verbs.live import LiveSummary, Opened, Recorded
@@ -35,7 +36,7 @@ from protocol.page.action import Action, Goto
 from protocol.page.redaction import redact_url
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
-from protocol.recording.session import Profile, Verdict
+from protocol.recording.session import Expect, Profile, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +44,8 @@ _STOP_WAIT_S: Final = 5.0
 """How long the node waits at its stop for a call in progress. Live sessions that stay open are marked as interrupted at the
 next start."""
 
-ReadStep = Callable[[str, Means], Action]
-"""One step of an action file; ``(text, what a ref means) -> action``. Errors: ``input.invalid``."""
+ReadStep = Callable[[str, Means], tuple[Action, Expect | None]]
+"""One step of an action file; ``(text, what a ref means) -> (action, what is expected of it)``. Errors: ``input.invalid``."""
 
 
 class LiveSessions:
@@ -174,6 +175,7 @@ class LiveSessions:
             browser=await self._browsers.info(),
             gate=Gate(report=report),
             secrets=Secrets(params.secrets, begins=params.url),
+            uploads=Uploads(self._config.browser.upload_folders),
             caller=caller,
         )
         risk_max = max(self._config.policy.risk_class_max, params.approve_class)

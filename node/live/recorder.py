@@ -15,6 +15,7 @@ from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.live.masking import Masking
 from node.live.signer import Signer
+from node.live.uploads import NO_UPLOADS, Uploads
 from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -36,7 +37,7 @@ from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.inputs import values_of
-from protocol.recording.replay import redact_faults
+from protocol.recording.replay import redact_dialogs, redact_downloads, redact_expect, redact_faults
 from protocol.recording.session import BrowserInfo, Expect, Held, Input, Profile, Session, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
@@ -55,6 +56,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     gate: Gate
     secrets: Secrets = NO_SECRETS
     """Values by name; only the names are stored."""
+    uploads: Uploads = NO_UPLOADS
     screenshots: bool = True
     parent: str = ""
     search: str = ""
@@ -90,7 +92,7 @@ class Recorder:
         self._blob_sizes: dict[bytes, int] = {}
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
-        self._driver = Driver(page, plan.gate, plan.secrets)
+        self._driver = Driver(page, plan.gate, plan.secrets, plan.uploads)
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
         self._masking = Masking(page, plan.secrets)
@@ -148,7 +150,8 @@ class Recorder:
     ) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
 
-        expect: which requests of the step are meant to go wrong. evidence: what an earlier recording knew of its element.
+        expect: which requests of the step are meant to go wrong, and the dialog that it is to cause. evidence: what an earlier
+        recording knew of its element.
 
         In order: an address that everybody reads alike; a free step index; the action (``Driver.act``); the page it led to;
         snapshot, screenshot, step. Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
@@ -162,7 +165,8 @@ class Recorder:
         started_ms = self.elapsed_ms
         try:
             async with interruptible() as self._end:
-                outcome = await self._driver.act(action, evidence=evidence)
+                answer = expect.dialog if expect else None
+                outcome = await self._driver.act(action, evidence=evidence, answer=answer)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
@@ -237,10 +241,12 @@ class Recorder:
             blocked=tuple(redact_address(item, secrets) for item in blocked),
             evidence=self._evidence(),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
-            expect=expect,
+            expect=redact_expect(expect, secrets),
             held=outcome.held if outcome else _unmet(action, error),
             masks=masks,
             lines=text.count("\n") + 1 if text else 0,
+            dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
+            downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)

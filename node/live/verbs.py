@@ -68,8 +68,8 @@ class LiveVerbs:
                 named.append(ref)
                 return session.means(ref)
 
-            action = self._read_step(params.action, means)
-            return await session.act((action,), by_ref=bool(named), approve_class=params.approve_class)
+            action, expect = self._read_step(params.action, means)
+            return await session.act((action,), by_ref=bool(named), approve_class=params.approve_class, expect=expect)
 
     async def _do(self, live_id: str, action: Action, approve_class: int = 0) -> Acted:
         async with self._sessions.use(live_id) as session:

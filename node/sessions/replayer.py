@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
-from node.live import Driver, Gate, Signer, shows_secret
+from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, shows_secret
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
@@ -61,6 +61,7 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     browser: BrowserInfo
     gate: Gate
     secrets: Secrets = NO_SECRETS
+    uploads: Uploads = NO_UPLOADS
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False
@@ -132,7 +133,7 @@ class _Run:
         self._bar = bar
         self._known = KnownChanges()
         gate = _ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
-        self._driver = Driver(page, gate, plan.secrets)
+        self._driver = Driver(page, gate, plan.secrets, plan.uploads)
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
@@ -175,7 +176,8 @@ class _Run:
         try:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self._check_write(step.risk)
-            outcome = await self._driver.act(action, expect=expect, evidence=step.evidence)
+            answer = step.expect.dialog if step.expect else None
+            outcome = await self._driver.act(action, expect=expect, evidence=step.evidence, answer=answer)
         except MeshError as error:
             if (unmet := self._unmet(step, error)) is not None:
                 return await self._compared(step, unmet, began_ms, None, error)
@@ -242,6 +244,8 @@ class _Run:
             faults=outcome.faults,
             held=outcome.held != "failed",
             exchange=self._exchange,
+            dialogs=outcome.dialogs,
+            downloads=outcome.downloads,
         )
 
     async def _once_still(self, met: Met) -> Met:

@@ -13,7 +13,7 @@ import msgspec
 from adapters.ports import Clock, Store
 from node.base import write_atomic
 from node.config import Config
-from node.live import Browsers, Gate, Recording, guard_for, record, record_actions
+from node.live import Browsers, Gate, Recording, Uploads, guard_for, record, record_actions
 from node.sessions.action_files import ActionFile, incomplete, parse_actions
 from node.sessions.comparing import compare_sessions
 from node.sessions.forking import forked
@@ -137,7 +137,7 @@ class Sessions:
             taken.append(step)
             owner = current_caller().kind is CallerKind.OWNER
             helps = what_helps(step.blocked, recorder.blocked_by, owner=owner)
-            found = f": found {step.extracted}" if step.error == "action.assertion_failed" else ""
+            found = f": found {step.extracted}" if step.error in ("action.assertion_failed", "action.dialog") else ""
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
@@ -151,6 +151,7 @@ class Sessions:
                 profile=file.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=secrets,
+                uploads=Uploads(self._config.browser.upload_folders),
                 gate=self._gate(approve_class),
                 inputs=file.inputs,
                 parent=parent,
@@ -210,6 +211,7 @@ class Sessions:
                 plan = ReplayPlan(
                     browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),
+                    uploads=Uploads(self._config.browser.upload_folders),
                     gate=self._gate(approve_class),
                     base_url=base_url,
                     on_mismatch=on_mismatch,

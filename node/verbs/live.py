@@ -72,7 +72,7 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
     dialogs: tuple[str, ...]
-    """Types of the dialogs that were dismissed."""
+    """Dialogs that the actions caused, each with what it says and how it was answered."""
     extracted: str
     """Values that ``extract`` has read."""
     settled: bool

@@ -15,6 +15,7 @@ from protocol import limits
 Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
 Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
 Key = Annotated[str, msgspec.Meta(max_length=32, min_length=1)]
+Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
 
 
@@ -121,6 +122,20 @@ class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type")
     option: Text
 
 
+class Upload(_Record, frozen=True, kw_only=True, tag="upload", tag_field="type"):
+    """Give files to a file field, or to the file chooser that a click opens."""
+
+    target: Locator
+    files: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=limits.UPLOAD_FILES_MAX)]
+    """Names inside the folders of ``browser.upload_folders``, with ``/`` between the parts."""
+    digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=limits.UPLOAD_FILES_MAX)] = ()
+    """SHA-256 of each file, as it was recorded. A replay needs the same files."""
+
+    def __post_init__(self) -> None:
+        if len(self.digests) not in (0, len(self.files)):
+            raise ValueError("there is one hash for each file, or none at all")
+
+
 class Check(_Record, frozen=True, kw_only=True, tag="check", tag_field="type"):
     """Bring a check box, switch or radio button into a state."""
 
@@ -143,7 +158,8 @@ class Scroll(_Record, frozen=True, kw_only=True, tag="scroll", tag_field="type")
 
 
 class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
-    """Wait until ``text`` is visible, an element is, or the address is reached; without any of them, until the page is still."""
+    """Wait until ``text`` is visible, an element is, the address is reached, or a request is answered; without any of them, until
+    the page is still."""
 
     text: Text = ""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
@@ -152,6 +168,12 @@ class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
     """What is waited for of the element."""
     address: Text = ""
     """A part of the address."""
+    response: Text = ""
+    """A part of the address of a request that a script of the page sent since the last action that acts; ``*`` is anything."""
+    method: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{0,16}\Z")] = ""
+    """The method of that request; empty for any."""
+    still_ms: Annotated[int, msgspec.Meta(ge=0, le=30_000)] = 0
+    """How long nothing may change; 0 for a moment, which need not come."""
 
 
 ValueType = Literal["text", "number", "money", "date", "ago", "pattern"]
@@ -182,6 +204,7 @@ Asserted = Literal[
     "disabled",
     "checked",
     "unchecked",
+    "download",
 ]
 
 
@@ -191,7 +214,7 @@ class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type")
     what: Asserted
     """``address``, ``title``, ``text`` (of the page, without a target), or something of the element."""
     expected: Text = ""
-    """The text, address or number (``count``) that must be there; not used for the states from ``visible`` on."""
+    """The text, address or number (``count``) that must be there; not used for the states."""
     match: Literal["is", "contains"] = "is"
     """Whether all of the text must be equal, or a part of it. White space is folded."""
     target: Locator | None = None
@@ -200,6 +223,8 @@ class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type")
     soft: bool = False
     """Whether the session goes on if it fails. Its step is not ok in either case."""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
+    """What the content of the file must have (``download``), in hexadecimal."""
 
 
 Action = (
@@ -213,6 +238,7 @@ Action = (
     | ScrollTo
     | Fill
     | Select
+    | Upload
     | Check
     | Press
     | Scroll
@@ -227,7 +253,7 @@ def target_of(action: Action) -> Locator | None:
     match action:
         case Click(target=target) | Fill(target=target) | Select(target=target) | Check(target=target):
             return target
-        case Hover(target=target) | Focus(target=target) | ScrollTo(target=target):
+        case Hover(target=target) | Focus(target=target) | ScrollTo(target=target) | Upload(target=target):
             return target
         case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
             return maybe
@@ -270,6 +296,8 @@ def describe(action: Action) -> str:
             return f"fill {_named(target)} with “{value}”"
         case Select(target=target, option=option):
             return f"select “{option}” in {_named(target)}"
+        case Upload(target=target, files=files):
+            return f"upload {', '.join(f'“{name}”' for name in files)} in {_named(target)}"
         case Check(target=target, checked=checked):
             return f"{'check' if checked else 'uncheck'} {_named(target)}"
         case Press(key=key, target=maybe):
@@ -280,6 +308,10 @@ def describe(action: Action) -> str:
             return f"wait for {_named(target)}" + (" to be hidden" if state == "hidden" else "")
         case Wait(address=address) if address:
             return f"wait for the address “{address}”"
+        case Wait(response=response, method=method) if response:
+            return f"wait for the answer to {f'{method} ' if method else ''}“{response}”"
+        case Wait(still_ms=still_ms) if still_ms:
+            return f"wait until nothing changes for {still_ms} ms"
         case Wait(text=text):
             return f"wait for “{text}”" if text else "wait until the page is still"
         case Extract(name=name, target=maybe):
@@ -301,6 +333,9 @@ def demand(assertion: Assert) -> str:
             return f"the {what} of {subject} to {verb} “{expected}”"
         case "attribute":
             return f"the attribute {assertion.attribute} of {subject} to {verb} “{expected}”"
+        case "download":
+            content = f" with the SHA-256 {assertion.sha256[:16]}…" if assertion.sha256 else ""
+            return f"a download whose name is to {verb} “{expected}”{content}"
         case "count":
             return f"the number of {subject} to be {expected}"
         case _:

@@ -6,6 +6,7 @@ import msgspec
 
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Locator, Wait, demand
+from protocol.page.downloads import Download, describe_download, named
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 
 _FOUND_CHARS_MAX = 200
@@ -22,6 +23,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The address, title, text, value or attribute as it was read; None if there is none."""
     instead: str = ""
     """What was found that is not the recorded element; empty if nothing was."""
+    downloads: tuple[Download, ...] = ()
+    """What was downloaded so far."""
 
 
 def condition_of(action: Action) -> Assert | None:
@@ -49,10 +52,26 @@ def of_one_element(assertion: Assert) -> bool:
     return assertion.what != "visible" or bool(target.selectors or target.nth)
 
 
+def fits_response(wait: Wait, method: str, url: str) -> bool:
+    """Whether ``wait`` waits for the answer to this request: its parts stand in the address, in this order."""
+    if wait.method not in ("", method):
+        return False
+    place = 0
+    for part in wait.response.split("*"):
+        place = url.find(part, place)
+        if place < 0:
+            return False
+        place += len(part)
+    return True
+
+
 def holds(assertion: Assert, seen: Seen) -> bool:
     """Whether ``seen`` is what ``assertion`` demands. What could not be read never is."""
     element = seen.element
     match assertion.what:
+        case "download":
+            part = assertion.match == "contains"
+            return named(seen.downloads, assertion.expected, part=part, digest=assertion.sha256) is not None
         case "count":
             return assertion.expected.strip() == str(seen.count)
         case "hidden":
@@ -89,6 +108,8 @@ def found(assertion: Assert, seen: Seen) -> str:
     what, element = assertion.what, seen.element
     if what == "count":
         return str(seen.count)
+    if what == "download":
+        return "; ".join(map(describe_download, seen.downloads[-3:])) or "no download"
     if element is None and (assertion.target is not None and what != "hidden"):
         return seen.instead or (f"{seen.count} such elements" if seen.count > 1 else "no such element")
     match what:

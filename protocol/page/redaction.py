@@ -13,7 +13,19 @@ from urllib.parse import quote, unquote_plus
 
 import msgspec
 
-from protocol.page.action import Action, Assert, Fill, Goto, Secret, Select, Wait, Within, target_of, with_target
+from protocol.page.action import (
+    Action,
+    Assert,
+    Fill,
+    Goto,
+    Secret,
+    Select,
+    Upload,
+    Wait,
+    Within,
+    target_of,
+    with_target,
+)
 from protocol.page.observation import truncate
 from protocol.page.secrets import Secrets, forms_of
 
@@ -251,8 +263,11 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
             action = msgspec.structs.replace(action, value=change(text))
         case Select(option=text):
             action = msgspec.structs.replace(action, option=change(text))
-        case Wait(text=text, address=address):
-            action = msgspec.structs.replace(action, text=change(text), address=change(address))
+        case Upload(files=files):
+            action = msgspec.structs.replace(action, files=tuple(change(name) for name in files))
+        case Wait(text=text, address=address, response=response):
+            changed = {"text": change(text), "address": change(address), "response": change(response)}
+            action = msgspec.structs.replace(action, **changed)
         case Assert(expected=text):
             action = msgspec.structs.replace(action, expected=change(text))
         case _:

@@ -14,6 +14,8 @@ import msgspec
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
 from protocol.page.action import Action, Assert, Goto, Wait, describe
+from protocol.page.dialogs import Dialog
+from protocol.page.downloads import Download
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.page.values import is_typed, same_value
@@ -21,7 +23,7 @@ from protocol.recording.findings import Aspect, Difference, changed_part, weight
 from protocol.recording.inputs import Exchange
 from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
-from protocol.recording.session import Level, RequestFault, Step, StepMatch, TextMatch
+from protocol.recording.session import Expect, Level, RequestFault, Step, StepMatch, TextMatch
 from protocol.recording.verdicts import matches
 
 TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
@@ -95,6 +97,8 @@ def rebased(action: Action, mapping: Rebase) -> Action:
             return Goto(url=mapping.outward(url))
         case Wait(address=address) if address:
             return msgspec.structs.replace(action, address=mapping.outward(address))
+        case Wait(response=response) if response:
+            return msgspec.structs.replace(action, response=mapping.outward(response))
         case Assert(what="address", expected=expected):
             return msgspec.structs.replace(action, expected=mapping.outward(expected))
         case _:
@@ -115,6 +119,8 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     """Requests of the step that went wrong."""
     held: bool = True
     """As ``StepMatch.held``."""
+    dialogs: tuple[Dialog, ...] = ()
+    downloads: tuple[Download, ...] = ()
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +143,8 @@ def as_recorded(
     faults: tuple[RequestFault, ...] = (),
     held: bool = True,
     exchange: Exchange = Exchange(),  # noqa: B008 - never changes
+    dialogs: tuple[Dialog, ...] = (),
+    downloads: tuple[Download, ...] = (),
 ) -> Met:
     """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording.
 
@@ -154,6 +162,8 @@ def as_recorded(
         digest=hashlib.sha256(text.encode()).digest(),
         faults=redact_faults(faults, secrets),
         held=held,
+        dialogs=redact_dialogs(dialogs, secrets),
+        downloads=redact_downloads(downloads, secrets),
     )
 
 
@@ -161,6 +171,30 @@ def redact_faults(faults: Sequence[RequestFault], secrets: Mapping[str, str]) ->
     """The first ``REQUEST_FAULTS_MAX`` of ``faults``, redacted as an address is."""
     kept = faults[: limits.REQUEST_FAULTS_MAX]
     return tuple(msgspec.structs.replace(one, request=redact_address(one.request, secrets)) for one in kept)
+
+
+def redact_dialogs(dialogs: Sequence[Dialog], secrets: Mapping[str, str]) -> tuple[Dialog, ...]:
+    """The first ``DIALOGS_PER_STEP_MAX`` of ``dialogs``, with what they say redacted."""
+    kept = dialogs[: limits.DIALOGS_PER_STEP_MAX]
+    cut = limits.DIALOG_CHARS_MAX
+    return tuple(msgspec.structs.replace(one, message=redact_text(one.message, secrets)[:cut]) for one in kept)
+
+
+def redact_downloads(downloads: Sequence[Download], secrets: Mapping[str, str]) -> tuple[Download, ...]:
+    """The first ``DOWNLOADS_PER_STEP_MAX`` of ``downloads``, with their names redacted."""
+    kept, cut = downloads[: limits.DOWNLOADS_PER_STEP_MAX], limits.DOWNLOAD_NAME_CHARS_MAX
+    return tuple(msgspec.structs.replace(one, name=redact_text(one.name, secrets)[:cut]) for one in kept)
+
+
+def redact_expect(expect: Expect | None, secrets: Mapping[str, str]) -> Expect | None:
+    """``expect`` with the texts of its dialog redacted, as those of an action are."""
+    if expect is None or expect.dialog is None:
+        return expect
+    answer = expect.dialog
+    changed = msgspec.structs.replace(
+        answer, text=redact_text(answer.text, secrets), reply=redact_text(answer.reply, secrets)
+    )
+    return msgspec.structs.replace(expect, dialog=changed)
 
 
 def compare(
@@ -193,6 +227,8 @@ def compare(
         text=_text_match(step, met, snapshot),
         held=met.held and (extracted or not is_typed(step.action)),
         faults=met.faults,
+        dialogs=met.dialogs,
+        downloads=met.downloads,
     )
     return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
 

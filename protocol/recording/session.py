@@ -10,6 +10,8 @@ import msgspec
 from protocol import limits
 from protocol.ids import NodeId, ReportId, SessionId
 from protocol.page.action import Action
+from protocol.page.dialogs import Answer, Dialog
+from protocol.page.downloads import Download
 from protocol.page.evidence import Evidence
 from protocol.recording.findings import Difference
 from protocol.recording.time_zones import TIME_ZONES
@@ -88,7 +90,7 @@ class RequestFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which requests of a step are meant to go wrong: any of them is no fault, and each that does not occur is one."""
+    """What a step is meant to cause: requests that go wrong, and a dialog. They are no faults; one that does not occur is."""
 
     status: Annotated[int, msgspec.Meta(ge=0, le=599)] = 0
     """A request is answered with this status; 0 for none."""
@@ -98,6 +100,8 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A request fails without an answer."""
     open: bool = False
     """A request is not answered when the step ends."""
+    dialog: Answer | None = None
+    """The dialog that the step causes, and the answer to it. If another one comes, or none, the step fails."""
 
     def __post_init__(self) -> None:
         if 0 < self.status < 400:
@@ -196,13 +200,17 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     faults: Annotated[tuple[RequestFault, ...], msgspec.Meta(max_length=limits.REQUEST_FAULTS_MAX)] = ()
     """Requests for documents and data that the step caused and that went wrong, the expected ones too."""
     expect: Expect | None = None
-    """Which of them are meant to."""
+    """Which of them are meant to, and the dialog that is."""
     held: Held = ""
     """Whether the assertion of the step held, or its typed extract had its type."""
     masks: Annotated[tuple[Mask, ...], msgspec.Meta(max_length=limits.MASKS_PER_STEP_MAX)] = ()
     """What of the snapshot changes by itself and is not compared, in the order of the text."""
     lines: _Count = 0
     """Number of lines of the snapshot."""
+    dialogs: Annotated[tuple[Dialog, ...], msgspec.Meta(max_length=limits.DIALOGS_PER_STEP_MAX)] = ()
+    """The dialogs that the step caused, the expected one too."""
+    downloads: Annotated[tuple[Download, ...], msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX)] = ()
+    """The files that the step let the browser download."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]
@@ -236,6 +244,10 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The assertion of the step held, and its typed extract equals the recorded one."""
     faults: Annotated[tuple[RequestFault, ...], msgspec.Meta(max_length=limits.REQUEST_FAULTS_MAX)] = ()
     """As ``Step.faults``, in the replay."""
+    dialogs: Annotated[tuple[Dialog, ...], msgspec.Meta(max_length=limits.DIALOGS_PER_STEP_MAX)] = ()
+    """As ``Step.dialogs``, in the replay."""
+    downloads: Annotated[tuple[Download, ...], msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX)] = ()
+    """As ``Step.downloads``, in the replay."""
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,12 +5,17 @@ Everything here follows from what is signed, so a reader of a report comes to th
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from protocol import limits
+from protocol.page.dialogs import Dialog, describe_dialog, unexpected
+from protocol.page.downloads import Download, describe_download
 from protocol.recording.session import Expect, Level, RequestFault, Session, Step, StepMatch, Verdict
 
+_DIGITS: Final = re.compile("[0-9]+")
 LEVELS: Final[tuple[Level, ...]] = ("performed", "asserted", "structure", "text")
 
 
@@ -45,14 +50,17 @@ def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
 
 
 def matches(match: StepMatch, step: Step, level: Level, *, strict: bool = False) -> bool:
-    """Whether a step counts as matched: it holds at ``level``, and no request went wrong that did not in the recording."""
+    """Whether a step counts as matched: it holds at ``level``, and nothing else went wrong that did not in the recording."""
+    if level == "text" and not same_content(step.downloads, match.downloads):
+        return False
     return holds(match, level, strict=strict) and not new_faults(match, step)
 
 
 def new_faults(match: StepMatch, step: Step) -> tuple[str, ...]:
-    """What is wrong with the requests of a step in a replay and was not wrong in the recording."""
-    before = set(wrong_requests(step.faults, step.expect))
-    return tuple(said for said in wrong_requests(match.faults, step.expect) if said not in before)
+    """What is wrong with the requests and dialogs of a step in a replay and was not wrong in the recording."""
+    before = {*wrong_requests(step.faults, step.expect), *wrong_dialogs(step.dialogs, step.expect)}
+    met = (*wrong_requests(match.faults, step.expect), *wrong_dialogs(match.dialogs, step.expect))
+    return (*(said for said in met if said not in before), *other_downloads(step.downloads, match.downloads))
 
 
 def wrong_requests(faults: Sequence[RequestFault], expect: Expect | None) -> tuple[str, ...]:
@@ -61,8 +69,26 @@ def wrong_requests(faults: Sequence[RequestFault], expect: Expect | None) -> tup
     return (*wrong, *_absent(faults, expect))
 
 
+def wrong_dialogs(dialogs: Sequence[Dialog], expect: Expect | None) -> tuple[str, ...]:
+    """The dialogs that a step was not meant to cause, in words."""
+    answer = expect.dialog if expect else None
+    return tuple(f"unexpected dialog: {describe_dialog(dialog)}" for dialog in unexpected(dialogs, answer))
+
+
+def other_downloads(recorded: Sequence[Download], met: Sequence[Download]) -> tuple[str, ...]:
+    """Which downloads of a step are missing in a replay, or came in addition, in words. Digits in names count for nothing."""
+    names = [[_DIGITS.sub("#", one.name) for one in downloads if not one.fault] for downloads in (recorded, met)]
+    gone, new = Counter(names[0]) - Counter(names[1]), Counter(names[1]) - Counter(names[0])
+    return (*(f"no download of “{name}”" for name in gone), *(f"unexpected download of “{name}”" for name in new))
+
+
+def same_content(recorded: Sequence[Download], met: Sequence[Download]) -> bool:
+    """Whether the downloads of a step have the contents that were recorded."""
+    return sorted(one.sha256 for one in recorded) == sorted(one.sha256 for one in met)
+
+
 def judge_recording(steps: Sequence[Step]) -> Judged:
-    """``pass`` if every step was performed, every assertion held, and no request went wrong unexpectedly."""
+    """``pass`` if every step was performed, every assertion held, no request went wrong and no dialog came unexpectedly."""
     reason = next(_speaking_against(steps), "") if steps else "no step was performed"
     return _judged(reason, any(step.ok for step in steps))
 
@@ -100,7 +126,8 @@ def _speaking_against(steps: Sequence[Step]) -> Iterator[str]:
             yield f"step {step.index}: the assertion did not hold"
         elif not step.ok:
             yield f"step {step.index}: not performed ({step.error})"
-        for said in wrong_requests(step.faults, step.expect):
+        broken = (f"download of {describe_download(one)}" for one in step.downloads if one.fault)
+        for said in (*wrong_requests(step.faults, step.expect), *wrong_dialogs(step.dialogs, step.expect), *broken):
             yield f"step {step.index}: {said}"
 
 
@@ -111,6 +138,8 @@ def _difference(match: StepMatch, step: Step, level: Level, *, strict: bool) -> 
     wrong = new_faults(match, step)
     if wrong:
         return wrong[0]
+    if holds(match, level, strict=strict):
+        return "another content of the download"
     first = next((each for each in LEVELS if not holds(match, each, strict=strict)), level)
     if first == "asserted":
         return "the assertion did not hold" if match.extracted else "another extracted value"

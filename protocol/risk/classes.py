@@ -38,6 +38,7 @@ from protocol.page.action import (
     Scroll,
     ScrollTo,
     Select,
+    Upload,
     Wait,
 )
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
@@ -141,6 +142,9 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return _choice(element, option)
         case Check() if element.role in CHECKABLE_ROLES:
             return _choice(element, "")
+        case Upload():
+            # Scripts of the page can read the file at once, whatever is sent later.
+            return max(_click(element), _risk(4, "hands over a file"), key=_level)
         case Fill() | Select() | Check():
             return max(_field(element), _risk(4, f"a {element.role} is no control of a form"), key=_level)
         case Click(button="right"):
@@ -271,7 +275,7 @@ def _reads_by_get(element: Element) -> bool:
 
 def _choice(element: Element, option: str) -> Risk:
     """Choosing an option, or a check box."""
-    named = _by_words(f"{element.name} {option}", (), from_level=5)
+    named = by_words(f"{element.name} {option}", (), from_level=5)
     if named and not (named == _UNREADABLE and _reads_by_get(element)):
         return named
     return _risk(1, "sorts or filters") if _is_search(element) else _risk(3, "changes a form")
@@ -310,7 +314,7 @@ def _link(element: Element) -> Risk:
         group = next(key for key, value in command.groupdict().items() if value)
         return _risk(LINK_LEVELS[group], f"link says “{command[group]}”")
     if not name:
-        named = _by_words("", element.traits.tokens, from_level=4)
+        named = by_words("", element.traits.tokens, from_level=4)
         if named:
             return named
     return _risk(1, "a link")
@@ -326,13 +330,13 @@ def _button(element: Element) -> Risk:
             return _risk(7, f"form address says {reason}")
     if element.role not in _CLICKED_ROLES and traits.tag != "summary":
         # What lies in its middle gets the click, and has a name and a class of its own.
-        named = _by_words(element.name, traits.tokens, from_level=4)
+        named = by_words(element.name, traits.tokens, from_level=4)
         return named or _risk(4, f"a {element.role} only contains controls: act on one of them")
     if element.role in _VIEW_ROLES or traits.tag == "summary":
-        return _by_words(element.name, traits.tokens, from_level=7) or _risk(1, f"a {element.role}")
+        return by_words(element.name, traits.tokens, from_level=7) or _risk(1, f"a {element.role}")
     name = words_of(element.name)
     reads = bool(HARMLESS.search(name) or READ.search(name))
-    named = _by_words(element.name, traits.tokens, from_level=4, reads=reads)
+    named = by_words(element.name, traits.tokens, from_level=4, reads=reads)
     if named:
         return named
     if traits.submits:
@@ -357,7 +361,7 @@ def _submission(element: Element, *, recognised: bool) -> Risk:
     return _risk(4, "submits a form that is not understood")
 
 
-def _by_words(name: str, tokens: tuple[str, ...], *, from_level: int, reads: bool = False) -> Risk | None:
+def by_words(name: str, tokens: tuple[str, ...], *, from_level: int, reads: bool = False) -> Risk | None:
     """The highest class of at least ``from_level`` that the words of a control speak of; 4 or more if some are unreadable.
 
     reads: the name is about searching or filtering, so that "apply" in it does not count.

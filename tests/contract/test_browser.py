@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from adapters.ports import Outcome, Page
+from adapters.ports import Given, Outcome, Page
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
@@ -30,6 +30,7 @@ from protocol.page.action import (
     Select,
     Wait,
 )
+from protocol.page.dialogs import Answer, Dialog
 from protocol.page.observation import BLANK, Observation, encode
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -138,7 +139,7 @@ async def test_a_page_is_loaded_again_and_forgets_what_was_typed(page: Page, wor
 
 
 async def test_a_page_that_came_from_a_form_is_not_loaded_again(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage._reload."""
+    """Guard: adapters/browser/navigating.py, Navigation.reload."""
     opened = await (await world.browser.open(Profile(), GuardPolicy(allow=(f"POST {world.origin}/*",)))).page()
     try:
         seen = (await opened.perform(Goto(url=world.origin + "/form.html"))).observation
@@ -358,8 +359,18 @@ async def test_a_script_may_read(page: Page, world: Backend) -> None:
 async def test_dialogs_are_dismissed_and_reported_once(page: Page, world: Backend) -> None:
     """Guard: adapters/browser/activity.py, Activity.__init__."""
     await form(page, world)
-    assert (await use(page, Click(target=ANY), "button", "Ask")).dialogs == ("confirm",)
+    assert (await use(page, Click(target=ANY), "button", "Ask")).dialogs == (Dialog(kind="confirm", message="Sure?"),)
     assert (await page.perform(Scroll())).dialogs == ()
+
+
+async def test_an_expected_dialog_is_accepted_and_no_other_one(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    ask = element(seen, "button", "Ask").ref
+    given = Given(answer=Answer(kind="confirm", accept=True), accepts=lambda dialog: dialog.message == "Sure?")
+    outcome = await page.perform(Click(target=ANY), ref=ask, given=given)
+    assert outcome.dialogs == (Dialog(kind="confirm", message="Sure?", accepted=True),)
+    outcome = await page.perform(Click(target=ANY), ref=element(outcome.observation, "button", "Ask").ref)
+    assert outcome.dialogs == (Dialog(kind="confirm", message="Sure?"),)
 
 
 async def test_a_pop_up_opens_in_the_page(page: Page, world: Backend) -> None:

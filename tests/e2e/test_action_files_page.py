@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.mesh_nodes import ROOT, serving, shop
+from tests.mesh_nodes import CONFIG, ROOT, serving, shop
 from trailmesh.shop import ShopConfig
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -46,7 +46,12 @@ def test_the_examples_are_recorded_and_replayed_as_they_are_printed(tmp_path: Pa
     password, file = tmp_path / "password.txt", tmp_path / "example.yaml"
     password.write_text(ShopConfig().password)
     extracted: dict[str, Any] = {}
-    with serving(tmp_path, "anna") as (node,), shop(tmp_path) as (there, _), _pages() as pages:
+    folder = tmp_path / "files"
+    (folder / "letters").mkdir(parents=True)
+    (folder / "offer.txt").write_text("ten mugs")
+    (folder / "letters/list.txt").write_text("three mugs")
+    config = CONFIG.replace("browser: {", f"browser: {{upload_folders: [{folder}], ")
+    with serving(tmp_path, "anna", config=config) as (node,), shop(tmp_path) as (there, _), _pages() as pages:
 
         def placed(text: str) -> str:
             return text.replace(SHOP, there).replace(SITE, pages)
@@ -63,7 +68,7 @@ def test_the_examples_are_recorded_and_replayed_as_they_are_printed(tmp_path: Pa
         )
         for text in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
             file.write_text(placed(text))
-            given = permitted if "secret:" in text else ()
+            given = permitted if "secret:" in text else ("--approve-class", "4") if "upload:" in text else ()
             session = node.run("session", "record", str(file), *given)
             assert session["verdict"] == "pass"
             extracted |= session["extracted"]

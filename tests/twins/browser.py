@@ -15,7 +15,7 @@ import msgspec
 from adapters.browser.caused import Caused, FrameDocument
 from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
-from adapters.ports import Blocked, BrowserState, Outcome
+from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
@@ -34,8 +34,11 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    Upload,
     Wait,
 )
+from protocol.page.dialogs import Dialog, DialogKind
+from protocol.page.downloads import Download
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
@@ -66,8 +69,10 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """``(method, address)`` of requests by scripts; ``WS`` for a socket."""
     popup: str = ""
     """Address it opens beside the page."""
-    dialog: str = ""
-    """``alert``, ``confirm`` or ``prompt``."""
+    download: Download | None = None
+    dialog: DialogKind | None = None
+    asks: str = ""
+    """What the dialog says."""
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True):
@@ -277,7 +282,10 @@ class MemoryPage:
         self._order: dict[str, int] = {}
         self._secrets = NO_SECRETS
         self._refused: list[Refused] = []
-        self._dialogs: list[str] = []
+        self._dialogs: list[Dialog] = []
+        self._downloads: list[Download] = []
+        self._told = 0
+        self._given = NOTHING
         self._gone = False
         self._caused = Caused()
         self._unanswered: list[tuple[str, str]] = []
@@ -444,16 +452,19 @@ class MemoryPage:
         expect: bytes | None = None,
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
+        given: Given = NOTHING,
     ) -> Outcome:
         """``adapters.ports.Page.perform``; nothing here takes time, so ``expect`` and ``timeout_ms`` have no effect."""
         self._require_alive()
         self._secrets = secrets or self._secrets
         self._caused.begin()
         self._unanswered.clear()
+        self._given = given
         extracted = self._do(action, ref)
         mask = self._mask()
         blocked = self.blocked()
         dialogs, self._dialogs = tuple(self._dialogs), []
+        downloads, self._told = tuple(self._downloads[self._told :]), len(self._downloads)
         seen, read = await self.observe(), mask(extracted)
         return Outcome(
             observation=seen,
@@ -461,8 +472,13 @@ class MemoryPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             dialogs=dialogs,
+            downloads=downloads,
             faults=self._caused.end(self._unanswered, self._url, mask),
         )
+
+    def downloads(self) -> tuple[Download, ...]:
+        """``adapters.ports.Page.downloads``."""
+        return tuple(self._downloads)
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""
@@ -525,6 +541,8 @@ class MemoryPage:
                 self._require(role in _FIELDS and not (typed and isinstance(value, Secret)))
                 before = self._values.get(index, control.element.value) if typed else ""
                 self._values[index] = before + self._value(value, control.element)
+            case Upload():
+                self._require(control.element.traits.input_type == "file")
             case Select(option=option):
                 self._require(option in control.element.options)
                 self._values[index] = option
@@ -559,7 +577,11 @@ class MemoryPage:
 
     def _trigger(self, control: Control) -> None:
         effect = control.effect
-        self._dialogs.extend([effect.dialog] if effect.dialog else [])
+        if effect.download:
+            self._downloads.append(effect.download)
+        if effect.dialog:
+            met = Dialog(kind=effect.dialog, message=effect.asks)
+            self._dialogs.append(msgspec.structs.replace(met, accepted=self._given.accepts(met)))
         for method, url in effect.fetch:
             self._sent(method, urljoin(self._url, url), "fetch", False)
         if effect.post:

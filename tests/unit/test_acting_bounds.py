@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from adapters.ports import NOTHING
 from node.config.settings import PolicyConfig
 from node.live.acting import Driver, Gate, fit, never, prepare
 from node.live.arrivals import Arrival, check_arrival
@@ -113,7 +114,7 @@ async def test_a_page_is_looked_at_only_where_the_action_depends_on_it() -> None
     driver = Driver(page, Gate(report=asked.report))
     assert (driver.observation, driver.prepared) == (None, None)
     await driver.act(Goto(url=HOME), expect=b"state")
-    assert (page.looked, page.given[-1]) == (0, {"ref": None, "expect": b"state", "secrets": None})
+    assert (page.looked, page.given[-1]) == (0, {"ref": None, "expect": b"state", "secrets": None, "given": NOTHING})
     assert driver.observation is not None and driver.observation.title == "Shop"
     await driver.act(Click(target=Locator(role="link", name="Mugs")))
     assert (page.looked, page.given[-1]["ref"], page.given[-1]["expect"]) == (0, "e1", None)

@@ -224,7 +224,7 @@ def test_a_ref_stands_for_the_locator_of_its_element(text: str, action: Action, 
         asked.append(ref)
         return GIVEN
 
-    assert (read_step(text, means), asked) == (action, named)
+    assert (read_step(text, means), asked) == ((action, None), named)
 
 
 @pytest.mark.parametrize(

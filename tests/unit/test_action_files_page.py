@@ -10,7 +10,10 @@ import msgspec
 import pytest
 
 from node.config import load_yaml
-from node.sessions.action_files import _LOCATOR_KEYS, _READ_TEXTS, _STATES, _VERBS, ActionFile, parse_actions
+from node.sessions.action_files import ActionFile, parse_actions
+from node.sessions.yaml_asserts import READ_TEXTS, STATES
+from node.sessions.yaml_forms import LOCATOR_KEYS
+from node.sessions.yaml_steps import VERBS
 from protocol import limits
 from protocol.page import keys
 from protocol.page.action import Action, Locator, Press, Scroll, Secret, Wait
@@ -23,7 +26,9 @@ _WRITTEN = {("extract", "name"): "as", ("extract", "kind"): "type"}
 """Fields that a file calls by another name, by the tag of the action."""
 _ASSERTED = {"what", "expected"}
 """Fields of an assertion, which a file writes as one of these keys and its value."""
-_ASSERT_KEYS = {*_READ_TEXTS, *_STATES, "is"}
+_RECORDED = {"digests"}
+"""Fields that a file does not have."""
+_ASSERT_KEYS = {*READ_TEXTS, *STATES, "is", "sha256"}
 
 
 def section(title: str) -> str:
@@ -55,15 +60,15 @@ def written(value: Any) -> set[str]:
 def test_every_action_and_its_fields_are_on_the_page(action: type[msgspec.Struct]) -> None:
     tag = str(action.__struct_config__.tag)
     said = row(tag, section("Actions"))
-    for field in set(action.__struct_fields__) - _ASSERTED:
+    for field in set(action.__struct_fields__) - _ASSERTED - _RECORDED:
         name = "element" if field == "target" else f"`{_WRITTEN.get((tag, field), field)}`"
         assert name in said
 
 
 def test_every_word_of_a_file_is_on_the_page() -> None:
-    assert all(row(verb, section("Actions")) for verb in _VERBS)
-    assert set(Locator.__struct_fields__) == _LOCATOR_KEYS
-    assert all(row(key, section("Elements")) for key in _LOCATOR_KEYS)
+    assert all(row(verb, section("Actions")) for verb in VERBS)
+    assert set(Locator.__struct_fields__) == LOCATOR_KEYS
+    assert all(row(key, section("Elements")) for key in LOCATOR_KEYS)
     assert all(row(key, section("The file")) for key in ("title", "start", "profile", "inputs", "steps"))
     assert all(f"`{field}`" in section("The file") for field in Profile.__struct_fields__)
     assert all(f"{field}: NAME" in section("Secrets") for field in Secret.__struct_fields__)
@@ -81,7 +86,7 @@ def test_the_examples_use_every_action_and_every_key() -> None:
         for field in action.__struct_fields__
     }
     # `goto` has its address as its value, and the keys of an element stand among those of the action.
-    expected = (fields - {"url", "target"} - _ASSERTED) | _ASSERT_KEYS | set(_VERBS) | _LOCATOR_KEYS
+    expected = (fields - {"url", "target"} - _ASSERTED - _RECORDED) | _ASSERT_KEYS | set(VERBS) | LOCATOR_KEYS
     of_file = {
         "title",
         "start",

@@ -11,8 +11,8 @@ from adapters.ports import Page
 from node.live.acting import Driver, Gate
 from node.sessions.action_files import parse_actions
 from protocol.errors import MeshError
-from protocol.page.action import Assert, Goto, Locator
-from protocol.page.assertion import Seen, found, holds
+from protocol.page.action import Assert, Goto, Locator, Wait, describe
+from protocol.page.assertion import Seen, fits_response, found, holds
 from protocol.page.observation import Element, Traits
 from protocol.recording.session import Verdict
 from protocol.risk.classes import GuardPolicy
@@ -436,3 +436,39 @@ async def test_that_something_is_visible_is_true_of_any_such_element(bench: Benc
     assert (await bench.store.steps(done.id))[-1].evidence is None
     bench.site.documents[HOME] = rows("Rum", "Gin")
     assert (await bench.call("replay", session=done.id)).report.steps[-1].held
+
+
+@pytest.mark.parametrize(
+    ("wait", "fits"),
+    [
+        (Wait(response="/save"), True),
+        (Wait(response="/api/*?id=7", method="POST"), True),
+        (Wait(response="https://shop.example/*save"), True),
+        (Wait(response="/save", method="GET"), False),
+        (Wait(response="id=7*save"), False),
+        (Wait(response="/save*save"), False),
+    ],
+)
+def test_an_answer_is_known_by_method_and_parts_of_its_address(wait: Wait, fits: bool) -> None:
+    assert fits_response(wait, "POST", "https://shop.example/api/save?id=7") is fits
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{response: /save, method: POST}", ""),
+        ("{still_ms: 500, timeout_ms: 900}", ""),
+        ("{response: '*'}", "part of an address"),
+        ("{method: POST}", "needs `response`"),
+        ("{response: /a, text: b}", "one of"),
+        ("{response: /a, method: post}", "method"),
+        ("{still_ms: 90000}", "still_ms"),
+    ],
+)
+def test_waits_for_answers_and_stillness_are_written(text: str, words: str) -> None:
+    file = f"start: {HOME}\nsteps:\n- wait: {text}".encode()
+    if not words:
+        assert describe(parse_actions(file).actions[1]).startswith("wait ")
+        return
+    with pytest.raises(MeshError, match=words):
+        parse_actions(file)

@@ -24,6 +24,7 @@ from protocol.page.action import (
     Scroll,
     ScrollTo,
     Select,
+    Upload,
     Wait,
 )
 from protocol.page.observation import Element, Observation, Traits
@@ -108,6 +109,7 @@ def test_an_action_without_an_element_is_judged_by_what_it_is(action: Action, sa
         (Fill(target=ANY, value="a\tb", typed=True), "textbox", (4, "submits a form that is not understood")),
         (Hover(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
         (Focus(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
+        (Upload(target=ANY, files=("a",)), "button", (4, "not understood")),
         (ScrollTo(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
         (Select(target=ANY, option="x"), "listbox", (3, "changes a form")),
         (Select(target=ANY, option="delete"), "listbox", (7, "says “delete”")),

@@ -241,7 +241,7 @@ async def test_a_secret_is_typed_by_its_name_and_shown_to_nobody(bench: Bench) -
 async def test_what_the_guard_refused_is_said_with_the_action(bench: Bench) -> None:
     opened = await bench.open(approve_class=4)
     acted = await bench.call("click", opened.session, ref=ref_of(opened.observation, "Tell me"))
-    assert (acted.blocked, acted.dialogs) == (("POST /tell",), ("alert",))
+    assert (acted.blocked, acted.dialogs) == (("POST /tell",), ("alert, dismissed",))
 
 
 async def test_going_back_is_an_action_like_others(bench: Bench) -> None:

@@ -110,7 +110,7 @@ def test_removing_a_filter_only_widens_a_list() -> None:
 @pytest.mark.parametrize("tokens", [("icon", "trash"), ("fa", "bin"), ("btn", "danger"), ("delete", "button")])
 @pytest.mark.parametrize("name", ["", "Continue", "Next", "Clear filters"])
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
-    """Guard: protocol/risk/classes.py, _by_words."""
+    """Guard: protocol/risk/classes.py, by_words."""
     assert button(name, tokens=tokens) == 7
     assert link(name, "https://shop.example/x", *tokens) == 7
 
@@ -270,7 +270,7 @@ VIEW_CLASSES = [("btn", "info"), ("menu", "item"), ("nav", "tab"), ("search",), 
 def test_a_label_that_cannot_be_read_needs_an_approval_whatever_the_markup_says(
     label: str, tokens: tuple[str, ...]
 ) -> None:
-    """Guard: protocol/risk/classes.py, _by_words."""
+    """Guard: protocol/risk/classes.py, by_words."""
     for role in ("button", "tab", "menuitem", "treeitem", "columnheader", "switch", "checkbox", "radio", "generic"):
         risk = classify(
             Click(target=ANY), Element(ref="e1", role=role, name=label, traits=Traits(tag="div", tokens=tokens)), PAGE

@@ -95,6 +95,8 @@ def cases() -> list[dict[str, Any]]:
 
     partial = {"matched": 1, "verdict": "partial", "reason": "step 2: not performed (action.target_missing)"}
     fault = {"request": "GET /data", "fault": "status", "status": 500}
+    download = {"name": "mugs-2026.csv", "size_bytes": 2, "sha256": bytes(32)}
+    dialog = {"kind": "confirm", "message": "Are you\n sure?"}
 
     def red(reason: str, **changes: Any) -> Fields:
         """The last step does not match, for this reason."""
@@ -117,6 +119,10 @@ def cases() -> list[dict[str, Any]]:
         ("a request went wrong", red("GET /data was answered with 500", faults=[fault]), True),
         ("a request was refused", red("the guard refused GET /data", faults=[fault | {"fault": "refused"}]), True),
         ("a request went wrong and matched", last(faults=[fault]), False),
+        ("a dialog came", red("unexpected dialog: confirm “Are you sure?”, dismissed", dialogs=[dialog]), True),
+        ("a download came", red("unexpected download of “mugs-#.csv”", downloads=[download]), True),
+        ("a download came and matched", last(downloads=[download]), False),
+        ("a dialog came and matched", last(dialogs=[dialog]), False),
         ("numbers differ, and it matched", last(text="numbers"), False),
         ("a text differs below the level of text", last(text="differs", title=False) | {"level": "structure"}, True),
         ("an address differs below the level of structure", last(url=False) | {"level": "asserted"}, True),

@@ -21,12 +21,31 @@ export const FAULT = {
   fault: among('refused', 'status', 'failed', 'open'),
   status: optional(whole(999), 0),
 }
-/** Which requests of a step are meant to go wrong. */
+const KIND = among('alert', 'confirm', 'prompt', 'beforeunload')
+/** A dialog that a step caused. */
+export const DIALOG = { kind: KIND, message: optional(text(1000), ''), accepted: optional(bool, false) }
+const isDigest = (v) => bytes(32)(v) && (v.length === 0 || v.length === 32)
+/** A file that a step let the browser download. */
+export const DOWNLOAD = {
+  name: text(255),
+  size_bytes: optional(whole(), 0),
+  sha256: optional(isDigest, Buffer.alloc(0)),
+  fault: optional(among('', 'failed', 'too_large'), ''),
+}
+/** The dialog that a step is meant to cause. */
+export const ANSWER = {
+  kind: KIND,
+  text: optional(text(1000), ''),
+  accept: optional(bool, false),
+  reply: optional(text(1000), ''),
+}
+/** What of a step is meant: requests that go wrong, and a dialog. */
 export const EXPECT = {
   status: optional((v) => v === 0 || (v >= 400 && v <= 599), 0),
   refused: optional(bool, false),
   failed: optional(bool, false),
   open: optional(bool, false),
+  dialog: optional(orNull(record(ANSWER)), null),
 }
 const INPUT = {
   name: (v) => text(64)(v) && /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(v),
@@ -92,6 +111,8 @@ const STEP = {
   held: optional(among('', 'held', 'failed'), ''),
   masks: optional(list(Array.isArray, 500), []),
   lines: optional(whole(), 0),
+  dialogs: optional(list(record(DIALOG), 20), []),
+  downloads: optional(list(record(DOWNLOAD), 20), []),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

@@ -95,6 +95,7 @@ const ACTIONS = {
   scroll_to: { target },
   fill: { target, value: either(TEXT, record(SECRET)), typed: optional(bool, false) },
   select: { target, option: TEXT },
+  upload: { target, files: list(TEXT, 10, 1), digests: optional(list(exactly(32), 10), []) },
   check: { target, checked: optional(bool, true) },
   press: { key: text(32, 1), target: maybeTarget },
   scroll: { direction: optional(among('up', 'down'), 'down'), amount_px: optional(whole(100_000, 1), 600) },
@@ -104,6 +105,9 @@ const ACTIONS = {
     target: maybeTarget,
     state: optional(among('visible', 'hidden'), 'visible'),
     address: optional(TEXT, ''),
+    response: optional(TEXT, ''),
+    method: optional(matching(/^[A-Z]{0,16}$/), ''),
+    still_ms: optional(whole(30_000), 0),
   },
   extract: {
     name: text(64, 1),
@@ -125,6 +129,7 @@ const ACTIONS = {
       'disabled',
       'checked',
       'unchecked',
+      'download',
     ),
     expected: optional(TEXT, ''),
     match: optional(among('is', 'contains'), 'is'),
@@ -132,6 +137,7 @@ const ACTIONS = {
     attribute: optional(text(64), ''),
     soft: optional(bool, false),
     timeout_ms: optional(whole(60_000, 1), 5000),
+    sha256: optional(matching(/^([0-9a-f]{64})?$/), ''),
   },
 }
 

@@ -1,6 +1,6 @@
 // Replays: how texts compare, and which reports are believed (docs/protocol/replay.md).
 
-import { EXPECT, FAULT } from './bundle.mjs'
+import { ANSWER, DIALOG, DOWNLOAD, EXPECT, FAULT } from './bundle.mjs'
 import { decode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
 import { isId, isNodeId } from './ids.mjs'
@@ -21,6 +21,8 @@ const MATCH = {
   error: optional(text(), ''),
   held: optional(bool, true),
   faults: optional(list(record(FAULT), 50), []),
+  dialogs: optional(list(record(DIALOG), 20), []),
+  downloads: optional(list(record(DOWNLOAD), 20), []),
 }
 const CHANGED = { name: text(64, 1), recorded: text(1024), value: text(1024) }
 const DIFFERENCE = {
@@ -103,16 +105,58 @@ function wrongRequests(faults, expect) {
   return wrong
 }
 
+const fold = (said) => said.split(/\s+/u).filter(Boolean).join(' ')
+
+/** The dialogs that a step was not meant to cause. */
+function wrongDialogs(dialogs, expect) {
+  const answer = expect === null ? null : read(expect, EXPECT).dialog
+  const wants = answer && read(answer, ANSWER)
+  const met = dialogs.map((dialog) => read(dialog, DIALOG))
+  const isMeant = ({ kind, message, accepted }) =>
+    wants &&
+    wants.kind === kind &&
+    (kind === 'alert' || accepted === wants.accept) &&
+    fold(message).includes(fold(wants.text))
+  const meant = met.findIndex(isMeant)
+  const says = ({ kind, message, accepted }) =>
+    `unexpected dialog: ${kind}${message && ` “${fold(message)}”`}, ${accepted ? 'accepted' : 'dismissed'}`
+  return met.filter((_, place) => place !== meant).map(says)
+}
+
+const wrong = ({ faults, dialogs }, expect) => [...wrongRequests(faults, expect), ...wrongDialogs(dialogs, expect)]
+
 function newFaults(match, step) {
-  const before = wrongRequests(step.faults, step.expect)
-  return wrongRequests(match.faults, step.expect).filter((said) => !before.includes(said))
+  const before = wrong(step, step.expect)
+  const fresh = wrong(match, step.expect).filter((said) => !before.includes(said))
+  const [had, has] = [step, match].map(({ downloads }) => downloads.map((one) => read(one, DOWNLOAD)))
+  return [...fresh, ...otherDownloads(had, has)]
+}
+
+/** Which downloads are missing, or came in addition. */
+function otherDownloads(recorded, met) {
+  const [had, has] = [recorded, met].map((all) => all.filter(({ fault }) => !fault).map(({ name }) => name.replace(/[0-9]+/g, '#')))
+  const without = (some, others) => {
+    const left = [...others]
+    const rest = some.filter((name) => !left.includes(name) || (left.splice(left.indexOf(name), 1), false))
+    return [...new Set(rest)]
+  }
+  return [
+    ...without(had, has).map((name) => `no download of “${name}”`),
+    ...without(has, had).map((name) => `unexpected download of “${name}”`),
+  ]
+}
+
+function sameContent(step, match) {
+  const hashes = ({ downloads }) => downloads.map((one) => read(one, DOWNLOAD).sha256.toString('hex')).sort().join()
+  return hashes(step) === hashes(match)
 }
 
 /** Why a step does not match, in words. */
 function difference(match, step, strict) {
   if (!match.performed) return `not performed (${match.error})`
-  const [wrong] = newFaults(match, step)
-  if (wrong) return wrong
+  const [fault] = newFaults(match, step)
+  if (fault) return fault
+  if (holds(match, 'text', strict)) return 'another content of the download'
   const first = LEVELS.find((level) => !holds(match, level, strict))
   if (first === 'asserted') return match.extracted ? 'the assertion did not hold' : 'another extracted value'
   if (first === 'structure') return match.url ? 'other controls or headings' : 'other address'
@@ -177,7 +221,8 @@ export function readReport(raw, { session, steps, manifest }) {
   )
   matches.forEach((match, i) => {
     const { performed, matched, error } = match
-    const whole = holds(match, report.level, report.strict) && newFaults(match, expected[i]).length === 0
+    const content = report.level !== 'text' || sameContent(expected[i], match)
+    const whole = content && holds(match, report.level, report.strict) && newFaults(match, expected[i]).length === 0
     check(matched === whole, `step ${match.index}: matched`)
     check(performed === (error === ''), `step ${match.index}: performed`)
     check((match.text !== '') === (performed && expected[i].snapshot.length > 0), `step ${match.index}: text`)

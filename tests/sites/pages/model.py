@@ -76,7 +76,7 @@ def site() -> MemorySite:
                 "button", "Send", Effect(post="/send"), traits=Traits(tag="button", submits=True, form_method="post")
             ),
             _control("button", "Not now", states=("disabled",)),
-            _control("button", "Ask", Effect(dialog="confirm")),
+            _control("button", "Ask", Effect(dialog="confirm", asks="Sure?")),
             _control("button", "Load more", Effect(fetch=(("GET", "/more"),))),
             _control("button", "Open socket", Effect(fetch=(("WS", "/socket"),))),
             Control(element=Element(ref="", role="button", name="Covered"), covered=True),

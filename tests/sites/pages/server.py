@@ -92,6 +92,16 @@ class PageServer:
             )
             answer.set_cookie("seen", "yes", httponly=True)
             return answer
+        if path == "endless.bin":
+            flowing = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
+            await flowing.prepare(request)
+            for _ in range(16):
+                await flowing.write(bytes(1 << 16))
+            await self.hold.wait()
+            return flowing
+        if path == "report.csv":
+            disposition = {"Content-Disposition": 'attachment; filename="../report.csv"'}
+            return web.Response(text="Tin mug,12", content_type="text/csv", headers=disposition)
         if path == "more":
             return web.Response(text="three more")
         if path == "account/close":

@@ -1,0 +1,89 @@
+"""Opens addresses in a page and moves along its history."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from playwright.async_api import CDPSession
+from playwright.async_api import Page as PlaywrightPage
+
+from adapters.browser.activity import Activity
+from adapters.browser.network import NetworkGuard
+from adapters.browser.opening import until_opened
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.web_address import require_web
+from protocol.risk.refused import navigation_refused
+
+
+class Navigation:
+    """Leads one page to other documents."""
+
+    def __init__(self, page: PlaywrightPage, session: CDPSession, activity: Activity, guard: NetworkGuard) -> None:
+        self._page = page
+        self._session = session
+        self._activity = activity
+        self._guard = guard
+
+    async def goto(self, url: str, timeout_ms: int) -> None:
+        """Open ``url``. Errors: ``browser.scheme``, those of ``_opened``."""
+        require_web(url)
+        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        self._guard.expects_document()
+        await self._opened(self._page.goto(url, wait_until="domcontentloaded", timeout=limit), limit)
+
+    async def _history(self) -> tuple[list[dict[str, Any]], int]:
+        """The pages that were opened, and the place of the present one."""
+        history = await self._activity.alive(
+            self._session.send("Page.getNavigationHistory"),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the history",
+        )
+        return history["entries"], history["currentIndex"]
+
+    async def along(self, step: int, timeout_ms: int) -> None:
+        """Go to the page before (-1) or after (1) in the history."""
+        entries, place = await self._history()
+        there = entries[place + step]["url"] if 0 <= place + step < len(entries) else ""
+        # Every page begins with an empty one, which nobody has opened.
+        if not there.startswith(("http://", "https://")):
+            raise MeshError("action.not_possible", f"there is no page {'before' if step < 0 else 'after'} this one")
+        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        self._guard.expects_document()
+        # Not until it has loaded: a page out of the back/forward cache of an attached browser never does. What is still to come is
+        # waited for as after any other action.
+        go = self._page.go_back if step < 0 else self._page.go_forward
+        await self._opened(go(wait_until="commit", timeout=limit), limit)
+
+    async def reload(self, timeout_ms: int) -> None:
+        """Load the page again. Errors: ``action.not_possible`` (it came from a form), those of ``_opened``."""
+        entries, place = await self._history()
+        if not entries[place]["url"].startswith(("http://", "https://")):
+            raise MeshError("action.not_possible", "the page has opened nothing yet")
+        # A browser asks a person before it sends a form again; here nobody would be asked.
+        if entries[place]["transitionType"] == "form_submit":
+            raise MeshError(
+                "action.not_possible", "the page came from a form, which would be sent again: open its address"
+            )
+        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        self._guard.expects_document()
+        await self._opened(self._page.reload(wait_until="domcontentloaded", timeout=limit), limit)
+
+    async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
+        """Wait for the end of a navigation. Errors: ``browser.refused``, ``browser.navigation``, ``browser.crashed``."""
+        try:
+            opened = until_opened(work, self._activity, self._guard)
+            await self._activity.alive(
+                opened, timeout_ms=limit + 500, otherwise="browser.navigation", doing="opening the page"
+            )
+        except MeshError as error:
+            if error.code == "browser.navigation" and (refused := self._guard.document):
+                raise navigation_refused(refused) from None
+            raise
+        except asyncio.CancelledError:
+            # Playwright goes on with it: the page would open later, in another action.
+            self._activity.spawn(self._session.send("Page.stopLoading"))
+            raise

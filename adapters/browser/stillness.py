@@ -1,0 +1,64 @@
+"""Waits until a page has loaded, and until nothing changes on it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+from adapters.browser import scripts
+from adapters.browser.activity import Activity
+from adapters.browser.worlds import Worlds
+from protocol import limits
+from protocol.errors import MeshError
+
+POLL_S: Final = (0.016, 0.032)
+_LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
+
+
+class Stillness:
+    """Waits for one page to come to rest."""
+
+    def __init__(self, activity: Activity, worlds: Worlds) -> None:
+        self._activity = activity
+        self._worlds = worlds
+        self.quiet_ms = limits.SETTLE_QUIET_MS
+        """How long nothing may change."""
+
+    async def dialog(self) -> None:
+        """Wait for a dialog that is expected, within a limit: it can be late, and opened by an answer to a request."""
+        end = time.monotonic() + limits.DIALOG_TIMEOUT_MS / 1000
+        while not self._activity.dialogs and not self._activity.gone.done() and (left := end - time.monotonic()) > 0:
+            await self._activity.changed(left)
+
+    async def loaded(self) -> None:
+        """Wait for the page to load, within a limit: reading it earlier slows the renderer and finds content that will change."""
+        end = time.monotonic() + _LOADING_S
+        while not self._activity.idle and (left := end - time.monotonic()) > 0:
+            await self._activity.changed(left)
+
+    async def until_still(self, patience_ms: int) -> bool:
+        """Wait for loading to end and then for a stretch without a change; False if that never came.
+
+        A navigation on its way is waited for longer than scripts that never rest.
+        """
+        began = time.monotonic()
+        quiet = scripts.QUIET.replace("QUIET_MS", str(self.quiet_ms)).replace("BUSY_MS", str(limits.SETTLE_BUSY_MS))
+        while not self._activity.gone.done():
+            patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
+            left = patience / 1000 - (time.monotonic() - began)
+            if left <= 0:
+                return False
+            if not self._activity.idle:
+                await self._activity.changed(left)
+                continue
+            serial = self._activity.serial
+            try:
+                answers = await asyncio.wait_for(self._worlds.everywhere(quiet, wait=True), left)
+            except TimeoutError:
+                return False
+            if answers and self._activity.idle and self._activity.serial == serial:
+                return True
+            if not answers:
+                await asyncio.sleep(POLL_S[0])  # between two documents there is no execution context
+        raise MeshError("browser.crashed", "the browser disappeared while the page was settling")

@@ -1,0 +1,205 @@
+"""Reads the actions of an action file, each by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, get_args
+
+import msgspec
+
+from node.config import YamlValue, invalid_in_words
+from node.sessions.yaml_asserts import assertion
+from node.sessions.yaml_forms import bad, mapping, targeted, text_in
+from protocol.page.action import Action, Extract, ValueType
+from protocol.page.redaction import placeholder
+from protocol.page.values import references, text_of, with_text
+from protocol.trust.origin import origin_of
+
+TARGETED = frozenset(
+    {
+        "click",
+        "double_click",
+        "right_click",
+        "hover",
+        "focus",
+        "scroll_to",
+        "type",
+        "clear",
+        "wait",
+        "fill",
+        "select",
+        "upload",
+        "check",
+        "uncheck",
+        "press",
+        "extract",
+        "assert",
+    }
+)
+_SECRET = re.compile(r"\{secret: ?([A-Za-z0-9_.-]{1,64})\}")
+
+
+def read_steps(nodes: list[YamlValue], inputs: frozenset[str]) -> tuple[Action, ...]:
+    """The actions in order. Each ``${name}`` in them must be of ``inputs`` or extracted before; ``$${name}`` is text."""
+    actions: list[Action] = []
+    known = set(inputs)
+    for node in nodes:
+        action = step_in(node)
+        if isinstance(action, Extract):
+            if action.name in inputs:
+                raise bad(node, f"“{action.name}” is an input: extract under another name")
+            known.add(action.name)
+        text = text_of(action)
+        if text is not None and (unknown := set(references(text.replace("$${", ""))) - known):
+            raise bad(
+                node,
+                f"“{min(unknown)}” is no input, and nothing was extracted under this name before; "
+                f"`$${{{min(unknown)}}}` stands for the text itself",
+            )
+        if text is not None and "$${" in text:
+            action = with_text(action, _literal(node, text, known))
+        actions.append(action)
+    return tuple(actions)
+
+
+def _literal(node: YamlValue, text: str, known: set[str]) -> str:
+    plain = text.replace("$${", "${")
+    if clash := set(references(plain)) & known - set(references(text.replace("$${", ""))):
+        raise bad(node, f"`$${{{min(clash)}}}` cannot be written after an extract with that name: choose another name")
+    return plain
+
+
+def step_in(node: YamlValue) -> Action:
+    fields = mapping(node, "a step", None)
+    if len(fields) != 1:
+        raise bad(node, "a step must have exactly one action, such as `- click: {role: link, name: Mugs}`")
+    ((verb, body),) = fields.items()
+    builder = VERBS.get(verb)
+    if builder is None:
+        raise bad(node, f"unknown action “{verb[:40]}”; known: {', '.join(VERBS)}")
+    return convert(body, builder(body))
+
+
+def convert(node: YamlValue, plain: dict[str, Any]) -> Action:
+    try:
+        # strict=False, because numbers and booleans of the file arrive as text.
+        action: Action = msgspec.convert(plain, Action, strict=False)
+    except msgspec.ValidationError as error:
+        raise bad(node, invalid_in_words(error, Action)) from error
+    return action
+
+
+def address_in(node: YamlValue, what: str) -> str:
+    """An address, in which ``{secret: NAME}`` may stand behind the host."""
+    url = _SECRET.sub(lambda found: placeholder(found[1]), text_in(node, what))
+    if url != node.value and not origin_of(url):
+        raise bad(node, "a secret may stand in the path or the query of an http(s) address, and not before")
+    return url
+
+
+def _fill(node: YamlValue) -> dict[str, Any]:
+    return targeted(node, "fill", {"value", "typed"})
+
+
+def _press(node: YamlValue) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "press", "key": node.value}
+    return targeted(node, "press", {"key"}, required=False)
+
+
+def _plain(type_: str) -> Callable[[YamlValue], dict[str, Any]]:
+    def build(node: YamlValue) -> dict[str, Any]:
+        if node.value not in ("", {}):
+            raise bad(node, f"{type_} takes nothing: `- {type_}:`")
+        return {"type": type_}
+
+    return build
+
+
+def _at(type_: str, **fixed: Any) -> Callable[[YamlValue], dict[str, Any]]:
+    """An action on an element and nothing more."""
+    return lambda node: {**targeted(node, type_, set()), **fixed}
+
+
+def _type(node: YamlValue) -> dict[str, Any]:
+    plain = {**targeted(node, "fill", {"value"}), "typed": True}
+    if not isinstance(plain.get("value"), str):
+        raise bad(node, "type needs `value: TEXT`; a secret is filled at once: `fill`")
+    return plain
+
+
+def _upload(node: YamlValue) -> dict[str, Any]:
+    plain = targeted(node, "upload", {"files"})
+    if not all(plain.get("files", [""])) or not plain["files"]:
+        raise bad(node, "upload needs `files: [NAME]`: names inside the folders of `browser.upload_folders`")
+    return plain
+
+
+def _scroll(node: YamlValue) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "scroll", "direction": node.value or "down"}
+    return {
+        "type": "scroll",
+        **{key: text_in(item, key) for key, item in mapping(node, "scroll", {"direction", "amount_px"}).items()},
+    }
+
+
+def _wait(node: YamlValue) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "wait", "text": node.value}
+    plain = targeted(
+        node, "wait", {"text", "address", "response", "method", "still_ms", "state", "timeout_ms"}, required=False
+    )
+    if len({"text", "address", "response", "still_ms", "target"} & plain.keys()) > 1:
+        raise bad(node, "wait needs one of `text`, `address`, `response`, `still_ms` and an element")
+    if "response" in plain and not plain["response"].strip("* "):
+        raise bad(node, "`response` must be a part of an address")
+    if "method" in plain and "response" not in plain:
+        raise bad(node, "`method` is of a request: wait needs `response`")
+    if "state" in plain and "target" not in plain:
+        raise bad(node, "`state` is of an element: wait needs `role` (and `name`) or `selectors`")
+    return plain
+
+
+def _extract(node: YamlValue) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "extract", "name": node.value}
+    # The locator already has a field `name`, so the name of the extracted value is `as`.
+    # So does an action have a field `type`, so the type of the value is `kind` in the record.
+    plain = targeted(node, "extract", {"as", "type", "pattern"}, required=False, named={"as": "name", "type": "kind"})
+    if "name" not in plain:
+        raise bad(node, "extract needs `as: NAME` beside the locator")
+    if plain.get("kind", "text") not in get_args(ValueType):
+        raise bad(node, f"`type` must be one of {', '.join(get_args(ValueType))}")
+    if ("pattern" in plain) != (plain.get("kind") == "pattern"):
+        raise bad(node, "`pattern` and `type: pattern` belong together")
+    if "pattern" in plain and not plain["pattern"].strip("*"):
+        raise bad(node, "`pattern` must contain more than `*`")
+    return plain
+
+
+VERBS = {
+    "goto": lambda node: {"type": "goto", "url": address_in(node, "goto")},
+    "back": _plain("back"),
+    "forward": _plain("forward"),
+    "reload": _plain("reload"),
+    "click": lambda node: targeted(node, "click", {"button", "count"}),
+    "double_click": _at("click", count=2),
+    "right_click": _at("click", button="right"),
+    "hover": _at("hover"),
+    "focus": _at("focus"),
+    "scroll_to": _at("scroll_to"),
+    "fill": _fill,
+    "type": _type,
+    "clear": _at("fill", value=""),
+    "select": lambda node: targeted(node, "select", {"option"}),
+    "upload": _upload,
+    "check": lambda node: targeted(node, "check", {"checked"}),
+    "uncheck": lambda node: {**targeted(node, "check", set()), "checked": False},
+    "press": _press,
+    "scroll": _scroll,
+    "wait": _wait,
+    "extract": _extract,
+    "assert": assertion,
+}

@@ -1,0 +1,42 @@
+"""Files that a page lets the browser download: what is recorded of them is their name, size and hash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+
+from protocol import limits
+
+
+class Download(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A file that a step let the browser download. It is deleted as soon as it is hashed."""
+
+    name: Annotated[str, msgspec.Meta(max_length=limits.DOWNLOAD_NAME_CHARS_MAX)]
+    """The name that the site or the page proposes."""
+    size_bytes: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    sha256: Annotated[bytes, msgspec.Meta(max_length=32)] = b""
+    """32 bytes; empty with a ``fault``."""
+    fault: Literal["", "failed", "too_large"] = ""
+    """``failed``: it broke off, or did not end in time; ``too_large``: it was ended at ``DOWNLOAD_BYTES_MAX``."""
+
+    def __post_init__(self) -> None:
+        if bool(self.fault) == bool(self.sha256) or len(self.sha256) not in (0, 32):
+            raise ValueError("a download has a hash, or a fault")
+
+
+def describe_download(download: Download) -> str:
+    """``“report.csv”, 120 bytes, SHA-256 1f3a…``."""
+    if download.fault:
+        return f"“{download.name}”, {'failed' if download.fault == 'failed' else 'too large'}"
+    return f"“{download.name}”, {download.size_bytes} bytes, SHA-256 {download.sha256.hex()[:16]}…"
+
+
+def named(downloads: Sequence[Download], name: str, *, part: bool, digest: str = "") -> Download | None:
+    """The last of ``downloads`` that came whole and has this name, or (``part``) has it in its name, and this hash in hex."""
+    for download in reversed(downloads):
+        fits = name in download.name if part else name == download.name
+        if fits and not download.fault and digest in ("", download.sha256.hex()):
+            return download
+    return None

@@ -1,0 +1,143 @@
+"""Files, windows, editors and what else a page has beside its controls. In real browsers only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from adapters.ports import Browser, Given, GivenFile, Outcome, Page
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Action, Click, Fill, Goto, Hover, Locator, Upload, Wait
+from protocol.page.downloads import Download
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
+from tests.sites.pages.server import PageServer
+from tests.sites.pages.visits import element, shown
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+ANY = Locator()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(browser: Browser, site: PageServer) -> AsyncIterator[Page]:
+    opened = await (await browser.open(Profile(), GuardPolicy())).page()
+    await opened.perform(Goto(url=site.origin + "/parts.html"))
+    yield opened
+    await opened.close()
+
+
+def left_of(content: bytes) -> list[Path]:
+    """The files of the driver that hold ``content``."""
+    found = []
+    for path in Path(tempfile.gettempdir()).glob("playwright-artifacts-*/*"):
+        with contextlib.suppress(OSError):  # of another run, and gone meanwhile
+            found += [path] if content in path.read_bytes() else []
+    return found
+
+
+async def use(page: Page, action: Action, role: str, name: str, given: Given = Given()) -> Outcome:  # noqa: B008 - frozen
+    return await page.perform(action, ref=element(await page.observe(), role, name).ref, given=given)
+
+
+async def test_files_reach_a_field_and_a_file_chooser(page: Page) -> None:
+    given = Given(files=(GivenFile(name="offer.txt", data=b"ten mugs"),))
+    action = Upload(target=ANY, files=("letters/offer.txt",))
+    await use(page, action, "button", "Letter", given)
+    await page.perform(Wait(text="offer.txt: ten mugs"))
+    two = Given(files=(GivenFile(name="a.txt", data=b"one"), GivenFile(name="b.txt", data=b"two")))
+    await use(page, action, "button", "Attach", two)
+    await page.perform(Wait(text="a.txt: one, b.txt: two"))
+    with pytest.raises(MeshError) as refused:
+        await use(page, action, "button", "Letter", two)
+    assert refused.value.code == "action.not_possible"
+    with pytest.raises(MeshError, match="opens no file chooser"):
+        await page.perform(
+            action, ref=element(await page.observe(), "heading", "Parts").ref, given=given, timeout_ms=800
+        )
+
+
+async def test_downloads_are_hashed_and_deleted(page: Page, site: PageServer) -> None:
+    outcome = await use(page, Click(target=ANY), "button", "Export")
+    content = b"name,price\nTin mug,12\n"
+    export = Download(name="mugs.csv", size_bytes=len(content), sha256=hashlib.sha256(content).digest())
+    assert outcome.downloads == (export,)
+    site.extra["/saves.html"] = "<a href=/report.csv>Report</a><a download href='/account/close?confirm=1'>End</a>"
+    await page.perform(Goto(url=site.origin + "/saves.html"))
+    outcome = await use(page, Click(target=ANY), "link", "Report")
+    assert [(one.name, one.size_bytes) for one in outcome.downloads] == [("_report.csv", 10)]
+    assert outcome.observation.url.endswith("/saves.html")
+    outcome = await use(page, Click(target=ANY), "link", "End")
+    assert outcome.downloads == (Download(name="close", fault="failed"),)
+    assert outcome.blocked == ("GET /account/close",)
+    assert not any("close" in entry for entry in site.reached)
+    assert [one.name for one in page.downloads()] == ["mugs.csv", "_report.csv", "close"]
+    assert not await asyncio.to_thread(left_of, b"Tin mug,12")
+
+
+async def test_a_download_that_does_not_end_is_ended_at_the_limit(
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/downloads.py, Downloads._progress."""
+    monkeypatch.setattr(limits, "DOWNLOAD_BYTES_MAX", 100_000)
+    monkeypatch.setattr(limits, "DOWNLOAD_TIMEOUT_MS", 8_000)
+    site.extra["/saves.html"] = "<a href=/endless.bin>Endless</a>"
+    await page.perform(Goto(url=site.origin + "/saves.html"))
+    outcome = await use(page, Click(target=ANY), "link", "Endless")
+    assert outcome.downloads == (Download(name="endless.bin", fault="too_large"),)
+    site.hold.set()
+
+
+async def test_a_page_that_says_it_is_at_work_is_waited_for(page: Page, site: PageServer) -> None:
+    outcome = await use(page, Click(target=ANY), "button", "Save")
+    assert outcome.settled and "All changes saved" in outcome.observation.text
+    outcome = await use(page, Click(target=ANY), "button", "Load")
+    assert "Three mugs" in outcome.observation.text
+    site.extra["/saves.html"] = "<p role=status>Loading…</p><button>Next</button>"
+    outcome = await page.perform(Goto(url=site.origin + "/saves.html"))
+    assert "Next" in outcome.observation.text
+
+
+async def test_an_answer_and_a_time_without_changes_are_waited_for(page: Page, site: PageServer) -> None:
+    await use(page, Click(target=ANY), "button", "Fetch")
+    # It came in the step before, or comes now; either way it counts, until something else is done.
+    for _ in range(2):
+        await page.perform(Wait(response="/parts*page=2", method="GET"))
+    with pytest.raises(MeshError) as missed:
+        await page.perform(Wait(response="/parts*page=2", method="POST", timeout_ms=200))
+    assert missed.value.code == "action.assertion_failed"
+    await use(page, Hover(target=ANY), "button", "Fetch")
+    with pytest.raises(MeshError):
+        await page.perform(Wait(response="/parts", timeout_ms=200))
+    outcome = await page.perform(Wait(still_ms=300))
+    assert outcome.settled
+    await shown(page, site, "<p id=p>0</p><script>setInterval(() => p.textContent++, 200)</script>")
+    await page.perform(Wait())
+    with pytest.raises(MeshError, match="did not rest for 400 ms"):
+        await page.perform(Wait(still_ms=400, timeout_ms=1_000))
+
+
+async def test_the_content_of_editors_is_replaced(page: Page, site: PageServer) -> None:
+    outcome = await use(page, Fill(target=ANY, value="new note\nand more"), "textbox", "Note")
+    assert "new note" in outcome.observation.text and "and more" in outcome.observation.text
+    assert "old note" not in outcome.observation.text and "second line" not in outcome.observation.text
+    for role, name in (("textbox", "Source"), ("group", "Code")):
+        outcome = await use(page, Fill(target=ANY, value=f"const {role} = 3\nrun()"), role, name)
+        assert f"const {role} = 3" in outcome.observation.text and "run()" in outcome.observation.text
+        assert "old" not in outcome.observation.text.split("group")[1]
+    outcome = await use(page, Fill(target=ANY, value=""), "textbox", "Source")
+    assert "run()" not in outcome.observation.text
+    outcome = await use(page, Fill(target=ANY, value=""), "textbox", "Note")
+    assert "new note" not in outcome.observation.text
+    await shown(
+        page, site, "<p role=textbox aria-label=Stubborn contenteditable oninput='this.textContent=`old`'>old</p>"
+    )
+    with pytest.raises(MeshError, match="did not take"):
+        await use(page, Fill(target=ANY, value="new"), "textbox", "Stubborn")
