@@ -163,6 +163,7 @@ DIFFERENCE_CHARS_MAX: Final = 120
 DIFFERENCE_LINES_MAX: Final = 100  # of each text, from the first that differs: what is looked through for more
 BUNDLE_BYTES_MAX: Final = 256 * MIB
 REASON_CHARS_MAX: Final = 400
+SKIPPED_STEPS_MAX: Final = 200  # of an imported recording: the first ones say what is missing
 REQUEST_FAULTS_MAX: Final = 50  # of a step: the first ones say what is wrong
 MASKS_PER_STEP_MAX: Final = 500  # what is not masked is compared
 BUNDLE_ELEMENTS_MAX: Final = 4_096  # SESSION_STEPS_MAX steps with at most three elements: record, snapshot, screenshot

@@ -17,8 +17,9 @@ def group() -> None:
 
 @group.command(name="check")
 @click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--lenient", is_flag=True, help="List the steps of a foreign recording that cannot be performed.")
 @common_options
-def check(file: str, home: str | None, as_json: bool) -> None:
+def check(file: str, lenient: bool, home: str | None, as_json: bool) -> None:
     """Check an action file, and print what it would do.
 
     FILE is what `trailmesh session record` takes: an action file in YAML (docs/action-files.md), or a recording of the Chrome
@@ -30,16 +31,17 @@ def check(file: str, home: str | None, as_json: bool) -> None:
       trailmesh actions check actions.yaml
       trailmesh actions check actions.yaml --json
     """
-    from node.sessions import incomplete, read_action_file
+    from node.sessions import read_action_file
     from protocol.page.action import describe
 
-    parsed = read_action_file(Path(file))
+    parsed = read_action_file(Path(file), lenient=lenient)
     result: Result = {
         "title": parsed.title,
         "start_url": parsed.start_url,
         "actions": [describe(action) for action in parsed.actions],
         "secrets": list(parsed.secrets),
-        "notes": [*parsed.notes, *incomplete(parsed.actions)],
+        "notes": list(parsed.said),
+        "skipped": len(parsed.skipped),
     }
     emit(result, as_json=as_json, text=_show)
 
@@ -50,4 +52,5 @@ def _show(r: Result) -> None:
     for note in r["notes"]:
         click.echo(f"  ! {note}")
     needed = f"; needs the secrets {', '.join(r['secrets'])}" if r["secrets"] else ""
-    click.echo(f"{r['title']}: {counted(len(r['actions']), 'action')}, no mistake found{needed}")
+    found = f"{counted(r['skipped'], 'step')} skipped" if r["skipped"] else "no mistake found"
+    click.echo(f"{r['title']}: {counted(len(r['actions']), 'action')}, {found}{needed}")

@@ -149,6 +149,8 @@ def _show_session(r: Result) -> None:
     click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
+    for one in s["skipped"]:
+        click.echo(f"skipped  {one['place']} ({one['what']}): {one['reason']}")
     _show_steps(r)
     _show_masks(r["steps"])
     for report in r["reports"]:

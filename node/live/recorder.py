@@ -37,7 +37,7 @@ from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.masks import find_masks, learn_masks
 from protocol.recording.replay import redact_faults
-from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Step, Verdict
+from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Skipped, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
@@ -72,6 +72,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     search: str = ""
     caller: str = ""
     """Caller of the recording; empty for the current caller."""
+    skipped: tuple[Skipped, ...] = ()
+    """Steps of an imported file that are left out."""
 
 
 Progress = Callable[[Step], None]
@@ -121,6 +123,10 @@ class Recorder:
             parent=plan.parent,
             search=plan.search,
             caller=self._caller,
+            skipped=tuple(
+                msgspec.structs.replace(one, reason=redact_text(one.reason, plan.secrets)[: limits.REASON_CHARS_MAX])
+                for one in plan.skipped
+            ),
         )
 
     @property
@@ -318,7 +324,7 @@ class Recorder:
 
     async def commit(self) -> Session:
         """Sign the manifest and store session and artefact together."""
-        session = self._closed(*judge_recording(self.steps))
+        session = self._closed(*judge_recording(self.steps, self.session.skipped))
         sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
         manifest = make_manifest(session, self.steps, sizes)
         # The manifest is stored as a blob under the hash that was signed, so an export can find it.

@@ -12,7 +12,7 @@ import msgspec
 
 from node.config import YamlValue, invalid_in_words, load_yaml
 from node.live import Arrival
-from node.sessions.devtools_recording import parse_devtools
+from node.sessions.formats import reader_of
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Extract, Goto, Locator, ValueType, with_target
@@ -20,7 +20,7 @@ from protocol.page.locator import is_selector, said_forms
 from protocol.page.observation import ROLES
 from protocol.page.redaction import is_incomplete, placeholder, redact_url, secrets_named
 from protocol.page.values import references, text_of, with_text
-from protocol.recording.session import Expect, Profile
+from protocol.recording.session import Expect, Profile, Skipped
 from protocol.trust.origin import origin_of
 
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors", "within"})
@@ -63,6 +63,14 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     """The page that an action, by its number from 1, must lead to."""
     notes: tuple[str, ...] = ()
     """Differences between this node's way to perform a foreign recording and that of its own player."""
+    skipped: tuple[Skipped, ...] = ()
+    """Steps of a foreign recording that are left out."""
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What a person should know of the file before it is performed."""
+        left_out = (f"skipped {one.place} ({one.what}): {one.reason}" for one in self.skipped)
+        return (*left_out, *self.notes, *incomplete(self.actions))
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -70,8 +78,8 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted({name for action in self.actions for name in secrets_named(action)}))
 
 
-def read_action_file(path: Path) -> ActionFile:
-    """The actions in the file at ``path``; JSON is told from YAML by its first character.
+def read_action_file(path: Path, *, lenient: bool = False) -> ActionFile:
+    """The actions in the file at ``path``; as ``parse_actions``.
 
     Errors: ``input.invalid``, ``input.too_large``.
     """
@@ -80,11 +88,13 @@ def read_action_file(path: Path) -> ActionFile:
             data = file.read(limits.ACTION_FILE_BYTES_MAX + 1)
     except OSError as error:
         raise MeshError("input.invalid", f"{path.name} cannot be read: {error.strerror}", file=path.name) from error
-    return parse_actions(data, path.stem)
+    return parse_actions(data, path.stem, lenient=lenient)
 
 
-def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> ActionFile:
-    """The actions in ``data``; ``title`` and ``profile`` are used where a YAML file gives none.
+def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE, *, lenient: bool = False) -> ActionFile:
+    """The actions in ``data``; ``title`` and ``profile`` are used where a file gives none.
+
+    lenient: steps of a foreign recording that cannot be performed are left out; a YAML file is never read like that.
 
     Checks, in order: size; UTF-8; the form of the file (YAML without aliases, tags or duplicate keys; JSON); every
     step. Errors: ``input.invalid``, ``input.too_large``.
@@ -95,8 +105,9 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MeshError("input.invalid", "the file is not UTF-8 text") from error
-    if text.lstrip()[:1] == "{":
-        recording = parse_devtools(text)
+    read_foreign = reader_of(text)
+    if read_foreign is not None:
+        recording = read_foreign(text, lenient=lenient)
         return _checked(
             ActionFile(
                 title=recording.title or title,
@@ -105,6 +116,7 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
                 actions=recording.actions,
                 arrivals=recording.arrivals,
                 notes=recording.notes,
+                skipped=recording.skipped,
             )
         )
     return _checked(_from_yaml(load_yaml(text), title, profile))

@@ -81,16 +81,18 @@ class Sessions:
         secrets: Mapping[str, GivenSecret],
         allow: tuple[str, ...],
         approve_class: int,
+        lenient: bool = False,
         tell: Tell,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them.
 
+        ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
         ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; the steps until then are stored as
         a session, whose id is in the error's detail.
         """
         self._witness.check_signs()
-        file = parse_actions(text.encode(), name, self._config.browser.profile)
+        file = parse_actions(text.encode(), name, self._config.browser.profile, lenient=lenient)
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
@@ -104,7 +106,7 @@ class Sessions:
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
-        for note in (*file.notes, *incomplete(file.actions)):
+        for note in file.said:
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
             plan = Recording(
@@ -114,6 +116,7 @@ class Sessions:
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=Secrets(secrets, begins=file.start_url),
                 gate=self._gate(approve_class),
+                skipped=file.skipped,
             )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:

@@ -56,6 +56,7 @@ class SessionVerbs:
             secrets=params.secrets,
             allow=params.allow,
             approve_class=params.approve_class,
+            lenient=params.lenient,
             tell=tell,
         )
 

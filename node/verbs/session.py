@@ -42,6 +42,13 @@ class RecordParams(Params, frozen=True, kw_only=True):
     """``session.record``"""
 
     actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
+    lenient: Annotated[
+        bool,
+        option(
+            "Of a recording of another tool, leave out the steps that cannot be performed here. They are listed and kept with the "
+            "session, which is then at most partial, as is every replay of it."
+        ),
+    ] = False
     name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
     secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()

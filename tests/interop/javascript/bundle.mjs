@@ -28,6 +28,7 @@ export const EXPECT = {
   failed: optional(bool, false),
   open: optional(bool, false),
 }
+const SKIPPED = { place: text(64), what: text(64), reason: text(400), before: whole() }
 const SESSION = {
   id: isId('ses'),
   node: text(80, 1),
@@ -44,6 +45,7 @@ const SESSION = {
   duration_ms: whole(),
   caller: optional(text(128), ''),
   reason: optional(text(400), ''),
+  skipped: optional(list(record(SKIPPED), 200), []),
 }
 const MANIFEST = {
   version: among(1),
