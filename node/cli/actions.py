@@ -12,7 +12,7 @@ from node.cli.common import Result, common_options, emit
 
 @click.group(name="actions", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Check action files without performing them."""
+    """Check action files without performing them, and help to write them."""
 
 
 @group.command(name="check")
@@ -44,6 +44,26 @@ def check(file: str, lenient: bool, home: str | None, as_json: bool) -> None:
         "skipped": len(parsed.skipped),
     }
     emit(result, as_json=as_json, text=_show)
+
+
+@group.command(name="schema")
+def schema() -> None:
+    """Print the JSON Schema of action files, for editors.
+
+    An editor with a YAML language server completes and checks a file with this first line:
+
+    \b
+      # yaml-language-server: $schema=actions.schema.json
+
+    \b
+    Example:
+      trailmesh actions schema > actions.schema.json
+    """
+    import json
+
+    from node.sessions import action_schema
+
+    click.echo(json.dumps(action_schema(), indent=2, ensure_ascii=False))
 
 
 def _show(r: Result) -> None:

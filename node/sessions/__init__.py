@@ -4,12 +4,14 @@ Owns sessions, their steps, and replay reports. Never opens a browser itself, an
 """
 
 from node.sessions.action_files import read_action_file, read_step
+from node.sessions.action_schema import action_schema
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
 
 __all__ = [
     "SessionVerbs",
     "Sessions",
+    "action_schema",
     "read_action_file",
     "read_step",
 ]

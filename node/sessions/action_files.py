@@ -269,7 +269,9 @@ def _mapping(node: YamlValue, what: str, known: set[str] | None) -> dict[str, Ya
         raise _bad(node, f"{what} must be `key: value` pairs")
     for key in node.value:
         if known is not None and key not in known:
-            raise _bad(node.value[key], f"unknown key “{key[:40]}”; known: {', '.join(sorted(known))}")
+            error = _bad(node.value[key], f"unknown key “{key[:40]}”; known: {', '.join(sorted(known))}")
+            error.detail["known"] = sorted(known)
+            raise error
     return node.value
 
 
