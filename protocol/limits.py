@@ -163,6 +163,7 @@ DIFFERENCE_CHARS_MAX: Final = 120
 DIFFERENCE_LINES_MAX: Final = 100  # of each text, from the first that differs: what is looked through for more
 BUNDLE_BYTES_MAX: Final = 256 * MIB
 REASON_CHARS_MAX: Final = 400
+SCRIPT_BYTES_MAX: Final = 256 * KIB  # an imported script: parsed as a whole
 SKIPPED_STEPS_MAX: Final = 200  # of an imported recording: the first ones say what is missing
 REQUEST_FAULTS_MAX: Final = 50  # of a step: the first ones say what is wrong
 MASKS_PER_STEP_MAX: Final = 500  # what is not masked is compared

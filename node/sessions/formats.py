@@ -6,6 +6,7 @@ from typing import Protocol
 
 from node.sessions.devtools_recording import parse_devtools
 from node.sessions.foreign import Foreign
+from node.sessions.playwright_script import is_script, parse_playwright
 
 
 class Reader(Protocol):
@@ -18,4 +19,4 @@ def reader_of(text: str) -> Reader | None:
     """The reader of the tool that wrote ``text``; None if it is an action file of ours."""
     if text.lstrip()[:1] == "{":
         return parse_devtools
-    return None
+    return parse_playwright if is_script(text) else None

@@ -332,8 +332,8 @@ RECORD: Final = Verb(
     gives=RecordedSession,
     help="""Perform the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML (docs/action-files.md describes all actions), or JSON exported by the Chrome DevTools Recorder
-    (docs/devtools-recorder.md). Requests other than GET are
+    ACTIONS is YAML (docs/actions.md lists all actions), JSON exported by the Chrome DevTools Recorder (docs/devtools-recorder.md),
+    or Python as `playwright codegen` writes it (docs/playwright.md); which one is seen by its content. Requests other than GET are
     refused unless --allow names them; refused requests are shown after their step, here and in `session show`.
 
     The recording passes if every step was performed and no request for a document or data was refused, failed, was answered with

@@ -96,7 +96,7 @@ def test_every_short_form_of_a_step_is_one_action(step: str, action: Action) -> 
         ("click: {frame: f1}", "click needs `role` (and `name`) or `selectors`"),
         ("click: {role: '', name: a}", "click needs `role`"),
         ("click: {selectors: css=a}", "`selectors` must be a list"),
-        ("click: {selectors: [a]}", "a selector must start with css=, xpath=, text=, testid="),
+        ("click: {selectors: [a]}", "a selector must start with css=, xpath=, text=, role=, testid="),
         ("click: {selectors: [[a]]}", "`selector` must be text"),
         ("click: {role: [link]}", "`role` must be text"),
         ("click: {role: LINK}", "unknown role “LINK”: did you mean “link”?"),
