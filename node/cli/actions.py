@@ -23,8 +23,8 @@ def check(file: str, lenient: bool, home: str | None, as_json: bool) -> None:
     """Check an action file, and print what it would do.
 
     FILE is what `trailmesh session record` takes: an action file in YAML (docs/action-files.md), a recording of the Chrome
-    DevTools Recorder, or a Playwright script in Python. A mistake is named with its place, and the exit code is 2. No node is needed,
-    and no page is opened: whether its elements exist is not known before it is recorded.
+    DevTools Recorder, or a Playwright script in Python. A mistake is named with its place, and the exit code is 2. No node is
+    needed, and no page is opened: whether its elements exist is not known before it is recorded.
 
     \b
     Examples:

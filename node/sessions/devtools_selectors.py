@@ -52,6 +52,11 @@ def ways(chains: list[list[str]]) -> tuple[tuple[str, ...], list[int]]:
     return tuple(found), left_out
 
 
+def literal(text: str) -> str:
+    """The regular expression that matches ``text`` only."""
+    return "".join(_CODED.get(character) or _SPECIAL.sub(r"\\\g<0>", character) for character in text)
+
+
 def role_of(way: str) -> str:
     """The role that a selector of the form ``aria/`` asks for; empty for others."""
     named = by_aria(way, "")
@@ -70,16 +75,12 @@ def _way(chain: list[str]) -> str:
 def _part(part: str) -> str:
     if part.startswith("text/"):
         # A part of the text, with the case of its letters: as text, Playwright would ignore the case.
-        return f"text=/{_literal(part.removeprefix('text/'))}/"
+        return f"text=/{literal(part.removeprefix('text/'))}/"
     form = "xpath=" if part.startswith("xpath/") else "css="
     body = part.removeprefix("xpath/" if form == "xpath=" else "pierce/")
     # These would be read as joined selectors, or are known to Puppeteer only.
     unknown = part.startswith("aria/") or ">>" in body or "::-p-" in body or not body.strip()
     return "" if unknown else form + body
-
-
-def _literal(text: str) -> str:
-    return "".join(_CODED.get(character) or _SPECIAL.sub(r"\\\g<0>", character) for character in text)
 
 
 def _aria(body: str) -> str:

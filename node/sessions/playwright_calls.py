@@ -15,12 +15,14 @@ from protocol.page.action import (
     Check,
     Click,
     Fill,
+    Focus,
     Forward,
     Goto,
     Hover,
     Locator,
     Press,
     Reload,
+    ScrollTo,
     Secret,
     Select,
 )
@@ -97,9 +99,12 @@ def _click(count: int) -> ElementCall:
     return build
 
 
-def _hover(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
-    _options(link, 0, (), bad)
-    return (Hover(target=target),)
+def _aimed(kind: type[Hover] | type[Focus] | type[ScrollTo]) -> ElementCall:
+    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+        _options(link, 0, (), bad)
+        return (kind(target=target),)
+
+    return build
 
 
 def _fill(*, typed: bool = False) -> ElementCall:
@@ -164,10 +169,12 @@ def _refused(reason: str) -> ElementCall:
 ELEMENT_CALLS: Final[Mapping[str, ElementCall]] = {
     "click": _click(1),
     "dblclick": _click(2),
-    "hover": _hover,
+    "hover": _aimed(Hover),
     "fill": _fill(),
     "press_sequentially": _fill(typed=True),
     "clear": _clear,
+    "focus": _aimed(Focus),
+    "scroll_into_view_if_needed": _aimed(ScrollTo),
     "press": _press,
     "check": _check(checked=True),
     "uncheck": _check(checked=False),
@@ -186,7 +193,7 @@ def expectation(link: Link, target: Locator | None, bad: Bad) -> tuple[Action, .
     if link.name not in known:
         raise bad(link.node, f"`{link.name[:40]}` is not supported; supported: {', '.join(known)}")
     what, match, values = known[link.name]
-    _options(link, values, ("timeout",), bad)
+    _options(link, values, ("timeout", "use_inner_text"), bad)
     timeout_ms = _TIMEOUT_MS
     if "timeout" in link.options:
         timeout_ms = _number(link, link.options["timeout"], bad)

@@ -31,6 +31,7 @@ _PROFILE: Final[Mapping[str, str]] = {
     "locale": "locale",
     "timezone_id": "timezone",
     "color_scheme": "color_scheme",
+    "reduced_motion": "reduced_motion",
 }
 
 
@@ -85,11 +86,10 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def _flow_of(module: ast.Module) -> _Function:
     """The function that drives the page."""
-    flows = [
-        each
-        for each in module.body
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (each.name == "run" or each.name.startswith("test_"))
+    functions = [each for each in module.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    # A test beside a `run` only calls it.
+    flows = [each for each in functions if each.name == "run"] or [
+        each for each in functions if each.name.startswith("test_")
     ]
     if len(flows) != 1:
         where = flows[1] if flows else module
@@ -146,6 +146,8 @@ class _Reader:
                 self._call(_awaited(value))
             case ast.With() | ast.AsyncWith():
                 raise _bad(statement, _waited_for(statement))
+            case ast.AnnAssign(value=ast.Dict(keys=[])):
+                return  # where an exported test keeps what it reads
             case _:
                 raise _bad(statement, "only calls on the page are read: conditions and loops belong to the caller")
 
@@ -190,7 +192,7 @@ class _Reader:
         if name == "viewport" and isinstance(given, dict) and set(given) == {"width", "height"}:
             changes = {"width_px": given["width"], "height_px": given["height"]}
         elif name in _PROFILE:
-            changes = {_PROFILE[name]: given}
+            changes = {_PROFILE[name]: given == "reduce" if name == "reduced_motion" else given}
         else:
             raise _bad(value, f"the option `{name[:40]}` of a context is not supported")
         try:

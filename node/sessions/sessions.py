@@ -19,6 +19,7 @@ from node.config import Config
 from node.live import Browsers, Gate, Recording, guard_for, may_open, record, record_actions
 from node.sessions.action_files import incomplete, parse_actions
 from node.sessions.comparing import compare_sessions
+from node.sessions.exporting import write_playwright, write_recorder
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
@@ -439,6 +440,24 @@ class Sessions:
             await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
             raise
         return verified
+
+    async def export_as(
+        self, form: Literal["recorder", "playwright"], session_id: str, out: str, *, force: bool
+    ) -> tuple[Verified, tuple[str, ...]]:
+        """Verify a session and write its steps as a file of another tool. Returns also what that cannot say.
+
+        Errors: those of ``verify``; ``input.invalid`` (the file).
+        """
+        session, path = await self._session(session_id), Path(out)
+        verified = await self.verify(session.id)
+        if not force and await asyncio.to_thread(path.exists):
+            raise MeshError(
+                "input.invalid", f"{path} already exists: choose another file, or use --force", path=str(path)
+            )
+        write = write_recorder if form == "recorder" else write_playwright
+        written = write(session, await self._store.steps(session.id))
+        await asyncio.to_thread(_write_file, path, written.text.encode())
+        return verified, written.lost
 
     async def import_bundle(self, source: str) -> Verified:
         """Verify a bundle, then store it. Nothing of an invalid one is stored. Errors: ``bundle.*``, ``envelope.*``,

@@ -71,8 +71,11 @@ class SessionVerbs:
         return await self._sessions.verify(params.target)
 
     async def _export(self, params: ExportParams, tell: Tell) -> Exported:
-        verified = await self._sessions.export(params.session, params.out, force=params.force)
-        return Exported(**msgspec.structs.asdict(verified), out=params.out)
+        if params.form == "bundle":
+            verified, lost = await self._sessions.export(params.session, params.out, force=params.force), ()
+        else:
+            verified, lost = await self._sessions.export_as(params.form, params.session, params.out, force=params.force)
+        return Exported(**msgspec.structs.asdict(verified), out=params.out, form=params.form, lost=lost)
 
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.import_bundle(params.path)

@@ -97,9 +97,16 @@ class ExportParams(Params, frozen=True, kw_only=True):
     """``session.export``"""
 
     session: Annotated[str, _SESSION]
+    form: Annotated[
+        Literal["bundle", "recorder", "playwright"],
+        option(
+            "What to write: the signed bundle; a recording of the Chrome DevTools Recorder; a Playwright test in Python.",
+            flag="--as",
+        ),
+    ] = "bundle"
     out: Annotated[
         str,
-        option("Where to write the bundle.  [default: <session>.tmsession]", metavar="FILE", reads="path"),
+        option("Where to write it.  [default: <session>.tmsession, .json or .py]", metavar="FILE", reads="path"),
     ] = ""
     force: Annotated[bool, option("Replace the file if it exists.")] = False
 
@@ -293,10 +300,14 @@ class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exported(Verified, frozen=True, kw_only=True):
-    """The exported bundle."""
+    """The exported file."""
 
     out: str
     """Path of the file."""
+    form: str = "bundle"
+    """What it is: ``bundle``, ``recorder`` or ``playwright``."""
+    lost: tuple[str, ...] = ()
+    """What the format cannot say, and the file has as a comment."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -397,9 +408,15 @@ EXPORT: Final = Verb(
     command="session export",
     takes=ExportParams,
     gives=Exported,
-    help="Write a session to one signed file, which another node can verify and replay.",
+    help="""Write a session to one signed file, which another node can verify and replay.
+
+    With --as the steps of the session become a file of another tool, which is not signed and compares no pages: a recording that
+    Chrome's DevTools play (docs/devtools-recorder.md), or a Playwright test that runs by itself and under pytest
+    (docs/playwright.md). Secrets are looked up in environment variables. What the format cannot say is a comment in the file and
+    listed. Exit codes: 0 the file says all; 1 it does not.
+    """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session, note=lambda given: {"out": given.out}),
+    row=Row(subject=lambda given: given.session, note=lambda given: {"out": given.out, "as": given.form}),
 )
 IMPORT: Final = Verb(
     name="session.import",

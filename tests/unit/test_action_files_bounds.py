@@ -135,7 +135,7 @@ def test_a_step_that_says_too_much_or_too_little_is_refused_with_its_line(step: 
 )
 def test_a_file_of_another_form_is_refused_with_the_line(text: str, line: int, words: str) -> None:
     refused = refusal(text)
-    assert (refused.code, refused.detail) == ("input.invalid", {"line": line})
+    assert (refused.code, refused.detail["line"]) == ("input.invalid", line)
     assert words in refused.message
 
 
