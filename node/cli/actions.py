@@ -47,8 +47,9 @@ def check(file: str, lenient: bool, home: str | None, as_json: bool) -> None:
 
 
 @group.command(name="schema")
-def schema() -> None:
-    """Print the JSON Schema of action files, for editors.
+@common_options
+def schema(home: str | None, as_json: bool) -> None:
+    """Print the JSON Schema of action files, for editors: one line, with and without --json.
 
     An editor with a YAML language server completes and checks a file with this first line:
 
@@ -63,7 +64,7 @@ def schema() -> None:
 
     from node.sessions import action_schema
 
-    click.echo(json.dumps(action_schema(), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(action_schema(), ensure_ascii=False, separators=(",", ":")))
 
 
 def _show(r: Result) -> None:

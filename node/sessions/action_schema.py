@@ -45,6 +45,7 @@ def action_schema() -> dict[str, Any]:
             },
         },
         "$defs": {
+            "role": {"enum": sorted(ROLES)},
             "selector": _SELECTOR,
             "selectors": {
                 "type": "array",
@@ -106,7 +107,7 @@ def _members(record: type) -> dict[str, Any]:
     assert isinstance(told, types.StructType)
     members = {field.name: _value(field.type) for field in told.fields}
     if "role" in members:
-        members["role"] = {"enum": sorted(ROLES)}
+        members["role"] = {"$ref": "#/$defs/role"}
     return members
 
 

@@ -71,8 +71,9 @@ class SessionVerbs:
         return await self._sessions.verify(params.target)
 
     async def _export(self, params: ExportParams, tell: Tell) -> Exported:
+        lost: tuple[str, ...] = ()
         if params.form == "bundle":
-            verified, lost = await self._sessions.export(params.session, params.out, force=params.force), ()
+            verified = await self._sessions.export(params.session, params.out, force=params.force)
         else:
             verified, lost = await self._sessions.export_as(params.form, params.session, params.out, force=params.force)
         return Exported(**msgspec.structs.asdict(verified), out=params.out, form=params.form, lost=lost)
