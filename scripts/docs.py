@@ -1,6 +1,7 @@
 """Writes the generated pages of docs/ from the code: ``python -m scripts.docs [--check]``.
 
 ``docs/errors.md`` comes from ``protocol.errors.CODES``, ``docs/cli.md`` from the help texts of the commands,
+``docs/actions.md`` from ``protocol/page/action.py`` and the parser of action files,
 ``docs/configuration.md`` from ``node/config/settings.py``, ``docs/verbs.md`` from the declarations in ``node/verbs/``,
 ``docs/protocol/limits.md`` from ``protocol/limits.py``, ``docs/protocol/messages.md`` from ``protocol/messages.py`` and
 ``protocol/routes.py``.
@@ -21,6 +22,7 @@ from node.base.statuses import exit_code
 from node.cli import main as cli
 from protocol import limits
 from protocol.errors import CODES, Blame
+from scripts.docs_actions import actions_page
 from scripts.docs_configuration import configuration_page
 from scripts.docs_messages import messages_page
 from scripts.docs_verbs import verbs_page
@@ -190,6 +192,9 @@ def _amount(value: int, counted: str) -> str:
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/errors.md": errors_page,
     "docs/cli.md": cli_page,
+    "docs/actions.md": lambda: actions_page(
+        _NOTICE.format(source="`protocol/page/action.py` or the examples of `docs/action-files.md`")
+    ),
     "docs/configuration.md": lambda: configuration_page(_NOTICE.format(source="`node/config/settings.py`")),
     "docs/verbs.md": lambda: verbs_page(_NOTICE.format(source="`node/verbs/`")),
     "docs/protocol/limits.md": limits_page,

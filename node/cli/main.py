@@ -12,7 +12,7 @@ _GROUPS = {
     "node": ("node.cli.node", "Create, run, pair and check this node."),
     "agent": ("node.cli.agent", "Let programs work with this node under tokens of their own."),
     "session": ("node.cli.session", "Record, verify, export and replay browser sessions."),
-    "actions": ("node.cli.actions", "Check action files without performing them."),
+    "actions": ("node.cli.actions", "Check action files without performing them, and help to write them."),
     "live": ("node.cli.live", "Open a browser session and act in it, call by call."),
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
     "audit": ("node.cli.audit", "Show the audit trail: which caller used which privileged action."),

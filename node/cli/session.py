@@ -21,6 +21,7 @@ _MASKS_SHOWN = 5
 _EXTRACTED_CHARS_SHOWN = 200
 _REPORT_ID_CHARS = 11  # "rep-" and enough to tell the replays of a session apart
 _EXIT_LACKING: Final = 2
+_SUFFIXES: Final = {"bundle": BUNDLE_SUFFIX, "recorder": ".json", "playwright": ".py"}
 _TEXT_MARKS = {"masked": "", "numbers": "; text: only numbers differ", "differs": "; text differs"}
 _ASPECTS = {
     "address": "address",
@@ -158,6 +159,8 @@ def _show_session(r: Result) -> None:
         click.echo("archived `trailmesh session unarchive` lists it again")
     for name, value in ((item["name"], item["value"]) for item in s["inputs"]):
         click.echo(f"input    {name} = {value}")
+    for one in s["skipped"]:
+        click.echo(f"skipped  {one['place']} ({one['what']}): {one['reason']}")
     _show_steps(r)
     _show_masks(r["steps"])
     for report in r["reports"]:
@@ -269,11 +272,14 @@ def _unreached(code: str) -> str:
 
 
 def _name_of_bundle(params: Result, typed: Result) -> None:
-    params["out"] = params["out"] or str(Path(f"{typed['session']}{BUNDLE_SUFFIX}").absolute())
+    suffix = _SUFFIXES[params["form"]]
+    params["out"] = params["out"] or str(Path(f"{typed['session']}{suffix}").absolute())
 
 
 def _show_exported(r: Result) -> None:
     click.echo(f"wrote {r['out']} ({counted(r['steps'], 'step')}, manifest {r['manifest'][:16]})")
+    for one in r["lost"]:
+        click.echo(f"  ! not written: {one}")
 
 
 def _show_imported(r: Result) -> None:
@@ -354,7 +360,7 @@ LOOKS: Final = {
     "session.list": Look(text=_show_list),
     "session.show": Look(text=_show_session),
     "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
-    "session.export": Look(text=_show_exported, prepare=_name_of_bundle),
+    "session.export": Look(text=_show_exported, prepare=_name_of_bundle, status=lambda r: 1 if r["lost"] else 0),
     "session.import": Look(text=_show_imported),
     "session.fork": Look(text=_show_recorded, line=_step_line, status=_status_of_recording),
     "session.archive": Look(text=_show_archived),

@@ -42,7 +42,9 @@ from protocol.page.locator import (
     locate,
     require_selector,
     resolve,
+    same_element,
     several,
+    two_ways,
     unmatched,
 )
 from protocol.page.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
@@ -53,6 +55,9 @@ from protocol.page.values import filled_in, is_typed, require_value
 from protocol.recording.replay import redact_dialogs
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
+
+_UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible"})
+"""Errors of a selector that does not lead to one element."""
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
@@ -319,14 +324,27 @@ async def _resolved(
 async def _selected(page: Page, observation: Observation, target: Locator, *, reads: bool) -> Element:
     """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
     while their elements keep role and name.
+
+    Every later selector that finds one element must find the same one, or one in the same control.
     """
     outer = await _around(page, observation, target)
+    found: tuple[str, Element] | None = None
     for selector in target.selectors:
-        element = await _by_way(page, observation, selector, target.frame, outer)
-        if element is not None:
+        try:
+            element = await _by_way(page, observation, selector, target.frame, outer)
+        except MeshError as error:
+            # It is an alternative to one that has found its element: what it cannot tell speaks against nothing.
+            if found is None or error.code not in _UNDECIDED:
+                raise
+            continue
+        if element is not None and found is None:
             confirm(target, element, selector, reads=reads)
-            return element
-    raise unmatched(target)
+            found = selector, element
+        elif element is not None and found is not None and not same_element(found[1], element):
+            raise two_ways(found[0], found[1], selector, element)
+    if found is None:
+        raise unmatched(target)
+    return found[1]
 
 
 async def _by_way(

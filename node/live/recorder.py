@@ -38,7 +38,7 @@ from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.inputs import values_of
 from protocol.recording.replay import redact_dialogs, redact_downloads, redact_expect, redact_faults
-from protocol.recording.session import BrowserInfo, Expect, Held, Input, Profile, Session, Step, Verdict
+from protocol.recording.session import BrowserInfo, Expect, Held, Input, Profile, Session, Skipped, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
@@ -64,6 +64,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Caller of the recording; empty for the current caller."""
     inputs: tuple[Input, ...] = ()
     """Values that actions use as ``${name}``; without secrets."""
+    skipped: tuple[Skipped, ...] = ()
+    """Steps of an imported file that are left out."""
 
 
 Progress = Callable[[Step], None]
@@ -114,6 +116,10 @@ class Recorder:
             search=plan.search,
             caller=self._caller,
             inputs=plan.inputs,
+            skipped=tuple(
+                msgspec.structs.replace(one, reason=redact_text(one.reason, plan.secrets)[: limits.REASON_CHARS_MAX])
+                for one in plan.skipped
+            ),
         )
 
     @property
@@ -309,7 +315,7 @@ class Recorder:
 
     async def commit(self) -> Session:
         """Sign the manifest and store session and artefact together."""
-        session = self._closed(*judge_recording(self.steps))
+        session = self._closed(*judge_recording(self.steps, self.session.skipped))
         sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
         manifest = make_manifest(session, self.steps, sizes)
         # The manifest is stored as a blob under the hash that was signed, so an export can find it.

@@ -3,14 +3,15 @@
 Owns sessions, their steps, and replay reports. Never opens a browser itself, and never stores the value of a secret.
 """
 
-from node.sessions.action_files import incomplete, read_action_file, read_step
+from node.sessions.action_files import read_action_file, read_step
+from node.sessions.action_schema import action_schema
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
 
 __all__ = [
     "SessionVerbs",
     "Sessions",
-    "incomplete",
+    "action_schema",
     "read_action_file",
     "read_step",
 ]

@@ -10,7 +10,7 @@ import msgspec
 
 from node.config import YamlValue, invalid_in_words, load_yaml
 from node.live import Arrival
-from node.sessions.devtools_recording import parse_devtools
+from node.sessions.formats import reader_of
 from node.sessions.input_fields import read_inputs
 from node.sessions.yaml_forms import LOCATOR_KEYS, TRUTH, bad, mapping, text_in, value_in
 from node.sessions.yaml_steps import TARGETED, address_in, convert, read_steps, step_in
@@ -20,7 +20,7 @@ from protocol.page.action import Action, Goto, Locator, with_target
 from protocol.page.dialogs import Answer
 from protocol.page.evidence import Evidence
 from protocol.page.redaction import is_incomplete, redact_url, secrets_named
-from protocol.recording.session import Expect, Input, Profile
+from protocol.recording.session import Expect, Input, Profile, Skipped
 
 _PROFILE = Profile()
 
@@ -43,6 +43,14 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     """What an earlier recording knew of the element of an action, by its number from 1."""
     inputs: tuple[Input, ...] = ()
     """What the actions use as ``${name}`` and a replay can change."""
+    skipped: tuple[Skipped, ...] = ()
+    """Steps of a foreign recording that are left out."""
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What a person should know of the file before it is performed."""
+        left_out = (f"skipped {one.place} ({one.what}): {one.reason}" for one in self.skipped)
+        return (*left_out, *self.notes, *incomplete(self.actions))
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -50,8 +58,8 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted({name for action in self.actions for name in secrets_named(action)}))
 
 
-def read_action_file(path: Path) -> ActionFile:
-    """The actions in the file at ``path``; JSON is told from YAML by its first character.
+def read_action_file(path: Path, *, lenient: bool = False) -> ActionFile:
+    """The actions in the file at ``path``; as ``parse_actions``.
 
     Errors: ``input.invalid``, ``input.too_large``.
     """
@@ -60,7 +68,7 @@ def read_action_file(path: Path) -> ActionFile:
             data = file.read(limits.ACTION_FILE_BYTES_MAX + 1)
     except OSError as error:
         raise MeshError("input.invalid", f"{path.name} cannot be read: {error.strerror}", file=path.name) from error
-    return parse_actions(data, path.stem)
+    return parse_actions(data, path.stem, lenient=lenient)
 
 
 def parse_actions(
@@ -70,8 +78,11 @@ def parse_actions(
     *,
     begins: str = "",
     known: frozenset[str] = frozenset(),
+    lenient: bool = False,
 ) -> ActionFile:
-    """The actions in ``data``; ``title`` and ``profile`` are used where a YAML file gives none.
+    """The actions in ``data``; ``title`` and ``profile`` are used where a file gives none.
+
+    lenient: steps of a foreign recording that cannot be performed are left out; a YAML file is never read like that.
 
     begins: where the actions before these have begun, if there are any; known: names that they have extracted or that are inputs.
 
@@ -84,8 +95,9 @@ def parse_actions(
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MeshError("input.invalid", "the file is not UTF-8 text") from error
-    if text.lstrip()[:1] == "{":
-        recording = parse_devtools(text)
+    read_foreign = reader_of(text)
+    if read_foreign is not None:
+        recording = read_foreign(text, lenient=lenient)
         return _checked(
             ActionFile(
                 title=recording.title or title,
@@ -94,6 +106,7 @@ def parse_actions(
                 actions=recording.actions,
                 arrivals=recording.arrivals,
                 notes=recording.notes,
+                skipped=recording.skipped,
             )
         )
     return _checked(_from_yaml(load_yaml(text), title, profile, begins, known))

@@ -8,65 +8,57 @@ docs/devtools-recorder.md lists the differences.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from node.config import invalid_in_words
 from node.live import Arrival
 from node.sessions.devtools_keys import Keys
+from node.sessions.devtools_selectors import chains_of, role_of, ways
+from node.sessions.devtools_waits import wait_actions
+from node.sessions.foreign import Foreign, LeftOut, asserted, counted_places, invalid_reason
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
+from protocol.page.action import Action, Click, Fill, Goto, Hover, Locator, Press, Scroll, Secret
+from protocol.page.keys import require_key
 from protocol.page.observation import CHECKABLE_ROLES
-from protocol.recording.session import Profile
+from protocol.recording.session import Profile, Skipped
 
-_ARIA: Final = re.compile(r'(?P<name>.*?)(?P<tests>(?:\[[a-z-]+="[^"]*"\])*)', re.DOTALL)
-_ARIA_ROLE: Final = re.compile(r'\[role="([^"]*)"\]')
 _STEPS_MAX: Final = 3 * limits.SESSION_STEPS_MAX
-_SELECTORS_MAX: Final = 64
 _SCROLL_PX_MAX: Final = 100_000
 _TIMEOUT_MS_MAX: Final = 30_000  # the field names of the schema
 
 _RECORDING: Final = frozenset({"title", "timeout", "selectorAttribute", "steps"})
 _STEP: Final = frozenset({"type", "target", "timeout", "assertedEvents"})
 _SELECTED: Final = _STEP | {"frame", "selectors"}
+_CLICKED: Final = _SELECTED | {"offsetX", "offsetY", "button", "deviceType", "duration"}
 _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "navigate": _STEP | {"url"},
     "setViewport": _STEP | {"width", "height", "deviceScaleFactor", "isMobile", "hasTouch", "isLandscape"},
-    "click": _SELECTED | {"offsetX", "offsetY", "button", "deviceType", "duration"},
+    "click": _CLICKED,
+    "doubleClick": _CLICKED,
+    "hover": _SELECTED,
     "change": _SELECTED | {"value"},
     "keyDown": _STEP | {"key"},
     "keyUp": _STEP | {"key"},
     "scroll": _SELECTED | {"x", "y"},
     "waitForElement": _SELECTED | {"operator", "count", "visible", "properties", "attributes"},
+    "close": _STEP,
 }
 _REFUSED: Final[Mapping[str, str]] = {
-    "doubleClick": "a double click is not supported, and two clicks are not the same",
-    "hover": "hovering over an element is not supported",
     "waitForExpression": "code from a recording is never executed; wait for an element instead",
     "emulateNetworkConditions": "emulating a network speed is not supported",
-    "close": "closing the page is not supported; a session ends with its last step",
     "customStep": "the meaning of the step is known only to the extension that wrote it",
 }
+_BUTTONS: Final = ("primary", "secondary")
 
 
-class DevtoolsRecording(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a recording, converted."""
+def parse_devtools(text: str, *, lenient: bool = False) -> Foreign:
+    """The recording in ``text``. lenient: steps that cannot be performed are left out and listed.
 
-    title: str
-    profile: Profile
-    actions: tuple[Action, ...]
-    arrivals: Mapping[int, Arrival]
-    """The asserted page after an action, by number of the action from 1."""
-    notes: tuple[str, ...]
-    """Differences from the way in which Chrome's player performs the recording."""
-
-
-def parse_devtools(text: str) -> DevtoolsRecording:
-    """The recording in ``text``. Errors: ``input.invalid``, with the number of the step (from 1) and the field."""
+    Errors: ``input.invalid``, with the number of the step (from 1) and the field; ``input.too_large``.
+    """
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -82,62 +74,85 @@ def parse_devtools(text: str) -> DevtoolsRecording:
     title = value.get("title", "")
     if not isinstance(title, str):
         raise MeshError("input.invalid", "`title` must be text")
-    reader = _Reader(value)
+    reader = _Reader(value, lenient=lenient)
     for number, step in enumerate(steps, 1):
-        reader.take(number, step)
-    return DevtoolsRecording(
+        reader.take(number, step, last=number == len(steps))
+    actions, arrivals, skipped = reader.converted()
+    return Foreign(
         title=title,
         profile=reader.profile,
-        actions=tuple(reader.actions),
-        arrivals=reader.arrivals,
+        actions=actions,
+        arrivals=arrivals,
         notes=reader.notes,
+        skipped=skipped,
     )
 
 
 class _Reader:
     """Converts the steps in order. Keys that are held down are state that carries over between steps."""
 
-    def __init__(self, recording: dict[str, Any]) -> None:
+    def __init__(self, recording: dict[str, Any], *, lenient: bool) -> None:
         self.actions: list[Action] = []
         self.arrivals: dict[int, Arrival] = {}
         self.profile = Profile()
         self._keys = Keys()
-        self._clicks: list[int] = []
+        self._clicks: list[str] = []
+        self._unused: list[str] = []
+        self._left_out = LeftOut(lenient=lenient)
         self._number = 0
         self._default_ms = self._timeout_ms(recording, limits.STEP_TIMEOUT_MS)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes about what is performed differently."""
-        if not self._clicks:
-            return ()
-        where = ", ".join(map(str, self._clicks[:10])) + (", …" if len(self._clicks) > 10 else "")
-        return (f"elements are clicked in the middle; `offsetX` and `offsetY` are ignored: steps {where}",)
+        parts = (
+            ("elements are clicked in the middle; `offsetX` and `offsetY` are ignored: steps", self._clicks),
+            ("selectors without an equivalent are left out, the others of the step are used:", self._unused),
+        )
+        return tuple(f"{words} {counted_places(places)}" for words, places in parts if places)
 
-    def take(self, number: int, step: Any) -> None:
-        """Convert one step. Errors: ``input.invalid``."""
+    def converted(self) -> tuple[tuple[Action, ...], Mapping[int, Arrival], tuple[Skipped, ...]]:
+        """The actions, the pages that they must lead to, and what was left out."""
+        return asserted(tuple(self.actions), self.arrivals, self._default_ms, self._left_out.skipped)
+
+    def take(self, number: int, step: Any, *, last: bool) -> None:
+        """Convert one step. Errors: ``input.invalid``, unless the reader is lenient."""
         self._number = number
         kind = step.get("type") if isinstance(step, dict) else None
+        try:
+            self._take(kind, step, last=last)
+        except MeshError as error:
+            field = error.detail.get("field", "")
+            place = f"steps[{number - 1}]{f'.{field}' if field else ''}"
+            self._left_out.add(error, place, kind if isinstance(kind, str) else "step", len(self.actions) + 1)
+
+    def _take(self, kind: Any, step: Any, *, last: bool) -> None:
         if not isinstance(kind, str):
             raise self._bad("a step must be an object with a `type`")
         self._check_fields(kind, step)
+        if kind == "close" and not last:
+            raise self._bad("only the last step can close the page, because a session ends with its page", "type")
         self._timeout_ms(step, self._default_ms)
         arrival = self._arrival(step)
         actions = self._actions(kind, step)
         for action in actions:
-            try:
-                # msgspec checks lengths and ranges only on conversion, not in constructors.
-                msgspec.convert(msgspec.to_builtins(action), Action)
-            except msgspec.ValidationError as error:
-                raise self._bad(invalid_in_words(error, Action)) from error
+            if reason := invalid_reason(action):
+                raise self._bad(reason)
+        if arrival is not None:
+            self._check_arrival(kind, step, done=bool(actions))
         self.actions += actions
         if arrival is not None:
-            self._assert(kind, step, arrival, done=bool(actions))
+            self.arrivals[len(self.actions)] = arrival
 
     def _bad(self, reason: str, field: str = "") -> MeshError:
-        place = f"step {self._number}" if self._number else "the recording"
-        where = {"step": self._number} | ({"field": field} if field else {})
-        return MeshError("input.invalid", f"{place}{f', `{field}`' if field else ''}: {reason}", **where)
+        place = f"steps[{self._number - 1}]" if self._number else ""
+        at = ".".join(filter(None, (place, field))) or "the recording"
+        where: dict[str, Any] = {"step": self._number} | ({"field": field} if field else {})
+        return MeshError(
+            "input.invalid",
+            f"{at}{f' (step {self._number})' if self._number else ''}: {reason}",
+            **where,
+        )
 
     def _check_fields(self, kind: str, step: dict[str, Any]) -> None:
         if kind in _REFUSED:
@@ -168,17 +183,16 @@ class _Reader:
         url, title = event.get("url", ""), event.get("title", "")
         if not isinstance(url, str) or not isinstance(title, str):
             raise self._bad("`url` and `title` must be text", field)
-        if not url:
-            raise self._bad("a navigation without `url` cannot be checked", field)
+        if not (url or title):
+            raise self._bad("a navigation without `url` and `title` cannot be checked", field)
         # The Recorder writes an empty title if the page had none yet, so an empty title asserts nothing.
         return Arrival(url=url, title=title)
 
-    def _assert(self, kind: str, step: dict[str, Any], arrival: Arrival, *, done: bool) -> None:
-        """Attach ``arrival`` to the last action: that of this step, or the key press that a ``keyUp`` ends."""
+    def _check_arrival(self, kind: str, step: dict[str, Any], *, done: bool) -> None:
+        """Raise unless an action leads to the asserted page: that of this step, or the key press that a ``keyUp`` ends."""
         pressed = kind == "keyUp" and bool(self.actions) and self._keys.ended(self.actions[-1], step["key"])
-        if not (done or pressed) or len(self.actions) in self.arrivals:
+        if not done and (not pressed or len(self.actions) in self.arrivals):
             raise self._bad("this step performs no action here that could lead to a page", "assertedEvents")
-        self.arrivals[len(self.actions)] = arrival
 
     # --- steps ---
 
@@ -193,21 +207,30 @@ class _Reader:
             case "setViewport":
                 self._viewport(step)
                 return ()
-            case "click":
-                return (self._click(step),)
+            case "close":
+                return ()
+            case "click" | "doubleClick":
+                return (self._click(step, 2 if kind == "doubleClick" else 1),)
+            case "hover":
+                return (Hover(target=self._locator(step)),)
             case "change":
                 return (self._change(step),)
             case "scroll":
                 return self._scroll(step)
             case _:
-                return self._wait(step)
+                return wait_actions(step, self._locator(step), self._timeout_ms(step, self._default_ms), self._bad)
 
     def _key(self, kind: str, step: dict[str, Any]) -> tuple[Press, ...]:
         key = self._text(step, "key")
         try:
-            return self._keys.down(key) if kind == "keyDown" else self._keys.up(key)
+            presses = self._keys.down(key) if kind == "keyDown" else self._keys.up(key)
+            for press in presses:
+                require_key(press.key)
         except ValueError as error:
             raise self._bad(str(error), "key") from error
+        except MeshError as error:
+            raise self._bad(error.message, "key") from error
+        return presses
 
     def _text(self, step: dict[str, Any], field: str) -> str:
         value = step.get(field)
@@ -245,22 +268,24 @@ class _Reader:
             raise self._bad("the size of the window cannot change after the first action")
         self.profile = profile
 
-    def _click(self, step: dict[str, Any]) -> Click:
-        for field, only in (("button", "primary"), ("deviceType", "mouse")):
-            if step.get(field, only) != only:
-                raise self._bad(f"only the {only} {'mouse ' if field == 'button' else ''}{field} is supported", field)
+    def _click(self, step: dict[str, Any], count: int) -> Click:
+        button = step.get("button", "primary")
+        if button not in _BUTTONS:
+            raise self._bad("only the primary and the secondary mouse button are supported", "button")
+        if step.get("deviceType", "mouse") != "mouse":
+            raise self._bad("only the mouse is supported", "deviceType")
         if "duration" in step:
             raise self._bad("holding the button down is not supported", "duration")
         self._number_of(step, "offsetX", 0)
         self._number_of(step, "offsetY", 0)
         if "offsetX" in step or "offsetY" in step:
-            self._clicks.append(self._number)
-        return Click(target=self._locator(step))
+            self._clicks.append(str(self._number))
+        return Click(target=self._locator(step), button="left" if button == "primary" else "right", count=count)
 
     def _change(self, step: dict[str, Any]) -> Fill:
         """``node.live.acting`` turns it into a selection, by value or label, once it is known that the element is a list."""
         target = self._locator(step)
-        if target.role in CHECKABLE_ROLES:
+        if any(role_of(way) in CHECKABLE_ROLES for way in target.selectors):
             raise self._bad(
                 "the value of a check box does not say whether it is checked; record the click instead", "selectors"
             )
@@ -282,57 +307,16 @@ class _Reader:
         top = Scroll(direction="up", amount_px=_SCROLL_PX_MAX)
         return (top, Scroll(amount_px=round(position))) if round(position) else (top,)
 
-    def _wait(self, step: dict[str, Any]) -> tuple[Action, ...]:
-        """Wait until the page stops changing, then read the element, which fails if it is missing."""
-        for field, plain in (("operator", ">="), ("count", 1), ("visible", True)):
-            value = step.get(field, plain)
-            if type(value) is not type(plain) or value != plain:
-                raise self._bad("waiting is supported only for the presence of one or more elements", field)
-        for field in ("properties", "attributes"):
-            if field in step:
-                raise self._bad("waiting is supported only for the presence of an element", field)
-        wait = Wait(timeout_ms=self._timeout_ms(step, self._default_ms))
-        return (wait, Extract(name=f"element of step {self._number}", target=self._locator(step)))
-
     # --- elements ---
 
     def _locator(self, step: dict[str, Any]) -> Locator:
-        """Role and name from the ``aria/`` selector, the others as alternatives, in the recorded order."""
-        role = name = ""
-        selectors: list[str] = []
-        for chain in self._chains(step):
-            head, mark, rest = chain[-1].partition("/")
-            if head == "aria" and mark:
-                found = _ARIA.fullmatch(rest)
-                assert found is not None, "a name may be any text"
-                tests = found["tests"]
-                tested = _ARIA_ROLE.fullmatch(tests)
-                # Only the role attribute is supported. Ignoring any other attribute could find the wrong element.
-                if len(chain) == 1 and not name and (tested or not tests):
-                    name, role = found["name"], tested[1] if tested else ""
-                continue
-            selector = _selector(chain)
-            if selector and selector not in selectors:
-                selectors.append(selector)
-        if not name and not selectors:
+        """All ways to the element that have an equivalent, in the recorded order."""
+        selectors, left_out = ways(chains_of(step, self._bad))
+        if not selectors:
             raise self._bad("none of its selectors is supported", "selectors")
-        return Locator(
-            role=role, name=name, frame=self._frame(step), selectors=tuple(selectors[: limits.LOCATOR_SELECTORS_MAX])
-        )
-
-    def _chains(self, step: dict[str, Any]) -> list[list[str]]:
-        groups = step.get("selectors")
-        if not isinstance(groups, list) or not groups:
-            raise self._bad("must be a list", "selectors")
-        if len(groups) > _SELECTORS_MAX:
-            raise self._bad(f"more than {_SELECTORS_MAX} selectors", "selectors")
-        chains = [[group] if isinstance(group, str) else group for group in groups]
-        for chain in chains:
-            if not isinstance(chain, list) or not chain or not all(isinstance(part, str) and part for part in chain):
-                raise self._bad("a selector must be text or a list of texts", "selectors")
-            if sum(map(len, chain)) > limits.ACTION_TEXT_CHARS_MAX:
-                raise self._bad(f"a selector of more than {limits.ACTION_TEXT_CHARS_MAX} characters", "selectors")
-        return chains
+        frame = self._frame(step)
+        self._unused += [f"steps[{self._number - 1}].selectors[{place}]" for place in left_out]
+        return Locator(frame=frame, selectors=selectors)
 
     def _frame(self, step: dict[str, Any]) -> str:
         path = step.get("frame", [])
@@ -341,18 +325,3 @@ class _Reader:
         if len(path) > 1:
             raise self._bad("a frame inside a frame is not supported", "frame")
         return f"f{path[0] + 1}" if path else ""
-
-
-def _selector(chain: list[str]) -> str:
-    """One of our selectors for a chain through shadow roots; empty for a chain that has no equivalent."""
-    parts = [part.removeprefix("pierce/") for part in chain]
-    if len(parts) > 1:
-        # Playwright's css pierces open shadow roots, so a chain through them becomes a descendant selector.
-        plain = not any(part.startswith(("xpath/", "text/", "aria/")) for part in parts)
-        return "css=" + " ".join(parts) if plain else ""
-    part = parts[0]
-    if part.startswith("xpath/"):
-        return "xpath=" + part.removeprefix("xpath/")
-    if part.startswith("text/"):
-        return "text=" + part.removeprefix("text/")
-    return "css=" + part

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from pathlib import Path
 from typing import BinaryIO
 
 from adapters.ports import Store
+from node.base import write_atomic
 from node.feed import Feed
 from node.signing import artefact_record, signed_manifest
 from protocol.errors import MeshError
@@ -67,3 +69,11 @@ async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
         Changed.SESSION_IMPORTED,
         bundle.session.id,
     )
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that the caller named, atomically. Errors: ``input.invalid``."""
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=str(path)) from error

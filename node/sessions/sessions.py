@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 
 from adapters.ports import Clock, Store
-from node.base import write_atomic
 from node.config import Config
 from node.live import Browsers, Gate, Recording, Uploads, guard_for, record, record_actions
 from node.sessions.action_files import ActionFile, incomplete, parse_actions
 from node.sessions.comparing import compare_sessions
 from node.sessions.forking import forked
+from node.sessions.handover import write_file
 from node.sessions.reading import Reading
 from node.sessions.references import held_by, named_by
 from node.sessions.remains import remains_of
@@ -79,16 +79,18 @@ class Sessions:
         secrets: Mapping[str, GivenSecret],
         allow: tuple[str, ...],
         approve_class: int,
+        lenient: bool = False,
         tell: Tell,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them.
 
+        ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
         ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; the steps until then are stored as
         a session, whose id is in the error's detail.
         """
         self._witness.check_signs()
-        file = parse_actions(text.encode(), name, self._config.browser.profile)
+        file = parse_actions(text.encode(), name, self._config.browser.profile, lenient=lenient)
         given = Secrets(secrets, begins=file.start_url)
         return await self._record(file, given, allow=allow, approve_class=approve_class, tell=tell)
 
@@ -142,7 +144,7 @@ class Sessions:
             tell({"step": step.index, "of": len(file.actions), **did})
 
         require_plain_inputs(file.inputs, secrets)
-        for note in (*file.notes, *incomplete(file.actions)):
+        for note in file.said:
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
             plan = Recording(
@@ -155,6 +157,7 @@ class Sessions:
                 gate=self._gate(approve_class),
                 inputs=file.inputs,
                 parent=parent,
+                skipped=file.skipped,
             )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
@@ -228,7 +231,7 @@ class Sessions:
                 done.report.id,
             )
             if out:
-                await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
+                await asyncio.to_thread(write_file, Path(out), done.artefact.envelope)
         replayed = Replayed(
             report=done.report,
             described=tuple(described.values()),
@@ -308,10 +311,3 @@ class Sessions:
         own = self._witness.identity
         own.check_active()
         return TrustKey(node=own.node, name=self._config.name, key=write_trust_key(own.log))
-
-
-def _write_file(path: Path, data: bytes) -> None:
-    try:
-        write_atomic(path, data)
-    except OSError as error:
-        raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=str(path)) from error

@@ -62,6 +62,7 @@ class SessionVerbs:
             secrets=params.secrets,
             allow=params.allow,
             approve_class=params.approve_class,
+            lenient=params.lenient,
             tell=tell,
         )
 
@@ -81,8 +82,14 @@ class SessionVerbs:
         return await self._sessions.verifying.verify(params.target)
 
     async def _export(self, params: ExportParams, tell: Tell) -> Exported:
-        verified = await self._sessions.verifying.export(params.session, params.out, force=params.force)
-        return Exported(**msgspec.structs.asdict(verified), out=params.out)
+        lost: tuple[str, ...] = ()
+        if params.form == "bundle":
+            verified = await self._sessions.verifying.export(params.session, params.out, force=params.force)
+        else:
+            verified, lost = await self._sessions.verifying.export_as(
+                params.form, params.session, params.out, force=params.force
+            )
+        return Exported(**msgspec.structs.asdict(verified), out=params.out, form=params.form, lost=lost)
 
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.verifying.import_bundle(params.path)

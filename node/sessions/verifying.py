@@ -11,7 +11,8 @@ from typing import IO, Any, Literal
 import msgspec
 
 from adapters.ports import Store
-from node.sessions.handover import export_session, import_bundle
+from node.sessions.exporting import write_playwright, write_recorder
+from node.sessions.handover import export_session, import_bundle, write_file
 from node.sessions.reading import Reading
 from node.sessions.replayer import open_report
 from node.signing import Witness, artefact_record
@@ -124,6 +125,24 @@ class Verifying:
             await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
             raise
         return verified
+
+    async def export_as(
+        self, form: Literal["recorder", "playwright"], session_id: str, out: str, *, force: bool
+    ) -> tuple[Verified, tuple[str, ...]]:
+        """Verify a session and write its steps as a file of another tool. Returns also what that cannot say.
+
+        Errors: those of ``verify``; ``input.invalid`` (the file).
+        """
+        session, path = await self._reading.session(session_id), Path(out)
+        verified = await self.verify(session.id)
+        if not force and await asyncio.to_thread(path.exists):
+            raise MeshError(
+                "input.invalid", f"{path} already exists: choose another file, or use --force", path=str(path)
+            )
+        write = write_recorder if form == "recorder" else write_playwright
+        written = write(session, await self._store.steps(session.id))
+        await asyncio.to_thread(write_file, path, written.text.encode())
+        return verified, written.lost
 
     async def import_bundle(self, source: str) -> Verified:
         """Verify a bundle, then store it. Nothing of an invalid one is stored. Errors: ``bundle.*``, ``envelope.*``,

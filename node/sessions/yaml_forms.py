@@ -24,7 +24,9 @@ def mapping(node: YamlValue, what: str, known: set[str] | None) -> dict[str, Yam
         raise bad(node, f"{what} must be `key: value` pairs")
     for key in node.value:
         if known is not None and key not in known:
-            raise bad(node.value[key], f"unknown key “{key[:40]}”; known: {', '.join(sorted(known))}")
+            error = bad(node.value[key], f"unknown key “{key[:40]}”; known: {', '.join(sorted(known))}")
+            error.detail["known"] = sorted(known)
+            raise error
     return node.value
 
 

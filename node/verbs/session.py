@@ -156,10 +156,14 @@ class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exported(Verified, frozen=True, kw_only=True):
-    """The exported bundle."""
+    """The exported file."""
 
     out: str
     """Path of the file."""
+    form: str = "bundle"
+    """What it is: ``bundle``, ``recorder`` or ``playwright``."""
+    lost: tuple[str, ...] = ()
+    """What the format cannot say, and the file has as a comment."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,8 +200,8 @@ RECORD: Final = Verb(
     gives=RecordedSession,
     help="""Perform the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML (docs/action-files.md describes all actions), or JSON exported by the Chrome DevTools Recorder
-    (docs/devtools-recorder.md). Requests other than GET are
+    ACTIONS is YAML (docs/actions.md lists all actions), JSON exported by the Chrome DevTools Recorder (docs/devtools-recorder.md),
+    or Python as `playwright codegen` writes it (docs/playwright.md); which one is seen by its content. Requests other than GET are
     refused unless --allow names them; refused requests are shown after their step, here and in `session show`.
 
     The recording passes if every step was performed and no request for a document or data was refused, failed, was answered with
@@ -261,9 +265,15 @@ EXPORT: Final = Verb(
     command="session export",
     takes=ExportParams,
     gives=Exported,
-    help="Write a session to one signed file, which another node can verify and replay.",
+    help="""Write a session to one signed file, which another node can verify and replay.
+
+    With --as the steps of the session become a file of another tool, which is not signed and compares no pages: a recording that
+    Chrome's DevTools play (docs/devtools-recorder.md), or a Playwright test that runs by itself and under pytest
+    (docs/playwright.md). Secrets are looked up in environment variables. What the format cannot say is a comment in the file and
+    listed. Exit codes: 0 the file says all; 1 it does not.
+    """,
     callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.session, note=lambda given: {"out": given.out}),
+    row=Row(subject=lambda given: given.session, note=lambda given: {"out": given.out, "as": given.form}),
 )
 IMPORT: Final = Verb(
     name="session.import",

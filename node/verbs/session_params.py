@@ -44,6 +44,13 @@ class RecordParams(Params, frozen=True, kw_only=True):
     """``session.record``"""
 
     actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
+    lenient: Annotated[
+        bool,
+        option(
+            "Of a recording of another tool, leave out the steps that cannot be performed here. They are listed and kept with the "
+            "session, which is then at most partial, as is every replay of it."
+        ),
+    ] = False
     name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
     secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
@@ -93,9 +100,16 @@ class ExportParams(Params, frozen=True, kw_only=True):
     """``session.export``"""
 
     session: Annotated[str, _SESSION]
+    form: Annotated[
+        Literal["bundle", "recorder", "playwright"],
+        option(
+            "What to write: the signed bundle; a recording of the Chrome DevTools Recorder; a Playwright test in Python.",
+            flag="--as",
+        ),
+    ] = "bundle"
     out: Annotated[
         str,
-        option("Where to write the bundle.  [default: <session>.tmsession]", metavar="FILE", reads="path"),
+        option("Where to write it.  [default: <session>.tmsession, .json or .py]", metavar="FILE", reads="path"),
     ] = ""
     force: Annotated[bool, option("Replace the file if it exists.")] = False
 

@@ -11,9 +11,22 @@ from protocol.page.action import Locator
 from protocol.page.names import same_name, visible
 from protocol.page.observation import Element, Observation
 
-FORMS: Final = ("css=", "xpath=", "text=", "testid=", "label=", "placeholder=", "title=", "alt=", "aria/", "pierce/")
+FORMS: Final = (
+    "css=",
+    "xpath=",
+    "text=",
+    "role=",
+    "testid=",
+    "label=",
+    "placeholder=",
+    "title=",
+    "alt=",
+    "aria/",
+    "pierce/",
+)
 """How a selector can begin."""
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
+_PLACELESS: Final = re.compile(r"(?:^|\d)x\d+\Z")
 _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
@@ -90,6 +103,31 @@ def disagrees(locator: Locator | None, element: Element, found: str) -> MeshErro
         selector=selector,
         found_role=element.role,
         found_name=element.name,
+    )
+
+
+def same_element(one: Element, other: Element) -> bool:
+    """Whether two selectors lead to the same place: to one element, or to a control and something in it."""
+    if one.ref == other.ref or one.inside == other.ref or other.inside == one.ref:
+        return True
+    # What has no place in the observation gets a new ref each time it is found.
+    return (
+        bool(_PLACELESS.search(one.ref) and _PLACELESS.search(other.ref))
+        and one.role == other.role
+        and same_name(one.name, other.name)
+    )
+
+
+def two_ways(first: str, one: Element, second: str, other: Element) -> MeshError:
+    """The refusal of a locator whose selectors find two elements."""
+    return MeshError(
+        "action.target_differs",
+        f"{first} finds {_said(one.role, one.name)}, but {second} finds {_said(other.role, other.name)}",
+        selector=second,
+        found_role=other.role,
+        found_name=other.name,
+        role=one.role,
+        name=one.name,
     )
 
 

@@ -135,6 +135,18 @@ Held = Literal["", "held", "failed"]
 """Whether the assertion of a step held, or its typed extract had its type; empty if the step has neither."""
 
 
+class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A step of an imported recording that could not be performed here and was left out."""
+
+    place: Annotated[str, msgspec.Meta(max_length=64)]
+    """Where it stands in the file: ``steps[3].target``, ``line 12``."""
+    what: Annotated[str, msgspec.Meta(max_length=64)]
+    """What it was: ``hover``."""
+    reason: Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)]
+    before: _Count
+    """Index of the step before which it stood; one more than the number of steps if it stood at the end."""
+
+
 class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The container of a recorded run: everything but its steps and files."""
 
@@ -164,6 +176,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Why the verdict is not ``pass``: the first step that speaks against it. Empty if it passed."""
     inputs: Annotated[tuple[Input, ...], msgspec.Meta(max_length=limits.INPUTS_MAX)] = ()
     """What its steps use as ``${name}`` and a replay can change, with the values of the recording."""
+    skipped: Annotated[tuple[Skipped, ...], msgspec.Meta(max_length=limits.SKIPPED_STEPS_MAX)] = ()
+    """Steps of an imported recording that were left out, in its order. With any of them the verdict is not ``pass``."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

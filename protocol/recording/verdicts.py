@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from protocol import limits
 from protocol.page.dialogs import Dialog, describe_dialog, unexpected
 from protocol.page.downloads import Download, describe_download
-from protocol.recording.session import Expect, Level, RequestFault, Session, Step, StepMatch, Verdict
+from protocol.recording.session import Expect, Level, RequestFault, Session, Skipped, Step, StepMatch, Verdict
 
 _DIGITS: Final = re.compile("[0-9]+")
 LEVELS: Final[tuple[Level, ...]] = ("performed", "asserted", "structure", "text")
@@ -87,9 +87,13 @@ def same_content(recorded: Sequence[Download], met: Sequence[Download]) -> bool:
     return sorted(one.sha256 for one in recorded) == sorted(one.sha256 for one in met)
 
 
-def judge_recording(steps: Sequence[Step]) -> Judged:
-    """``pass`` if every step was performed, every assertion held, no request went wrong and no dialog came unexpectedly."""
-    reason = next(_speaking_against(steps), "") if steps else "no step was performed"
+def judge_recording(steps: Sequence[Step], skipped: Sequence[Skipped] = ()) -> Judged:
+    """``pass`` if every step was performed, every assertion held, no request went wrong and no dialog came
+    unexpectedly.
+
+    skipped: steps of an imported recording that were left out. With one of them nothing passes.
+    """
+    reason = next(_speaking_against(steps, skipped), "") if steps else "no step was performed"
     return _judged(reason, any(step.ok for step in steps))
 
 
@@ -120,8 +124,10 @@ def _judged(reason: str, any_performed: bool) -> Judged:
     return Judged(Verdict.PARTIAL if any_performed else Verdict.FAIL, reason[: limits.REASON_CHARS_MAX])
 
 
-def _speaking_against(steps: Sequence[Step]) -> Iterator[str]:
+def _speaking_against(steps: Sequence[Step], skipped: Sequence[Skipped]) -> Iterator[str]:
     for step in steps:
+        # What was left out before a step that failed may be why it failed.
+        yield from (_left_out(one) for one in skipped if one.before == step.index)
         if step.held == "failed" and step.error in ("", "action.assertion_failed"):
             yield f"step {step.index}: the assertion did not hold"
         elif not step.ok:
@@ -129,6 +135,11 @@ def _speaking_against(steps: Sequence[Step]) -> Iterator[str]:
         broken = (f"download of {describe_download(one)}" for one in step.downloads if one.fault)
         for said in (*wrong_requests(step.faults, step.expect), *wrong_dialogs(step.dialogs, step.expect), *broken):
             yield f"step {step.index}: {said}"
+    yield from map(_left_out, skipped)
+
+
+def _left_out(skipped: Skipped) -> str:
+    return f"{skipped.place} of the imported file was skipped ({skipped.what}): {skipped.reason}"
 
 
 def _difference(match: StepMatch, step: Step, level: Level, *, strict: bool) -> str:

@@ -21,7 +21,7 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.errors import MeshError
 from protocol.page.action import Select
-from protocol.recording.session import Step, Verdict
+from protocol.recording.session import Skipped, Step, Verdict
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.visits import element
@@ -70,7 +70,7 @@ class Run:
         self._site = site
         self.recorder: Recorder | None = None
 
-    async def of(self, *steps: dict[str, Any]) -> Recorder:
+    async def of(self, *steps: dict[str, Any], skipped: tuple[Skipped, ...] = ()) -> Recorder:
         """The session of these steps on the page."""
         text = json.dumps({"title": "t", "steps": [{"type": "navigate", "url": f"{self._site}/"}, *steps]})
         file, clock, store = parse_actions(text.encode()), SystemClock(), MemoryStore()
@@ -82,6 +82,7 @@ class Run:
             profile=file.profile,
             browser=self._browser.info,
             gate=Gate(report=unreported),
+            skipped=skipped,
         )
         page = await (await self._browser.open(file.profile, GuardPolicy())).page()
         try:
@@ -147,7 +148,33 @@ async def test_an_asserted_navigation_is_checked(run: Run, site: str, path: str,
 async def test_an_element_that_is_waited_for_must_be_there(run: Run) -> None:
     assert (await run.of({"type": "waitForElement", "selectors": [["aria/Next"]]})).session.verdict == Verdict.PASS
     code, step, _ = await run.refused({"type": "waitForElement", "selectors": [["#does-not-exist"]], "timeout": 500})
-    assert (code, step.ok) == ("action.target_missing", False)
+    assert (code, step.ok) == ("action.assertion_failed", False)
+    many = {"type": "waitForElement", "selectors": [["option"], ["label"]], "timeout": 500}
+    assert (await run.of({**many, "operator": ">="})).session.verdict == Verdict.PASS
+    assert (await run.of({**many, "selectors": [["label"]], "operator": "==", "count": 3})).steps[-1].held == "held"
+    code, step, _ = await run.refused({**many, "selectors": [["label"]], "operator": "==", "count": 2})
+    assert (code, step.extracted) == ("action.assertion_failed", "3")
+
+
+async def test_the_selectors_of_a_step_must_lead_to_one_element(run: Run) -> None:
+    alike = {
+        "type": "click",
+        "offsetX": 1,
+        "offsetY": 1,
+        "selectors": ["aria/Next", "a", "xpath///a", "text/Nex", "pierce/a"],
+    }
+    assert (await run.of(alike)).steps[-1].title == "Next"
+    code, step, _ = await run.refused({**alike, "selectors": ["aria/Next", "h1"]})
+    assert (code, step.ok) == ("action.target_differs", False)
+    code, _, _ = await run.refused({**alike, "selectors": ["text/next"]})
+    assert code == "action.target_missing"
+
+
+async def test_a_step_that_was_left_out_makes_the_session_partial(run: Run) -> None:
+    skipped = Skipped(place="steps[2].type", what="customStep", reason="unknown", before=3)
+    session = (await run.of(change("l"), skipped=(skipped,))).session
+    assert (session.verdict, session.skipped) == (Verdict.PARTIAL, (skipped,))
+    assert session.reason == "steps[2].type of the imported file was skipped (customStep): unknown"
 
 
 async def test_the_page_is_scrolled_to_the_recorded_position_wherever_it_was(run: Run) -> None:

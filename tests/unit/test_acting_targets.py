@@ -105,3 +105,36 @@ def test_a_click_on_what_stands_in_a_control_has_the_class_of_the_control(url: s
     action = Click(target=Locator(role="heading", name="Tidewater Mug"))
     assert judged(action, page.elements[1], page).level == level
     assert judged(action, page.elements[2], page).level == 4
+
+
+BUTTONS = (
+    control("button", "Keep", "css=#keep", "css=.first"),
+    control("button", "Drop", "css=#drop", "css=.first + *", "css=.both"),
+    control("button", "Lose", "css=.both"),
+)
+
+
+async def on_buttons(*selectors: str) -> Prepared:
+    page = await (await MemoryBrowser(site_of(ORIGIN, {"/": ("B", BUTTONS)})).open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=ORIGIN + "/"))
+    ready, _ = await prepare(page, outcome.observation, drop(*selectors))
+    return ready
+
+
+async def test_selectors_that_find_two_elements_stop_the_step_and_both_are_named() -> None:
+    """Guard: node/live/acting.py, _selected."""
+    with pytest.raises(MeshError) as caught:
+        await on_buttons("css=#keep", "css=#drop")
+    assert caught.value.code == "action.target_differs"
+    assert caught.value.message == "css=#keep finds button “Keep”, but css=#drop finds button “Drop”"
+    with pytest.raises(MeshError, match="aria/Keep finds button “Keep”, but css=#drop finds"):
+        await on_buttons("aria/Keep", "css=#gone", "css=#drop")
+
+
+async def test_selectors_after_the_first_that_find_none_or_several_elements_change_nothing() -> None:
+    assert (
+        await on_buttons("css=#drop", "css=.first + *", "css=#gone", "css=.both", 'aria/Drop[role="button"]')
+    ).ref == "e2"
+    with pytest.raises(MeshError) as caught:
+        await on_buttons("css=.both", "css=#drop")
+    assert caught.value.code == "action.target_ambiguous"

@@ -159,25 +159,27 @@ def test_text_that_is_not_utf_8_is_refused() -> None:
 
 def test_a_recording_of_a_search_becomes_actions() -> None:
     file = read_action_file(RECORDINGS / "search.json")
-    box = Locator(name="Search products", selectors=("css=#q", 'xpath=//*[@id="q"]', "text=Search"))
+    box = Locator(selectors=("aria/Search products", "css=#q", 'xpath=//*[@id="q"]', "text=/Search/"))
     assert (file.title, file.start_url) == ("Search for a blue mug", "http://shop.example/")
     assert (file.profile.width_px, file.profile.height_px) == (1365, 768)
     assert file.actions == (
         Goto(url="http://shop.example/"),
         Click(target=box),
-        Fill(target=Locator(name=box.name, selectors=box.selectors[:2]), value="blue mug"),
+        Fill(target=Locator(selectors=box.selectors[:3]), value="blue mug"),
         Press(key="Enter"),
-        Wait(timeout_ms=2_500),
-        Extract(name="element of step 7", target=Locator(name="Results", selectors=("css=main h1",))),
+        Wait(
+            target=Locator(selectors=("css=main h1 >> visible=true >> nth=0",)),
+            timeout_ms=2_500,
+        ),
         Scroll(direction="up", amount_px=100_000),
         Scroll(amount_px=600),
         Scroll(direction="up", amount_px=100_000),
         Scroll(amount_px=250),
-        Click(target=named("link", "Penrose Mug, Blue", selectors=("css=main li:nth-of-type(2) > a",))),
+        Click(target=Locator(selectors=('aria/Penrose Mug, Blue[role="link"]', "css=main li:nth-of-type(2) > a"))),
     )
     assert file.arrivals == {
         1: Arrival(url="http://shop.example/", title="Shop"),
-        11: Arrival(url="http://shop.example/p/7", title="Mug"),
+        10: Arrival(url="http://shop.example/p/7", title="Mug"),
     }
     assert file.notes == ("elements are clicked in the middle; `offsetX` and `offsetY` are ignored: steps 3, 10",)
 
@@ -186,17 +188,24 @@ def test_a_recording_with_a_secret_a_frame_and_a_shortcut_becomes_actions() -> N
     file = read_action_file(RECORDINGS / "login.json")
     assert file.secrets == ("password",)
     assert file.actions[1:] == (
-        Fill(target=named("textbox", "E-mail address", selectors=("css=#email",)), value="ann@example.org"),
-        Fill(target=Locator(name="Password", selectors=("css=#password",)), value=Secret(secret="password")),
+        Fill(target=Locator(selectors=('aria/E-mail address[role="textbox"]', "css=#email")), value="ann@example.org"),
+        Fill(target=Locator(selectors=("aria/Password", "css=#password")), value=Secret(secret="password")),
         Click(
-            target=named(
-                "button",
-                "Sign in",
-                selectors=("css=form > button", "xpath=html/body/main/form/button", "text=Sign in"),
+            target=Locator(
+                selectors=(
+                    'aria/Sign in[role="button"]',
+                    "css=form > button",
+                    "xpath=html/body/main/form/button",
+                    "text=/Sign in/",
+                )
             )
         ),
-        Fill(target=named("combobox", "Sort by", selectors=("css=select[name=sort]",)), value="price-asc"),
-        Click(target=Locator(frame="f1", selectors=("css=shop-card shop-badge button", "css=shop-badge button"))),
+        Fill(target=Locator(selectors=('aria/Sort by[role="combobox"]', "css=select[name=sort]")), value="price-asc"),
+        Click(
+            target=Locator(
+                frame="f1", selectors=("css=shop-card >> css=shop-badge >> css=button", "css=shop-badge button")
+            )
+        ),
         Press(key="Control+Shift+a"),
     )
 

@@ -96,7 +96,7 @@ def test_every_short_form_of_a_step_is_one_action(step: str, action: Action) -> 
         ("click: {frame: f1}", "click needs `role` (and `name`) or `selectors`"),
         ("click: {role: '', name: a}", "click needs `role`"),
         ("click: {selectors: css=a}", "`selectors` must be a list"),
-        ("click: {selectors: [a]}", "a selector must start with css=, xpath=, text=, testid="),
+        ("click: {selectors: [a]}", "a selector must start with css=, xpath=, text=, role=, testid="),
         ("click: {selectors: [[a]]}", "`selector` must be text"),
         ("click: {role: [link]}", "`role` must be text"),
         ("click: {role: LINK}", "unknown role “LINK”: did you mean “link”?"),
@@ -135,7 +135,7 @@ def test_a_step_that_says_too_much_or_too_little_is_refused_with_its_line(step: 
 )
 def test_a_file_of_another_form_is_refused_with_the_line(text: str, line: int, words: str) -> None:
     refused = refusal(text)
-    assert (refused.code, refused.detail) == ("input.invalid", {"line": line})
+    assert (refused.code, refused.detail["line"]) == ("input.invalid", line)
     assert words in refused.message
 
 

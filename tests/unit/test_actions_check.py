@@ -40,3 +40,13 @@ def test_a_mistake_is_named_with_its_line_and_ends_with_2(here: Path) -> None:
     assert done.exit_code == 2
     assert "line 6: unknown action “jump”" in done.output
     assert CliRunner().invoke(main, ["actions", "check", str(here / "none.yaml")]).exit_code == 2
+
+
+def test_what_cannot_be_performed_of_a_recording_is_listed_if_that_is_wanted(here: Path) -> None:
+    steps = [{"type": "navigate", "url": "http://a.test/"}, {"type": "customStep", "name": "x", "parameters": {}}]
+    text = json.dumps({"title": "Door", "steps": steps})
+    assert checked(here, text).exit_code == 2
+    done = checked(here, text, "--lenient")
+    assert done.exit_code == 0
+    assert "! skipped steps[1].type (customStep): customStep: the meaning of the step" in done.output
+    assert "Door: 1 action, 1 step skipped" in done.output

@@ -10,14 +10,16 @@ import pytest
 from node.live.arrivals import Arrival
 from node.sessions.action_files import ActionFile, parse_actions
 from node.sessions.devtools_recording import parse_devtools
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
+from protocol.page.action import Action, Assert, Click, Fill, Goto, Hover, Locator, Press, Scroll, Secret, Wait
 from protocol.recording.session import Profile
 
 HOME = "http://a.example/"
 NAVIGATE = {"type": "navigate", "url": HOME}
 A: dict[str, Any] = {"selectors": [["#a"]]}
 AT = Locator(selectors=("css=#a",))
+FIRST = Locator(selectors=("css=#a >> visible=true >> nth=0",))
 TOP = Scroll(direction="up", amount_px=100_000)
 VIEWPORT = {
     "type": "setViewport",
@@ -58,7 +60,7 @@ def refusal(*steps: object, **more: object) -> MeshError:
         ([{"type": "change", "value": {"secret": "w"}, **A}], [Fill(target=AT, value=Secret(secret="w"))]),
         (
             [{"type": "change", "value": "l", "selectors": [['aria/Size[role="combobox"]']]}],
-            [Fill(target=Locator(role="combobox", name="Size"), value="l")],
+            [Fill(target=Locator(selectors=('aria/Size[role="combobox"]',)), value="l")],
         ),
         (key("Enter"), [Press(key="Enter")]),
         ([*key("Shift", "keyDown"), *key("A"), *key("Shift", "keyUp")], [Press(key="Shift+A")]),
@@ -70,15 +72,54 @@ def refusal(*steps: object, **more: object) -> MeshError:
         ([{"type": "scroll", "x": 0, "frame": []}], [TOP]),
         (
             [{"type": "waitForElement", "operator": ">=", "count": 1, "visible": True, "timeout": 700, **A}],
-            [Wait(timeout_ms=700), Extract(name="element of step 2", target=AT)],
+            [Wait(target=FIRST, timeout_ms=700)],
         ),
         (
             [{"type": "click", "frame": [0], "selectors": ["aria/Go"]}],
-            [Click(target=Locator(name="Go", frame="f1"))],
+            [Click(target=Locator(frame="f1", selectors=("aria/Go",)))],
         ),
         (
             [{"type": "click", "selectors": ['aria/Go[level="2"]', ["aria/Menu", "aria/Go"], "xpath///a", "text/Go"]}],
-            [Click(target=Locator(selectors=("xpath=//a", "text=Go")))],
+            [Click(target=Locator(selectors=("xpath=//a", "text=/Go/")))],
+        ),
+        ([{"type": "doubleClick", "offsetX": 1, "offsetY": 1, **A}], [Click(target=AT, count=2)]),
+        ([{"type": "click", "button": "secondary", **A}], [Click(target=AT, button="right")]),
+        ([{"type": "hover", **A}], [Hover(target=AT)]),
+        ([{"type": "scroll", "y": 0}, {"type": "close"}], [TOP]),
+        (
+            [{"type": "waitForElement", "visible": False, "timeout": 7, **A}],
+            [Wait(target=AT, state="hidden", timeout_ms=7)],
+        ),
+        (
+            [{"type": "waitForElement", "operator": "==", "count": 0, "timeout": 7, **A}],
+            [Wait(target=AT, state="hidden", timeout_ms=7)],
+        ),
+        (
+            [{"type": "waitForElement", "operator": "<=", "count": 0, "timeout": 7, **A}],
+            [Wait(target=AT, state="hidden", timeout_ms=7)],
+        ),
+        (
+            [{"type": "waitForElement", "operator": "==", "count": 3, "timeout": 7, **A}],
+            [Assert(what="count", expected="3", target=AT, timeout_ms=7)],
+        ),
+        (
+            [
+                {
+                    "type": "waitForElement",
+                    "attributes": {"href": "/x"},
+                    "properties": {"value": "v", "textContent": "t", "checked": True, "disabled": True},
+                    "timeout": 7,
+                    **A,
+                }
+            ],
+            [
+                Wait(target=AT, timeout_ms=7),
+                Assert(what="attribute", attribute="href", expected="/x", target=AT, timeout_ms=7),
+                Assert(what="value", expected="v", target=AT, timeout_ms=7),
+                Assert(what="text", expected="t", target=AT, timeout_ms=7),
+                Assert(what="checked", target=AT, timeout_ms=7),
+                Assert(what="disabled", target=AT, timeout_ms=7),
+            ],
         ),
     ],
 )
@@ -92,11 +133,9 @@ def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Act
         (5, "", "object"),
         ({"url": HOME}, "", "with a `type`"),
         ({"type": "teleport"}, "type", "unknown type “teleport”"),
-        ({"type": "doubleClick", **A}, "type", "two clicks are not the same"),
-        ({"type": "hover", **A}, "type", "hovering"),
         ({"type": "waitForExpression", "expression": "false"}, "type", "never executed"),
         ({"type": "emulateNetworkConditions", "download": 0, "upload": 0, "latency": 0}, "type", "speed"),
-        ({"type": "close"}, "type", "closing"),
+        ({"type": "close", "url": HOME}, "url", "no such field"),
         ({"type": "customStep", "name": "x", "parameters": {}}, "type", "only to the extension"),
         ({"type": "navigate"}, "url", "must be text"),
         ({"type": "navigate", "url": HOME + "a" * 5_000}, "", "`url` must be text of at most 4,096 characters"),
@@ -109,8 +148,8 @@ def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Act
         ({"type": "click", "selectors": ["#" + "a" * 9_000]}, "selectors", "characters"),
         ({"type": "click", "selectors": [["aria/a", "aria/b"]]}, "selectors", "none of its selectors"),
         ({"type": "click", "selectors": ['aria/a[level="2"]']}, "selectors", "none of its selectors"),
-        ({"type": "click", "button": "secondary", **A}, "button", "only the primary mouse button"),
-        ({"type": "click", "deviceType": "touch", **A}, "deviceType", "only the mouse deviceType"),
+        ({"type": "click", "button": "auxiliary", **A}, "button", "only the primary and the secondary"),
+        ({"type": "click", "deviceType": "touch", **A}, "deviceType", "only the mouse"),
         ({"type": "click", "duration": 800, **A}, "duration", "holding"),
         ({"type": "click", "offsetX": "left", **A}, "offsetX", "number"),
         ({"type": "click", "frame": [0, 1], **A}, "frame", "frame inside"),
@@ -129,12 +168,20 @@ def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Act
         ({"type": "scroll", "x": 5}, "x", "side"),
         ({"type": "scroll", "y": 5, **A}, "selectors", "inside an element"),
         ({"type": "scroll", "y": 5, "frame": [0]}, "frame", "inside an element or a frame"),
-        ({"type": "waitForElement", "visible": False, **A}, "visible", "presence"),
-        ({"type": "waitForElement", "operator": "==", **A}, "operator", "presence"),
-        ({"type": "waitForElement", "operator": "<=", "count": 2, **A}, "operator", "presence"),
-        ({"type": "waitForElement", "count": 0, **A}, "count", "presence"),
-        ({"type": "waitForElement", "properties": {"textContent": "x"}, **A}, "properties", "presence"),
-        ({"type": "waitForElement", "attributes": {"href": "x"}, **A}, "attributes", "presence"),
+        ({"type": "waitForElement", "visible": False, "count": 2, **A}, "visible", "opposite"),
+        ({"type": "waitForElement", "visible": False, "attributes": {"a": "b"}, **A}, "visible", "opposite"),
+        ({"type": "waitForElement", "operator": "<=", "count": 2, **A}, "operator", "only exactly"),
+        ({"type": "waitForElement", "operator": ">=", "count": 2, **A}, "operator", "only exactly"),
+        ({"type": "waitForElement", "operator": "<", **A}, "operator", "must be >="),
+        ({"type": "waitForElement", "count": 0, **A}, "count", "every page"),
+        ({"type": "waitForElement", "count": 2, "operator": "==", "attributes": {"a": "b"}, **A}, "count", "of one"),
+        (
+            {"type": "waitForElement", "properties": {"className": "x"}, **A},
+            "properties.className",
+            "cannot be checked",
+        ),
+        ({"type": "waitForElement", "properties": {"checked": "on"}, **A}, "properties.checked", "cannot be checked"),
+        ({"type": "keyDown", "key": "a", "target": "other"}, "target", "another tab"),
         ({**VIEWPORT, "width": 801}, "", "cannot change after the first action"),
     ],
 )
@@ -143,7 +190,7 @@ def test_a_step_that_cannot_be_done_is_refused_with_its_number_and_field(step: o
     error = refusal(step)
     assert error.detail["step"] == 2
     assert error.detail.get("field", "") == field
-    assert "step 2" in error.message
+    assert error.message.startswith(f"steps[1]{f'.{field}' if field else ''} (step 2): ")
     assert words in error.message
 
 
@@ -196,7 +243,7 @@ def test_an_asserted_navigation_belongs_to_the_action_that_causes_it() -> None:
         ({"assertedEvents": [*arriving(), *arriving()]}, "only the last"),
         ({"assertedEvents": [{"type": "download"}]}, "type navigation"),
         ({"assertedEvents": [{**arriving()[0], "status": 200}]}, "type navigation"),
-        ({"assertedEvents": [{"type": "navigation"}]}, "without `url`"),
+        ({"assertedEvents": [{"type": "navigation"}]}, "without `url` and `title`"),
         ({"assertedEvents": [{"type": "navigation", "url": 5}]}, "must be text"),
         ({"assertedEvents": arriving(), "frame": [0]}, "frame"),
     ],
@@ -217,11 +264,68 @@ def test_an_asserted_navigation_of_a_step_that_does_nothing_is_refused() -> None
 
 def test_the_timeout_of_a_recording_is_that_of_its_steps() -> None:
     wait = {"type": "waitForElement", **A}
-    assert read(wait, timeout=1_234).actions[1] == Wait(timeout_ms=1_234)
-    assert "`timeout`" in refusal(timeout=60_000).message
+    assert read(wait, timeout=1_234).actions[1] == Wait(target=FIRST, timeout_ms=1_234)
+    assert refusal(timeout=60_000).message.startswith("timeout: ")
 
 
 def test_a_field_of_a_recording_that_is_unknown_is_refused() -> None:
     assert "`speed`" in refusal(speed="slow").message
     assert read(selectorAttribute="data-testid").title == "t"
     assert "`title`" in refusal(title=5).message
+
+
+def test_only_the_last_step_can_close_the_page() -> None:
+    assert read({"type": "close"}).actions == (Goto(url=HOME),)
+    assert "only the last step" in refusal({"type": "close"}, {"type": "click", **A}).message
+
+
+def test_keys_that_copy_or_paste_are_refused_where_they_stand() -> None:
+    error = refusal(*key("Control", "keyDown"), *key("v"), *key("Control", "keyUp"))
+    assert error.message.startswith("steps[2].key (step 3): “Control+v” copies")
+
+
+def test_asserted_pages_are_assertions_where_there_are_others() -> None:
+    click = {"type": "click", **A, "assertedEvents": arriving("http://a.example/b", "B")}
+    count = {"type": "waitForElement", "operator": "==", "count": 2, "timeout": 7, **A}
+    file = read(click, count)
+    assert file.arrivals == {}
+    assert file.actions[1:4] == (
+        Click(target=AT),
+        Assert(what="address", expected="http://a.example/b", timeout_ms=limits.STEP_TIMEOUT_MS),
+        Assert(what="title", expected="B", timeout_ms=limits.STEP_TIMEOUT_MS),
+    )
+    assert read(click).arrivals == {2: Arrival(url="http://a.example/b", title="B")}
+
+
+def test_a_lenient_reader_leaves_out_what_cannot_be_done_and_says_what_and_where() -> None:
+    text = json.dumps(
+        {
+            "title": "t",
+            "steps": [
+                NAVIGATE,
+                {"type": "waitForExpression", "expression": "true"},
+                {"type": "click", **A, "duration": 700},
+                {"type": "click", **A},
+                {"type": "teleport"},
+            ],
+        }
+    ).encode()
+    with pytest.raises(MeshError) as strict:
+        parse_actions(text)
+    assert strict.value.message.startswith("steps[1].type (step 2): ")
+    file = parse_actions(text, lenient=True)
+    assert file.actions == (Goto(url=HOME), Click(target=AT))
+    assert [(one.place, one.what, one.before) for one in file.skipped] == [
+        ("steps[1].type", "waitForExpression", 2),
+        ("steps[2].duration", "click", 2),
+        ("steps[4].type", "teleport", 3),
+    ]
+    assert file.skipped[1].reason == "holding the button down is not supported"
+
+
+def test_a_lenient_reader_leaves_out_no_more_than_a_session_can_list() -> None:
+    steps = [NAVIGATE, *[{"type": "teleport"}] * (limits.SKIPPED_STEPS_MAX + 1)]
+    assert len(parse_devtools(json.dumps({"steps": steps[:-1]}), lenient=True).skipped) == limits.SKIPPED_STEPS_MAX
+    with pytest.raises(MeshError) as caught:
+        parse_devtools(json.dumps({"steps": steps}), lenient=True)
+    assert caught.value.code == "input.too_large"

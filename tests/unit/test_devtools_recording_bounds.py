@@ -8,15 +8,16 @@ import msgspec
 import pytest
 
 from node.sessions.devtools_keys import Keys
-from node.sessions.devtools_recording import DevtoolsRecording, parse_devtools
+from node.sessions.devtools_recording import parse_devtools
+from node.sessions.foreign import Foreign
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
+from protocol.page.action import Action, Click, Fill, Goto, Locator, Press, Scroll, Secret, Wait
 from protocol.recording.session import Profile
-from tests.unit.test_devtools_recording import HOME, NAVIGATE, TOP, VIEWPORT, A, arriving, key
+from tests.unit.test_devtools_recording import FIRST, HOME, NAVIGATE, TOP, VIEWPORT, A, arriving, key
 
 
-def recording(*steps: object, **more: object) -> DevtoolsRecording:
+def recording(*steps: object, **more: object) -> Foreign:
     return parse_devtools(msgspec.json.encode({**more, "steps": steps}).decode())
 
 
@@ -92,7 +93,13 @@ def target(*selectors: Any, **more: Any) -> Locator:
         ({**A, "type": "click", "assertedEvents": []}, ""),
         ({**A, "type": "click", "assertedEvents": arriving(title="")}, ""),
         ({**A, "type": "click", "assertedEvents": [{**arriving()[0], "title": 5}]}, "assertedEvents"),
-        ({**A, "type": "click", "assertedEvents": [{**arriving()[0], "url": ""}]}, "assertedEvents"),
+        ({**A, "type": "click", "assertedEvents": [{**arriving()[0], "url": ""}]}, ""),
+        ({**A, "type": "click", "assertedEvents": [{"type": "navigation", "url": "", "title": ""}]}, "assertedEvents"),
+        ({**A, "type": "waitForElement", "count": -1}, "count"),
+        ({**A, "type": "waitForElement", "count": 1_000, "operator": "=="}, ""),
+        ({**A, "type": "waitForElement", "count": 1_001, "operator": "=="}, "count"),
+        ({**A, "type": "waitForElement", "attributes": {"a": 5}}, "attributes"),
+        ({**A, "type": "waitForElement", "properties": ["a"]}, "properties"),
         ({**A, "type": "click", "assertedEvents": ["navigation"]}, "assertedEvents"),
         ({**A, "type": "click", "assertedEvents": {}}, "assertedEvents"),
         ({**A, "type": "click", "frame": [], "assertedEvents": arriving()}, ""),
@@ -104,7 +111,7 @@ def test_what_is_within_a_bound_is_done_and_what_is_beyond_it_is_refused_at_its_
     if field:
         refused = refusal(step)
         assert (refused.code, refused.detail) == ("input.invalid", {"step": 1, "field": field})
-        assert refused.message.startswith(f"step 1, `{field}`: ")
+        assert refused.message.startswith(f"steps[0].{field} (step 1): ")
     else:
         assert recording(step)
 
@@ -120,13 +127,11 @@ def test_the_timeout_of_the_whole_recording_has_the_same_bounds() -> None:
     for timeout in (0, 30_001):
         refused = refusal(NAVIGATE, timeout=timeout)
         assert (refused.code, refused.detail) == ("input.invalid", {"step": 0, "field": "timeout"})
-        assert refused.message == "the recording, `timeout`: must be 1 to 30000 ms"
+        assert refused.message == "timeout: must be 1 to 30000 ms"
     wait = {"type": "waitForElement", **A}
-    assert recording(wait, {**wait, "timeout": 8.4}, timeout=30_000).actions[::2] == (
-        Wait(timeout_ms=30_000),
-        Wait(timeout_ms=8),
-    )
-    assert recording(wait).actions[0] == Wait(timeout_ms=limits.STEP_TIMEOUT_MS)
+    found = recording(wait, {**wait, "timeout": 8.4}, timeout=30_000).actions
+    assert found == (Wait(target=FIRST, timeout_ms=30_000), Wait(target=FIRST, timeout_ms=8))
+    assert recording(wait).actions == (Wait(target=FIRST, timeout_ms=limits.STEP_TIMEOUT_MS),)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +184,9 @@ def test_the_window_may_be_set_until_something_is_done_and_be_said_again() -> No
     assert (found.profile, len(found.actions)) == (Profile(width_px=801, height_px=601), 1)
     assert recording(NAVIGATE).profile == Profile()
     assert refusal(VIEWPORT, NAVIGATE, other).detail == {"step": 3}
-    assert refusal(NAVIGATE, {**other, **{"width": 1280}}).message.startswith("step 2: the size of the window")
+    assert refusal(NAVIGATE, {**other, **{"width": 1280}}).message.startswith(
+        "steps[1] (step 2): the size of the window"
+    )
 
 
 @pytest.mark.parametrize(
@@ -194,8 +201,7 @@ def test_a_step_is_converted_as_it_stands() -> None:
     assert recording(NAVIGATE, {"type": "change", "value": {"secret": "word"}, **A}, wait).actions == (
         Goto(url=HOME),
         Fill(target=Locator(selectors=("css=#a",)), value=Secret(secret="word")),
-        Wait(timeout_ms=limits.STEP_TIMEOUT_MS),
-        Extract(name="element of step 3", target=Locator(selectors=("css=#a",))),
+        Wait(target=FIRST, timeout_ms=limits.STEP_TIMEOUT_MS),
     )
     for role in ("checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"):
         change = {"type": "change", "value": "on", "selectors": [f'aria/A[role="{role}"]']}
@@ -218,29 +224,35 @@ def test_one_action_leads_to_one_asserted_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("selectors", "role", "name", "others"),
+    ("selectors", "found", "left_out"),
     [
-        (["aria/Go"], "", "Go", ()),
-        (['aria/Go[role="button"]'], "button", "Go", ()),
-        ([["aria/Go"], ["aria/Come"]], "", "Go", ()),
-        (['aria/[role="button"]', "#a"], "button", "", ("css=#a",)),
-        (['aria/Go[role="button"][level="2"]', "#a"], "", "", ("css=#a",)),
-        ([["#host", "aria/Go"], "#a"], "", "", ("css=#a",)),
-        (["aria", "#a"], "", "", ("css=aria", "css=#a")),
-        (["#a", ["#a"], "#b"], "", "", ("css=#a", "css=#b")),
-        (["pierce/#a", "#a"], "", "", ("css=#a",)),
-        ([["#host", "pierce/#a"]], "", "", ("css=#host #a",)),
-        ([["#host", "xpath///a"], "text/Go"], "", "", ("text=Go",)),
-        ([["#host", "text/Go"], "xpath///a"], "", "", ("xpath=//a",)),
-        ([["aria/x", "#b"], "#a"], "", "", ("css=#a",)),
-        ([f"#s{number}" for number in range(12)], "", "", tuple(f"css=#s{number}" for number in range(8))),
-        (["aria/Line\none"], "", "Line\none", ()),
+        (["aria/Go"], ("aria/Go",), ()),
+        (['aria/Go[role="button"]'], ('aria/Go[role="button"]',), ()),
+        (['aria/[role="button"][name="Go"]'], ('aria/Go[role="button"]',), ()),
+        ([["aria/Go"], ["aria/Come"]], ("aria/Go", "aria/Come"), ()),
+        (['aria/[role="button"]', "#a"], ("css=#a",), (0,)),
+        (['aria/Go[role="button"][level="2"]', "#a"], ("css=#a",), (0,)),
+        ([["#host", "aria/Go"], "#a"], ("css=#a",), (0,)),
+        ([["aria/x", "#b"], "#a"], ("css=#a",), (0,)),
+        (["aria", "#a"], ("css=aria", "css=#a"), ()),
+        (["#a", ["#a"], "#b"], ("css=#a", "css=#b"), ()),
+        (["pierce/#a", "#a"], ("css=#a",), ()),
+        ([["#host, #other", "pierce/#a"]], ("css=#host, #other >> css=#a",), ()),
+        ([["#host", "xpath/.//a"], "text/Go"], ("css=#host >> xpath=.//a", "text=/Go/"), ()),
+        ([["#host", "text/Go"], "xpath///a"], ("css=#host >> text=/Go/", "xpath=//a"), ()),
+        (['text/1 + 1 ("x") >> /a/\n'], (r"text=/1 \+ 1 \(\x22x\x22\) \x3e\x3e \/a\/\n/",), ()),
+        (["#a >>> #b", "::-p-text(Go)", ":scope >>> #c", "#a"], ("css=#a",), (0, 1, 2)),
+        ([f"#s{number}" for number in range(10)], tuple(f"css=#s{number}" for number in range(8)), (8, 9)),
+        (["aria/Line\none"], ("aria/Line\none",), ()),
     ],
 )
-def test_a_recorded_selector_becomes_a_name_or_one_of_ours(
-    selectors: list[Any], role: str, name: str, others: tuple[str, ...]
+def test_each_recorded_selector_stays_a_way_of_its_own_or_is_noted(
+    selectors: list[Any], found: tuple[str, ...], left_out: tuple[int, ...]
 ) -> None:
-    assert target(*selectors) == Locator(role=role, name=name, selectors=others)
+    assert target(*selectors) == Locator(selectors=found)
+    said = "selectors without an equivalent are left out, the others of the step are used: "
+    places = ", ".join(f"steps[0].selectors[{place}]" for place in left_out)
+    assert recording(click(*selectors)).notes == ((said + places,) if left_out else ())
 
 
 def test_a_frame_is_counted_from_one() -> None:

@@ -39,6 +39,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "log verify": (),
     "mcp": (),
     "actions check": (),
+    "actions schema": (),
 }
 """Commands that are not one verb each, and the verbs they stand for."""
 VERBS = [verb for group in GROUPS for verb in group]

@@ -12,7 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
 from protocol.page.observation import Element, Traits
 from protocol.recording.masks import apply_masks, find_masks, learn_masks
-from protocol.recording.session import Expect, Level, Mask, RequestFault, Step, StepMatch, Verdict
+from protocol.recording.session import Expect, Level, Mask, RequestFault, Skipped, Step, StepMatch, Verdict
 from protocol.recording.verdicts import LEVELS, default_level, holds, judge_recording, judge_replay, matches
 from tests.session_samples import matched, sample_session, sample_steps
 from tests.twins.browser import Control, Document, Effect
@@ -203,3 +203,17 @@ def test_what_changes_by_itself_is_known_by_its_form(line: str, forms: list[str]
 def test_a_mask_outside_of_its_text_is_passed_over() -> None:
     masks = (Mask(1, 2, 99, "time"), Mask(9, 0, 1, "date"), Mask(1, 5, 4, "ago"))
     assert apply_masks("- 12:30", masks, "- 12:31") == ("- 12:30", "- 12:31")
+
+
+def left_out(before: int) -> Skipped:
+    return Skipped(place="steps[3].type", what="hover", reason="not supported", before=before)
+
+
+def test_nothing_passes_of_which_a_step_was_left_out() -> None:
+    """Guard: protocol/recording/verdicts.py, _speaking_against."""
+    said = "steps[3].type of the imported file was skipped (hover): not supported"
+    for before in (1, 2, len(STEPS) + 1, 99):
+        assert judge_recording(STEPS, [left_out(before)]) == (Verdict.PARTIAL, said)
+    failed = changed(ok=False, error="action.target_missing")
+    assert judge_recording(failed, [left_out(2)]).reason == said
+    assert judge_recording(failed, [left_out(3)]).reason == "step 2: not performed (action.target_missing)"

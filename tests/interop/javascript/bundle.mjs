@@ -52,6 +52,7 @@ const INPUT = {
   value: text(1024),
   kind: optional(among('text', 'number', 'date'), 'text'),
 }
+const SKIPPED = { place: text(64), what: text(64), reason: text(400), before: whole() }
 const SESSION = {
   id: isId('ses'),
   node: text(80, 1),
@@ -69,6 +70,7 @@ const SESSION = {
   caller: optional(text(128), ''),
   reason: optional(text(400), ''),
   inputs: optional(list(record(INPUT), 32), []),
+  skipped: optional(list(record(SKIPPED), 200), []),
 }
 const MANIFEST = {
   version: among(1),

@@ -1,0 +1,79 @@
+"""Locators of a recording as expressions of Playwright for Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from node.sessions.exporting.written import Unsaid
+from protocol.page.action import Locator, Within
+from protocol.page.evidence import Evidence
+from protocol.page.locator import by_aria
+
+_GETTERS: Final = {
+    "label": "get_by_label",
+    "placeholder": "get_by_placeholder",
+    "title": "get_by_title",
+    "alt": "get_by_alt_text",
+}
+_ROLES_UNKNOWN: Final = frozenset({"", "generic", "text", "iframe", "none", "presentation"})
+"""Roles by which Playwright finds nothing."""
+_OWN_ENGINE: Final = re.compile(r"(css|xpath|text|role)=")
+
+
+def quoted(text: str) -> str:
+    """``text`` as a literal of Python in double quotes."""
+    # JSON escapes are Python's, but for characters outside of the first plane, which are kept as they are.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f").replace("\u2028", "\\u2028")
+
+
+def locator(target: Locator, evidence: Evidence | None) -> str:
+    """The expression for ``target``. Errors: ``Unsaid``."""
+    if target.frame:
+        raise Unsaid("its element is in a frame, which a recording knows by its place only")
+    root = f"page{_within(target.within)}" if target.within else "page"
+    if target.selectors:
+        return root + _by_selector(target)
+    if target.role in _ROLES_UNKNOWN:
+        raise Unsaid(f"Playwright finds no element by the role {target.role or 'none'}")
+    found = root + _by_role(target.role, target.name)
+    # An assertion has no evidence that says whether it was the only one; the first of one is that one.
+    several = target.nth or evidence is None or (evidence.alike and not target.within)
+    return f"{found}.nth({target.nth})" if several else found
+
+
+def _by_role(role: str, name: str) -> str:
+    return f".get_by_role({quoted(role)}{f', name={quoted(name)}, exact=True' if name else ''})"
+
+
+def _by_selector(target: Locator) -> str:
+    """The first way that Playwright has."""
+    for selector in target.selectors:
+        named = by_aria(selector, "")
+        if named is None:
+            return _by_form(selector)
+        role = named.role or target.role
+        if role not in _ROLES_UNKNOWN:
+            return _by_role(role, named.name)
+    raise Unsaid("none of its selectors has an equivalent")
+
+
+def _by_form(selector: str) -> str:
+    if _OWN_ENGINE.match(selector):
+        return f".locator({quoted(selector)})"
+    if selector.startswith("pierce/"):
+        return f".locator({quoted('css=' + selector.removeprefix('pierce/'))})"
+    form, _, text = selector.partition("=")
+    exact = len(text) > 1 and text[0] == text[-1] == '"'
+    value = text[1:-1] if exact else text
+    if form == "testid":
+        return f".get_by_test_id({quoted(value)})"
+    return f".{_GETTERS[form]}({quoted(value)}{', exact=True' if exact else ''})"
+
+
+def _within(within: Within) -> str:
+    if within.selectors:
+        return _by_selector(Locator(selectors=within.selectors))
+    found = _by_role(within.role, within.name)
+    return f"{found}.filter(has_text={quoted(within.text)})" if within.text else found

@@ -1,0 +1,275 @@
+"""Writes a session as a test for Playwright in Python, which runs by itself and under pytest.
+
+It performs the steps that a replay performs and asserts what the session asserts. It does not compare the text of pages, and no
+network guard stands around it: docs/playwright.md says so to its readers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from node.sessions.exporting.playwright_locators import locator, quoted
+from node.sessions.exporting.written import Unsaid, Written, not_replayed, one_line, whole_address
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Focus,
+    Forward,
+    Goto,
+    Hover,
+    Press,
+    Reload,
+    Scroll,
+    ScrollTo,
+    Secret,
+    Select,
+    Wait,
+    describe,
+)
+from protocol.page.evidence import Evidence
+from protocol.page.values import is_typed
+from protocol.recording.session import Profile, Session, Step
+
+_PART: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›|\$\{([^{}]{1,64})\}")
+_FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
+_FORM: Final = '''\
+"""{title}
+
+Written by trailmesh from the session {id}.
+
+    python FILE            or            pytest FILE
+
+CHROMIUM_PATH names another Chromium than Playwright's own, CHROMIUM_ARGS gives it more arguments.{secrets}
+"""
+
+import os
+import re
+from urllib.parse import quote
+
+from playwright.sync_api import Playwright, expect, sync_playwright
+
+
+def run(playwright: Playwright) -> None:
+    browser = playwright.chromium.launch(
+        executable_path=os.environ.get("CHROMIUM_PATH"), args=os.environ.get("CHROMIUM_ARGS", "").split()
+    )
+    context = browser.new_context({profile})
+    page = context.new_page()
+{values}{body}
+    context.close()
+    browser.close()
+
+
+def test_{name}() -> None:
+    with sync_playwright() as playwright:
+        run(playwright)
+
+
+if __name__ == "__main__":
+    with sync_playwright() as playwright:
+        run(playwright)
+'''
+
+
+def write_playwright(session: Session, steps: Sequence[Step]) -> Written:
+    """The test. What Playwright cannot say is a comment in it."""
+    writer = _Writer()
+    for step in steps:
+        writer.add(step)
+    lost = [*writer.lost, *not_replayed(session, steps)]
+    body = "\n".join(
+        f"    {line}"
+        for line in [*writer.lines, *(f"# not done: {one_line(one)}" for one in not_replayed(session, steps))]
+    )
+    words = re.sub(r"[^a-z0-9]+", "_", session.title.lower()).strip("_")[:60]
+    needed = ", ".join(sorted(writer.secrets))
+    text = _FORM.format(
+        title=_documented(session.title or "A recorded session"),
+        id=session.id,
+        secrets=f"\nIt needs the variables {needed}." if needed else "",
+        profile=_profile(session.profile),
+        values="    values: dict[str, str] = {}\n" if writer.extracted else "",
+        body=body,
+        name=words or "session",
+    )
+    return Written(text=_without_unused(text), lost=tuple(lost))
+
+
+def _documented(text: str) -> str:
+    return one_line(text).replace("\\", "/").replace('"""', "'''").rstrip('"')
+
+
+def _without_unused(text: str) -> str:
+    """``text`` without imports of what it does not use."""
+    if "re.compile(" not in text:
+        text = text.replace("import re\n", "", 1)
+    if "quote(os." not in text:
+        text = text.replace("from urllib.parse import quote\n", "", 1)
+    return text if "expect(" in text else text.replace("Playwright, expect, sync", "Playwright, sync", 1)
+
+
+def _profile(profile: Profile) -> str:
+    motion = "reduce" if profile.reduced_motion else "no-preference"
+    return (
+        f'viewport={{"width": {profile.width_px}, "height": {profile.height_px}}}, locale={quoted(profile.locale)}, '
+        f"timezone_id={quoted(profile.timezone)}, color_scheme={quoted(profile.color_scheme)}, "
+        f"reduced_motion={quoted(motion)}"
+    )
+
+
+def variable(secret: str) -> str:
+    """The environment variable that holds a secret."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", secret)
+
+
+class _Writer:
+    """Collects the lines of the test."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.lost: list[str] = []
+        self.extracted: set[str] = set()
+        self.secrets: set[str] = set()
+
+    def add(self, step: Step) -> None:
+        """The statement of one step, or the comment that stands for it."""
+        if not step.ok:
+            return
+        try:
+            made = self._statement(step.action, step.evidence)
+        except Unsaid as error:
+            said = f"step {step.index}, {describe(step.action)}: {error}"
+            self.lost.append(said)
+            self.lines.append(f"# not done: {one_line(said)}")
+            return
+        if isinstance(step.action, Extract) and is_typed(step.action):
+            self.lines.append(f"# A replay compares this as {step.action.kind}.")
+        self.lines.append(made)
+
+    def _statement(self, action: Action, evidence: Evidence | None) -> str:
+        match action:
+            case Goto(url=url):
+                return f"page.goto({self._text(whole_address(url), address=True)})"
+            case Back():
+                return "page.go_back()"
+            case Forward():
+                return "page.go_forward()"
+            case Reload():
+                return "page.reload()"
+            case Scroll(direction=direction, amount_px=amount):
+                return f'page.evaluate("window.scrollBy(0, {amount if direction == "down" else -amount})")'
+            case Press(key=key, target=None):
+                return f"page.keyboard.press({quoted(key)})"
+            case Wait():
+                return self._wait(action, evidence)
+            case Assert():
+                return self._assertion(action, evidence)
+            case Extract():
+                return self._extract(action, evidence)
+            case _:
+                return self._on_element(action, evidence)
+
+    def _on_element(self, action: Action, evidence: Evidence | None) -> str:
+        match action:
+            case Click(target=target, button=button, count=count):
+                said = 'button="right"' if button == "right" else ""
+                return f"{locator(target, evidence)}.{'dblclick' if count == 2 else 'click'}({said})"
+            case Hover(target=target):
+                return f"{locator(target, evidence)}.hover()"
+            case Focus(target=target):
+                return f"{locator(target, evidence)}.focus()"
+            case ScrollTo(target=target):
+                return f"{locator(target, evidence)}.scroll_into_view_if_needed()"
+            case Fill(target=target, value=Secret(secret=name)):
+                return f"{locator(target, evidence)}.fill({self._secret(name)})"
+            case Fill(target=target, value=str(value), typed=typed):
+                return f"{locator(target, evidence)}.{'press_sequentially' if typed else 'fill'}({self._text(value)})"
+            case Select(target=target, option=option):
+                return f"{locator(target, evidence)}.select_option(label={self._text(option)})"
+            case Check(target=target, checked=checked):
+                return f"{locator(target, evidence)}.{'check' if checked else 'uncheck'}()"
+            case Press(key=key, target=target) if target is not None:
+                return f"{locator(target, evidence)}.press({quoted(key)})"
+            case _:
+                raise Unsaid("there is no statement for it")
+
+    def _wait(self, wait: Wait, evidence: Evidence | None) -> str:
+        timeout = f"timeout={wait.timeout_ms}"
+        if wait.target is not None:
+            return f"expect({locator(wait.target, evidence)}).to_be_{wait.state}({timeout})"
+        if wait.address:
+            return f"expect(page).to_have_url({_contains(self._text(wait.address))}, {timeout})"
+        if wait.text:
+            shown = f"page.get_by_text({self._text(wait.text)}).filter(visible=True).first"
+            return f"expect({shown}).to_be_visible({timeout})"
+        return "page.wait_for_load_state()"
+
+    def _extract(self, extract: Extract, evidence: Evidence | None) -> str:
+        self.extracted.add(extract.name)
+        kept = f"values[{quoted(extract.name)}]"
+        if extract.target is None:
+            return f'{kept} = page.locator("body").inner_text()'
+        is_field = evidence is not None and evidence.role in _FIELDS
+        return f"{kept} = {locator(extract.target, evidence)}.{'input_value' if is_field else 'inner_text'}()"
+
+    def _assertion(self, held: Assert, evidence: Evidence | None) -> str:
+        subject = locator(held.target, evidence) if held.target is not None else "page"
+        timeout, expected = f"timeout={held.timeout_ms}", self._text(held.expected)
+        value = _contains(expected) if held.match == "contains" else expected
+        match held.what:
+            case "address":
+                return f"expect(page).to_have_url({value}, {timeout})"
+            case "title":
+                return f"expect(page).to_have_title({value}, {timeout})"
+            case "text":
+                on = subject if held.target is not None else 'page.locator("body")'
+                verb = "to_contain_text" if held.match == "contains" else "to_have_text"
+                return f"expect({on}).{verb}({expected}, use_inner_text=True, {timeout})"
+            case "value" if held.target is not None and held.target.role in (*_FIELDS, ""):
+                return f"expect({subject}).to_have_value({value}, {timeout})"
+            case "attribute":
+                return f"expect({subject}).to_have_attribute({quoted(held.attribute)}, {value}, {timeout})"
+            case "count":
+                counted = _all_of(held, subject)
+                return f"expect({counted}.filter(visible=True)).to_have_count({int(held.expected)}, {timeout})"
+            case "visible" | "hidden" | "enabled" | "disabled" | "checked":
+                return f"expect({subject}).to_be_{held.what}({timeout})"
+            case "unchecked":
+                return f"expect({subject}).not_to_be_checked({timeout})"
+            case _:
+                raise Unsaid("there is no statement for it")
+
+    def _secret(self, name: str) -> str:
+        self.secrets.add(variable(name))
+        return f'os.environ["{variable(name)}"]'
+
+    def _text(self, text: str, *, address: bool = False) -> str:
+        """The expression for ``text``, in which secrets and extracted values are looked up when the test runs."""
+        parts: list[str] = []
+        place = 0
+        for found in _PART.finditer(text):
+            secret, name = found.groups()
+            if name and name not in self.extracted:
+                continue
+            parts.append(quoted(text[place : found.start()]))
+            looked_up = self._secret(secret) if secret else f"values[{quoted(name)}]"
+            parts.append(f'quote({looked_up}, safe="")' if secret and address else looked_up)
+            place = found.end()
+        parts.append(quoted(text[place:]))
+        return " + ".join(part for part in parts if part != '""') or '""'
+
+
+def _all_of(held: Assert, subject: str) -> str:
+    """``subject`` without the place of one element."""
+    return subject.removesuffix(f".nth({held.target.nth})") if held.target is not None else subject
+
+
+def _contains(expression: str) -> str:
+    return f"re.compile(re.escape({expression}))"

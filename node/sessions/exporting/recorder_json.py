@@ -1,0 +1,251 @@
+"""Writes a session as a recording of the Chrome DevTools Recorder (``Schema.ts`` of the npm package ``@puppeteer/replay``).
+
+The format has no comments. A step that it cannot say becomes a ``customStep`` with the reason, which Chrome's player passes over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from node.sessions.devtools_selectors import literal
+from node.sessions.exporting.written import Unsaid, Written, not_replayed, whole_address
+from protocol.page.action import (
+    Action,
+    Assert,
+    Check,
+    Click,
+    Fill,
+    Goto,
+    Hover,
+    Locator,
+    Press,
+    Scroll,
+    Select,
+    Wait,
+    describe,
+    target_of,
+)
+from protocol.page.evidence import Evidence
+from protocol.page.locator import FORMS
+from protocol.page.values import references
+from protocol.recording.session import Profile, Session, Step
+
+_MODIFIERS: Final = ("Control", "Alt", "Shift", "Meta")
+_TIMEOUT_MS_MAX: Final = 30_000  # of the schema
+_TOP_PX: Final = 100_000
+_CORNER_PX: Final = 2
+"""The schema demands a point, and a recording does not say how large its elements are: this far from their corner."""
+_ATTRIBUTES: Final = {"placeholder": "placeholder", "title": "title", "alt": "alt"}
+_SECRET: Final = re.compile(r"‹secret:")
+
+
+def write_recorder(session: Session, steps: Sequence[Step]) -> Written:
+    """The recording. What the format cannot say is a ``customStep`` in it."""
+    writer = _Writer(session.profile)
+    for step in steps:
+        writer.add(step)
+    left_out = not_replayed(session, steps)
+    for one in left_out:
+        writer.steps.append(_comment(one))
+    made = {"title": session.title or session.id, "steps": writer.steps}
+    return Written(text=json.dumps(made, indent=2, ensure_ascii=False) + "\n", lost=(*writer.lost, *left_out))
+
+
+def _comment(said: str) -> dict[str, Any]:
+    return {"type": "customStep", "name": "trailmesh", "parameters": {"notDone": said}, "target": "main"}
+
+
+class _Writer:
+    """Collects the steps."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.lost: list[str] = []
+        self.steps: list[dict[str, Any]] = [
+            {
+                "type": "setViewport",
+                "width": profile.width_px,
+                "height": profile.height_px,
+                "deviceScaleFactor": 1,
+                "isMobile": False,
+                "hasTouch": False,
+                "isLandscape": False,
+            }
+        ]
+        self._before: Action | None = None
+
+    def add(self, step: Step) -> None:
+        """One step, or the comment that stands for it."""
+        if not step.ok:
+            return
+        try:
+            self.steps += [{**made, "target": "main"} for made in self._made(step.action, step.evidence)]
+        except Unsaid as error:
+            said = f"step {step.index}, {describe(step.action)}: {error}"
+            self.lost.append(said)
+            self.steps.append(_comment(said))
+        self._before = step.action
+
+    def _made(self, action: Action, evidence: Evidence | None) -> list[dict[str, Any]]:
+        match action:
+            case Goto(url=url):
+                return [{"type": "navigate", "url": _text(whole_address(url))}]
+            case Click(target=target, button=button, count=count):
+                kind = {"type": "doubleClick" if count == 2 else "click", **_at(target, evidence)}
+                return [{**kind, **_POINT, "button": "secondary" if button == "right" else "primary"}]
+            case Hover(target=target):
+                return [{"type": "hover", **_at(target, evidence)}]
+            case Fill(target=target, value=str(value), typed=False):
+                return [{"type": "change", **_at(target, evidence), "value": _text(value)}]
+            case Fill(typed=True):
+                raise Unsaid("there is no step for text that is typed key by key")
+            case Fill():
+                raise Unsaid("there is no step that looks up a secret")
+            case Select():
+                raise Unsaid("Chrome chooses by the value of an option, and the recording has its label")
+            case Check(target=target, checked=checked):
+                at = _at(target, evidence)
+                waits = {"type": "waitForElement", **at, "properties": {"checked": not checked}}
+                return [waits, {"type": "click", **at, **_POINT}]
+            case Press(key=key, target=target):
+                if target is not None and (self._before is None or target_of(self._before) != target):
+                    raise Unsaid("there is no step that gives an element the focus before a key is pressed")
+                return _keys(key)
+            case Scroll():
+                return [self._scroll(action)]
+            case Wait():
+                return _wait(action, evidence)
+            case Assert():
+                return [_assertion(action, evidence)]
+            case _:
+                raise Unsaid("there is no step for it")
+
+    def _scroll(self, scroll: Scroll) -> dict[str, Any]:
+        """The format knows places from the top only."""
+        if scroll.direction == "up" and scroll.amount_px >= _TOP_PX:
+            return {"type": "scroll", "x": 0, "y": 0}
+        top = isinstance(self._before, Scroll) and self._before.direction == "up" and self._before.amount_px >= _TOP_PX
+        if scroll.direction == "down" and (top or isinstance(self._before, Goto)):
+            return {"type": "scroll", "x": 0, "y": scroll.amount_px}
+        raise Unsaid("a step scrolls to a place, and the recording says how far")
+
+
+_POINT: Final = {"offsetX": _CORNER_PX, "offsetY": _CORNER_PX}
+
+
+def _keys(key: str) -> list[dict[str, Any]]:
+    *held, last = key.split("+") if key != "+" and not key.endswith("++") else [*key[:-2].split("+"), "+"]
+    if any(name not in _MODIFIERS for name in held if name):
+        raise Unsaid("its keys have no name there")
+    names = [name for name in (*held, last) if name]
+    down = [{"type": "keyDown", "key": name} for name in names]
+    return down + [{"type": "keyUp", "key": name} for name in reversed(names)]
+
+
+def _wait(wait: Wait, evidence: Evidence | None) -> list[dict[str, Any]]:
+    timeout = {"timeout": min(wait.timeout_ms, _TIMEOUT_MS_MAX)}
+    if wait.target is not None:
+        shown = {} if wait.state == "visible" else {"visible": False}
+        return [{"type": "waitForElement", **_at(wait.target, evidence), **shown, **timeout}]
+    if wait.address:
+        raise Unsaid("there is no step that waits for an address")
+    if wait.text:
+        return [{"type": "waitForElement", "selectors": [[f"text/{_text(wait.text)}"]], **timeout}]
+    return []  # Chrome's player waits by itself
+
+
+def _assertion(held: Assert, evidence: Evidence | None) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "waitForElement", "timeout": min(held.timeout_ms, _TIMEOUT_MS_MAX)}
+    expected = _text(held.expected)
+    if held.target is None:
+        if held.what == "text" and held.match == "contains":
+            return {**made, "selectors": [[f"text/{expected}"]]}
+        raise Unsaid(f"there is no step that asserts the {held.what} of a page")
+    made |= _at(held.target, evidence, counted=held.what == "count")
+    if held.match == "contains" and expected:
+        raise Unsaid("there is no step that asserts a part of a text")
+    match held.what:
+        case "count":
+            return {**made, "operator": "==", "count": int(expected)}
+        case "visible":
+            return made
+        case "hidden":
+            return {**made, "visible": False}
+        case "attribute":
+            return {**made, "attributes": {held.attribute: expected}}
+        case "text":
+            return {**made, "properties": {"innerText": expected}}
+        case "value":
+            return {**made, "properties": {"value": expected}}
+        case "checked" | "unchecked":
+            return {**made, "properties": {"checked": held.what == "checked"}}
+        case "enabled" | "disabled":
+            return {**made, "properties": {"disabled": held.what == "disabled"}}
+        case _:
+            raise Unsaid("there is no step that asserts it")
+
+
+def _text(text: str) -> str:
+    if _SECRET.search(text):
+        raise Unsaid("there is no step that looks up a secret")
+    if references(text):
+        raise Unsaid("there is no step that uses what another one has read")
+    return text
+
+
+def _at(target: Locator, evidence: Evidence | None, *, counted: bool = False) -> dict[str, Any]:
+    """The selectors of an element. Errors: ``Unsaid``."""
+    if target.frame:
+        raise Unsaid("its element is in a frame, which a recording knows by its place only")
+    if target.within is not None:
+        raise Unsaid("there is no selector for an element within another one")
+    selectors = [found for way in target.selectors if (found := _selector(way))]
+    alone = not (target.nth or (evidence is not None and evidence.alike)) or counted
+    if target.role and target.name and alone and not any(one[0].startswith("aria/") for one in selectors):
+        selectors.append([f'aria/{target.name}[role="{target.role}"]'])
+    if not selectors:
+        raise Unsaid("there is no selector for an element by its place among others")
+    return {"selectors": selectors}
+
+
+def _selector(way: str) -> list[str]:
+    """The path that a selector becomes; empty for one that has no equivalent."""
+    if way.startswith(("aria/", "pierce/")):
+        return [way]
+    parts = [_part(part) for part in way.split(" >> ")]
+    plain = len(parts) == 1 or all(part and not part.startswith("xpath/") for part in parts)
+    return parts if plain and all(parts) else []
+
+
+def _part(part: str) -> str:
+    form, _, text = part.partition("=")
+    exact = len(text) > 1 and text[0] == text[-1] == '"'
+    if f"{form}=" not in FORMS:
+        return ""
+    match form:
+        case "css":
+            return text
+        case "xpath":
+            return f"xpath/{text}"
+        case "text" if text.startswith("/"):
+            return _literal(text)
+        case "testid":
+            return f"[data-testid={json.dumps(text, ensure_ascii=False)}]"
+        case "placeholder" | "title" | "alt":
+            value = json.dumps(text[1:-1] if exact else text, ensure_ascii=False)
+            return f"[{_ATTRIBUTES[form]}{'=' if exact else '*='}{value}{'' if exact else ' i'}]"
+        case _:
+            # Texts and labels: Chrome compares them in another way, and could find another element.
+            return ""
+
+
+def _literal(expression: str) -> str:
+    """The text that an expression of the reader of such recordings stands for; empty for any other expression."""
+    body, slash, flags = expression[1:].rpartition("/")
+    if not slash or flags:
+        return ""
+    text = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), body)
+    text = re.sub(r"\\([\\^$.*+?()\[\]{}|/])", r"\1", text.replace("\\n", "\n").replace("\\r", "\r"))
+    return f"text/{text}" if literal(text) == body else ""

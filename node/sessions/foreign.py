@@ -1,0 +1,101 @@
+"""What a recording of another tool says, converted to actions: the common form of all readers of foreign files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from node.config import invalid_in_words
+from node.live import Arrival
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Action, Assert
+from protocol.recording.session import Profile, Skipped
+
+_NOTED_MAX: Final = 10
+
+
+class Foreign(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a foreign recording, converted."""
+
+    title: str
+    profile: Profile
+    actions: tuple[Action, ...]
+    arrivals: Mapping[int, Arrival] = {}
+    """The asserted page after an action, by number of the action from 1."""
+    notes: tuple[str, ...] = ()
+    """Differences from the way in which the tool's own player performs the recording."""
+    skipped: tuple[Skipped, ...] = ()
+    """What could not be converted, in order; always empty unless the reader was told to be lenient."""
+
+
+class LeftOut:
+    """Steps that cannot be performed. A strict reader raises at the first of them, a lenient one collects them."""
+
+    def __init__(self, *, lenient: bool) -> None:
+        self._lenient = lenient
+        self._skipped: list[Skipped] = []
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out so far."""
+        return tuple(self._skipped)
+
+    def add(self, error: MeshError, place: str, what: str, before: int) -> None:
+        """Leave a step out because of ``error``. before: number of the action before which it stands.
+
+        Errors: ``error``, if the reader is strict; ``input.too_large``.
+        """
+        if not self._lenient or error.code != "input.invalid":
+            raise error
+        if len(self._skipped) >= limits.SKIPPED_STEPS_MAX:
+            raise MeshError("input.too_large", f"more than {limits.SKIPPED_STEPS_MAX} steps cannot be performed")
+        reason = error.message.partition(": ")[2] or error.message  # the place stands before it
+        self._skipped.append(
+            Skipped(place=place[:64], what=what[:64], reason=reason[: limits.REASON_CHARS_MAX], before=before)
+        )
+
+
+def invalid_reason(action: Action) -> str:
+    """Why ``action`` is beyond the limits of its record; empty if it is not.
+
+    msgspec checks lengths and ranges only on conversion, not in constructors.
+    """
+    try:
+        msgspec.convert(msgspec.to_builtins(action), Action)
+    except msgspec.ValidationError as error:
+        return invalid_in_words(error, Action)
+    return ""
+
+
+def counted_places(places: list[str]) -> str:
+    """The first of ``places`` in words."""
+    return ", ".join(places[:_NOTED_MAX]) + (", …" if len(places) > _NOTED_MAX else "")
+
+
+def asserted(
+    actions: tuple[Action, ...], arrivals: Mapping[int, Arrival], timeout_ms: int, skipped: tuple[Skipped, ...]
+) -> tuple[tuple[Action, ...], Mapping[int, Arrival], tuple[Skipped, ...]]:
+    """``arrivals`` as assertions, if there are others among ``actions``; else as they are.
+
+    A session with assertions is compared by them alone, so that what is asserted of pages must be among them. Without any, its
+    addresses and titles are compared anyway, with the rest of the text.
+    """
+    if not any(isinstance(action, Assert) for action in actions):
+        return actions, arrivals, skipped
+    found: list[Action] = []
+    moved: dict[int, int] = {}
+    for number, action in enumerate(actions, 1):
+        moved[number] = len(found) + 1
+        found.append(action)
+        if (page := arrivals.get(number)) is not None:
+            parts = (("address", page.url), ("title", page.title))
+            found += [Assert(what=what, expected=text, timeout_ms=timeout_ms) for what, text in parts if text]  # type: ignore[arg-type]
+    ends = len(found) + 1
+    return (
+        tuple(found),
+        {},
+        tuple(msgspec.structs.replace(one, before=moved.get(one.before, ends)) for one in skipped),
+    )

@@ -1,0 +1,247 @@
+"""What each call of a Playwright script in Python becomes. What has no action here yet has a reason in place of one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from node.sessions.playwright_locators import Bad, Link, Pattern, text_or_pattern, text_value
+from protocol.page.action import (
+    Action,
+    Assert,
+    Asserted,
+    Back,
+    Check,
+    Click,
+    Fill,
+    Focus,
+    Forward,
+    Goto,
+    Hover,
+    Locator,
+    Press,
+    Reload,
+    ScrollTo,
+    Secret,
+    Select,
+)
+
+PageCall = Callable[[Link, Bad], tuple[Action, ...]]
+ElementCall = Callable[[Link, Locator, Bad], tuple[Action, ...]]
+
+_TIMEOUT_MS: Final = 5_000  # of Playwright's `expect`
+_BUTTONS: Final = ("left", "right")
+
+
+def _options(link: Link, count: int, known: tuple[str, ...], bad: Bad) -> None:
+    if len(link.args) != count:
+        raise bad(link.node, f"`{link.name}` takes {count} value{'s' if count != 1 else ''} here")
+    for name in link.options:
+        if name not in known:
+            raise bad(link.node, f"the option `{name[:40]}` of `{link.name}` is not supported{_WHY.get(name, '')}")
+
+
+_WHY: Final = {
+    "modifiers": ": clicks with a key held down have no action",
+    "position": ": elements are clicked in the middle",
+    "force": ": what cannot be clicked by a person is not clicked",
+}
+
+
+# --- calls on a page -------------------------------------------------------------------------------------------------
+
+
+def _goto(link: Link, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 1, (), bad)
+    return (Goto(url=text_value(link.args[0], bad)),)
+
+
+def _plain(action: Action) -> PageCall:
+    def build(link: Link, bad: Bad) -> tuple[Action, ...]:
+        _options(link, 0, (), bad)
+        return (action,)
+
+    return build
+
+
+def _once(link: Link, bad: Bad) -> tuple[Action, ...]:
+    """A dialog that nobody answers is dismissed here, so only another answer needs an action."""
+    said = [ast.unparse(each) for each in link.args]
+    if said != ["'dialog'", "lambda dialog: dialog.dismiss()"]:
+        raise bad(link.node, "only a dialog that is dismissed is supported")
+    return ()
+
+
+PAGE_CALLS: Final[Mapping[str, PageCall]] = {
+    "goto": _goto,
+    "go_back": _plain(Back()),
+    "go_forward": _plain(Forward()),
+    "reload": _plain(Reload()),
+    "once": _once,
+}
+
+
+# --- calls on an element ---------------------------------------------------------------------------------------------
+
+
+def _click(count: int) -> ElementCall:
+    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+        _options(link, 0, ("button", "click_count"), bad)
+        button = text_value(link.options["button"], bad) if "button" in link.options else "left"
+        if button not in _BUTTONS:
+            raise bad(link.node, "only the left and the right button are supported")
+        if "click_count" in link.options and ast.unparse(link.options["click_count"]) not in ("1", "2"):
+            raise bad(link.node, "more than two clicks are not supported")
+        clicks = int(ast.unparse(link.options["click_count"])) if "click_count" in link.options else count
+        return (Click(target=target, button="right" if button == "right" else "left", count=clicks),)
+
+    return build
+
+
+def _aimed(kind: type[Hover] | type[Focus] | type[ScrollTo]) -> ElementCall:
+    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+        _options(link, 0, (), bad)
+        return (kind(target=target),)
+
+    return build
+
+
+def _fill(*, typed: bool = False) -> ElementCall:
+    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+        _options(link, 1, (), bad)
+        secret = _secret(link.args[0])
+        if secret and not typed:
+            return (Fill(target=target, value=Secret(secret=secret)),)
+        return (Fill(target=target, value=text_value(link.args[0], bad), typed=typed),)
+
+    return build
+
+
+def _secret(node: ast.expr) -> str:
+    """The name in ``os.environ["NAME"]``; empty for anything else."""
+    match node:
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name(id="os"), attr="environ"), slice=ast.Constant(value=str(name))
+        ):
+            return name
+    return ""
+
+
+def _clear(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 0, (), bad)
+    return (Fill(target=target, value=""),)
+
+
+def _press(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 1, (), bad)
+    return (Press(key=text_value(link.args[0], bad), target=target),)
+
+
+def _check(*, checked: bool) -> ElementCall:
+    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+        _options(link, 0, (), bad)
+        return (Check(target=target, checked=checked),)
+
+    return build
+
+
+def _select(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    if not link.args and set(link.options) == {"label"}:
+        return (Select(target=target, option=text_value(link.options["label"], bad)),)
+    _options(link, 1, (), bad)
+    chosen = link.args[0]
+    if isinstance(chosen, ast.List):
+        if len(chosen.elts) != 1:
+            raise bad(link.node, "choosing several options of a list is not supported")
+        chosen = chosen.elts[0]
+    # By value or label, as Playwright does: the recorder turns it into a choice once it is known what the element is.
+    return (Fill(target=target, value=text_value(chosen, bad)),)
+
+
+def _refused(reason: str) -> ElementCall:
+    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+        raise bad(link.node, f"`{link.name}`: {reason}")
+
+    return build
+
+
+ELEMENT_CALLS: Final[Mapping[str, ElementCall]] = {
+    "click": _click(1),
+    "dblclick": _click(2),
+    "hover": _aimed(Hover),
+    "fill": _fill(),
+    "press_sequentially": _fill(typed=True),
+    "clear": _clear,
+    "focus": _aimed(Focus),
+    "scroll_into_view_if_needed": _aimed(ScrollTo),
+    "press": _press,
+    "check": _check(checked=True),
+    "uncheck": _check(checked=False),
+    "select_option": _select,
+    "set_input_files": _refused("uploading files is not supported"),
+    "drag_to": _refused("dragging is not supported"),
+}
+
+
+# --- expectations ----------------------------------------------------------------------------------------------------
+
+
+def expectation(link: Link, target: Locator | None, bad: Bad) -> tuple[Action, ...]:
+    """The assertion of ``expect(target).link``; no target for the page. Errors: ``input.invalid``."""
+    known = _OF_PAGE if target is None else _OF_ELEMENT
+    if link.name not in known:
+        raise bad(link.node, f"`{link.name[:40]}` is not supported; supported: {', '.join(known)}")
+    what, match, values = known[link.name]
+    _options(link, values, ("timeout", "use_inner_text"), bad)
+    timeout_ms = _TIMEOUT_MS
+    if "timeout" in link.options:
+        timeout_ms = _number(link, link.options["timeout"], bad)
+    given = [_expected(each, bad) for each in link.args]
+    return (
+        Assert(
+            what=what,
+            expected=given[-1] if given else "",
+            match="contains" if match == "contains" else "is",
+            target=target,
+            attribute=given[0] if what == "attribute" else "",
+            timeout_ms=timeout_ms,
+        ),
+    )
+
+
+def _expected(node: ast.expr, bad: Bad) -> str:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return str(node.value)
+    found = text_or_pattern(node, bad)
+    if isinstance(found, Pattern):
+        raise bad(node, "a regular expression cannot be asserted")
+    return found
+
+
+def _number(link: Link, node: ast.expr, bad: Bad) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and 1 <= node.value <= 60_000:
+        return round(node.value)
+    raise bad(link.node, "`timeout` must be 1 to 60000 ms")
+
+
+_OF_PAGE: Final[Mapping[str, tuple[Asserted, str, int]]] = {
+    "to_have_title": ("title", "is", 1),
+    "to_have_url": ("address", "is", 1),
+}
+_OF_ELEMENT: Final[Mapping[str, tuple[Asserted, str, int]]] = {
+    "to_be_visible": ("visible", "", 0),
+    "not_to_be_visible": ("hidden", "", 0),
+    "to_be_hidden": ("hidden", "", 0),
+    "to_contain_text": ("text", "contains", 1),
+    "to_have_text": ("text", "is", 1),
+    "to_have_value": ("value", "is", 1),
+    "to_be_empty": ("value", "is", 0),
+    "to_be_checked": ("checked", "", 0),
+    "not_to_be_checked": ("unchecked", "", 0),
+    "to_be_enabled": ("enabled", "", 0),
+    "to_be_disabled": ("disabled", "", 0),
+    "to_have_count": ("count", "is", 1),
+    "to_have_attribute": ("attribute", "is", 2),
+}
+"""What is asserted, how it is compared, and how many values the call takes."""

@@ -1,0 +1,293 @@
+"""Converts Playwright scripts in Python to actions: the statements that ``playwright codegen`` emits.
+
+The script is parsed and never executed. Each statement becomes an action, or is refused with its line: docs/playwright.md lists
+both.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from node.sessions.foreign import Foreign, LeftOut, invalid_reason
+from node.sessions.playwright_calls import ELEMENT_CALLS, PAGE_CALLS, expectation
+from node.sessions.playwright_locators import Link, chain_of, selector_of, text_value
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Action, Locator
+from protocol.recording.session import Profile, Skipped
+
+_IMPORTS: Final = re.compile(r"^\s*(?:from|import)\s+playwright\b", re.MULTILINE)
+_SIZE: Final = Profile(width_px=1280, height_px=720)
+"""The window of a script that sets none is Playwright's."""
+_LAUNCHED: Final = frozenset({"headless", "channel", "executable_path", "args", "slow_mo"})
+"""Options of the browser itself, which is a matter of this node."""
+_PROFILE: Final[Mapping[str, str]] = {
+    "locale": "locale",
+    "timezone_id": "timezone",
+    "color_scheme": "color_scheme",
+    "reduced_motion": "reduced_motion",
+}
+
+
+def is_script(text: str) -> bool:
+    """Whether ``text`` is Python that uses Playwright."""
+    return bool(_IMPORTS.search(text))
+
+
+def parse_playwright(text: str, *, lenient: bool = False) -> Foreign:
+    """The flow of the script in ``text``. lenient: statements that cannot be performed are left out and listed.
+
+    Errors: ``input.invalid``, with the line; ``input.too_large``.
+    """
+    if len(text.encode()) > limits.SCRIPT_BYTES_MAX:
+        raise MeshError("input.too_large", f"a script can have at most {limits.SCRIPT_BYTES_MAX // limits.KIB} KiB")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes in texts, which are the author's matter
+            module = ast.parse(text)
+    except SyntaxError as error:
+        raise MeshError("input.invalid", f"line {error.lineno or 1}: not Python: {error.msg}") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise MeshError("input.invalid", "the script cannot be parsed as Python") from error
+    try:
+        return _converted(module, lenient=lenient)
+    except RecursionError as error:
+        raise MeshError("input.invalid", "the script is nested too deeply") from error
+
+
+def _converted(module: ast.Module, *, lenient: bool) -> Foreign:
+    flow = _flow_of(module)
+    reader = _Reader(lenient=lenient)
+    for settings in _context_args(module):
+        reader.take_settings(settings)
+    for statement in flow.body:
+        reader.take(statement)
+    return Foreign(
+        title="" if flow.name in ("run", "test_example") else flow.name.removeprefix("test_").replace("_", " "),
+        profile=reader.profile,
+        actions=tuple(reader.actions),
+        skipped=reader.skipped,
+    )
+
+
+def _bad(node: ast.AST, reason: str) -> MeshError:
+    line = getattr(node, "lineno", 1)
+    return MeshError("input.invalid", f"line {line}: {reason}", line=line)
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _flow_of(module: ast.Module) -> _Function:
+    """The function that drives the page."""
+    functions = [each for each in module.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    # A test beside a `run` only calls it.
+    flows = [each for each in functions if each.name == "run"] or [
+        each for each in functions if each.name.startswith("test_")
+    ]
+    if len(flows) != 1:
+        where = flows[1] if flows else module
+        raise _bad(where, "a script has one function `run`, or one test: each flow is a recording of its own")
+    return flows[0]
+
+
+def _context_args(module: ast.Module) -> Iterator[ast.Dict]:
+    """What the fixture of pytest gives to the context."""
+    for each in module.body:
+        if isinstance(each, ast.FunctionDef) and each.name == "browser_context_args":
+            yield from (
+                last.value for last in each.body if isinstance(last, ast.Return) and isinstance(last.value, ast.Dict)
+            )
+
+
+class _Reader:
+    """Converts the statements in order, and knows which name is the page."""
+
+    def __init__(self, *, lenient: bool) -> None:
+        self.actions: list[Action] = []
+        self.profile = _SIZE
+        self._left_out = LeftOut(lenient=lenient)
+        self._page = "page"
+        self._opened = False
+        self._closed = False
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out."""
+        return self._left_out.skipped
+
+    def take(self, statement: ast.stmt) -> None:
+        """Convert one statement. Errors: ``input.invalid``, unless the reader is lenient."""
+        try:
+            self._take(statement)
+        except MeshError as error:
+            self._left_out.add(error, f"line {statement.lineno}", _what(statement), len(self.actions) + 1)
+
+    def take_settings(self, given: ast.Dict) -> None:
+        """Convert the options of the fixture of pytest. Errors: ``input.invalid``, unless the reader is lenient."""
+        try:
+            self._context_args(given)
+        except MeshError as error:
+            self._left_out.add(error, f"line {given.lineno}", "browser_context_args", 1)
+
+    def _take(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                return
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self._assign(name, _awaited(value))
+            case ast.Expr(value=value):
+                self._call(_awaited(value))
+            case ast.With() | ast.AsyncWith():
+                raise _bad(statement, _waited_for(statement))
+            case ast.AnnAssign(value=ast.Dict(keys=[])):
+                return  # where an exported test keeps what it reads
+            case _:
+                raise _bad(statement, "only calls on the page are read: conditions and loops belong to the caller")
+
+    def _assign(self, name: str, value: ast.expr) -> None:
+        root, links = chain_of(value, _bad)
+        match [link.name for link in links]:
+            case [*_, "launch"]:
+                for option in links[-1].options:
+                    if option not in _LAUNCHED:
+                        raise _bad(value, f"the browser option `{option[:40]}` is not supported")
+            case ["new_context"]:
+                self._context(links[0])
+            case ["new_page"]:
+                if self._opened:
+                    raise _bad(value, "a second page is not supported")
+                self._opened, self._page = True, name
+            case ["value"]:
+                raise _bad(value, f"`{root[:40]}` is a page or a download of its own, which is not supported")
+            case _:
+                raise _bad(value, "only calls on the page are read")
+
+    def _context(self, link: Link) -> None:
+        if link.args:
+            raise _bad(link.node, "only options by name are read")
+        for name, value in link.options.items():
+            self._setting(name, value)
+
+    def _context_args(self, given: ast.Dict) -> None:
+        for key, value in zip(given.keys, given.values, strict=True):
+            if key is None:
+                if "browser_context_args" in ast.unparse(value):
+                    continue
+                raise _bad(value, "emulating a device is not supported")
+            self._setting(text_value(key, _bad), value)
+
+    def _setting(self, name: str, value: ast.expr) -> None:
+        changes: dict[str, Any] = {}
+        try:
+            given = ast.literal_eval(value)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            raise _bad(value, f"`{name[:40]}` must be written out") from None
+        if name == "viewport" and isinstance(given, dict) and set(given) == {"width", "height"}:
+            changes = {"width_px": given["width"], "height_px": given["height"]}
+        elif name in _PROFILE:
+            changes = {_PROFILE[name]: given == "reduce" if name == "reduced_motion" else given}
+        else:
+            raise _bad(value, f"the option `{name[:40]}` of a context is not supported")
+        try:
+            self.profile = msgspec.convert({**msgspec.to_builtins(self.profile), **changes}, Profile)
+        except msgspec.ValidationError as error:
+            raise _bad(value, f"`{name}`: {error}") from error
+
+    # --- calls ---
+
+    def _call(self, value: ast.expr) -> None:
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and _is_expect(value.func.value):
+            self._expect(value, value.func)
+            return
+        root, links = chain_of(value, _bad)
+        names = [link.name for link in links]
+        if root in ("context", "browser"):
+            if names != ["close"]:
+                raise _bad(value, f"`{root}.{'.'.join(names)[:60]}` is not supported")
+            return
+        self._require_page(root, value)
+        if names == ["close"]:
+            self._closed = True
+            return
+        self._add(value, self._actions(links))
+
+    def _actions(self, links: list[Link]) -> tuple[Action, ...]:
+        last = links[-1]
+        if len(links) == 1:
+            on_page = PAGE_CALLS.get(last.name)
+            if on_page is None:
+                raise _bad(last.node, f"`page.{last.name[:40]}` is not supported; supported: {', '.join(PAGE_CALLS)}")
+            return on_page(last, _bad)
+        on_element = ELEMENT_CALLS.get(last.name)
+        if on_element is None:
+            raise _bad(last.node, f"`{last.name[:40]}` is not supported; supported: {', '.join(ELEMENT_CALLS)}")
+        return on_element(last, self._target(links[:-1]), _bad)
+
+    def _expect(self, call: ast.Call, function: ast.Attribute) -> None:
+        assert isinstance(function.value, ast.Call)
+        options = {each.arg: each.value for each in call.keywords if each.arg}
+        link = Link(call, function.attr, tuple(call.args), options, called=True)
+        (subject,) = function.value.args
+        root, links = chain_of(subject, _bad)
+        self._require_page(root, call)
+        self._add(call, expectation(link, self._target(links) if links else None, _bad))
+
+    def _require_page(self, root: str, node: ast.AST) -> None:
+        if root != self._page:
+            raise _bad(node, f"`{root[:40]}` is another page, which is not supported")
+        if self._closed:
+            raise _bad(node, "the page is closed: a session ends with its page")
+
+    @staticmethod
+    def _target(links: list[Link]) -> Locator:
+        return Locator(selectors=(selector_of(links, _bad),))
+
+    def _add(self, node: ast.AST, actions: tuple[Action, ...]) -> None:
+        for action in actions:
+            if reason := invalid_reason(action):
+                raise _bad(node, reason)
+        self.actions += actions
+
+
+def _awaited(value: ast.expr) -> ast.expr:
+    return value.value if isinstance(value, ast.Await) else value
+
+
+def _is_expect(value: ast.expr) -> bool:
+    """Whether ``value`` is ``expect(…)`` with one argument."""
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id == "expect"
+        and len(value.args) == 1
+        and not value.keywords
+    )
+
+
+_WAITED: Final[Mapping[str, str]] = {
+    "expect_popup": "a page that a click opens is not supported",
+    "expect_download": "a download that a click starts is not supported",
+    "expect_file_chooser": "choosing files is not supported",
+}
+"""What a block can wait for, and why it is not performed."""
+
+
+def _waited_for(block: ast.With | ast.AsyncWith) -> str:
+    said = ast.unparse(block.items[0].context_expr)[:200]
+    return next((why for name, why in _WAITED.items() if f".{name}(" in said), "only calls on the page are read")
+
+
+def _what(statement: ast.stmt) -> str:
+    """The kind of a statement, without its values: one of them could be a password."""
+    match statement:
+        case ast.Expr(value=value) if isinstance(call := _awaited(value), ast.Call):
+            return call.func.attr if isinstance(call.func, ast.Attribute) else "call"
+        case _:
+            return type(statement).__name__.lower()

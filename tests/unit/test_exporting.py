@@ -1,0 +1,289 @@
+"""Sessions as files of other tools: what is written is what was recorded, what cannot be written is said."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import msgspec
+import pytest
+
+from node.sessions.action_files import parse_actions
+from node.sessions.exporting import Written, write_playwright, write_recorder
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Focus,
+    Goto,
+    Hover,
+    Locator,
+    Press,
+    Reload,
+    Scroll,
+    ScrollTo,
+    Secret,
+    Select,
+    Wait,
+    Within,
+)
+from protocol.page.evidence import Evidence
+from protocol.recording.session import Session, Skipped, Step
+from tests.session_samples import sample_session, sample_steps
+
+ALL, _ = sample_steps()
+FIRST = ALL[0]
+HOME = "http://a.example/"
+BUTTON = Locator(role="button", name="Go")
+CSS = Locator(role="button", name="Go", selectors=("css=#a",))
+
+
+def session(**changes: object) -> Session:
+    return msgspec.structs.replace(sample_session(ALL), title="Buy a “mug”", **changes)
+
+
+def steps(*actions: Action, evidence: Evidence | None = Evidence(role="button", name="Go")) -> list[Step]:  # noqa: B008
+    return [
+        msgspec.structs.replace(FIRST, index=index, action=action, ok=True, error="", evidence=evidence)
+        for index, action in enumerate(actions, 1)
+    ]
+
+
+def playwright(*actions: Action, **more: Evidence | None) -> tuple[list[str], Written]:
+    """The statements between the opening of the page and its end."""
+    written = write_playwright(session(), steps(Goto(url=HOME), *actions, **more))
+    ast.parse(written.text)
+    lines = [
+        line.strip()
+        for line in written.text.split("page = context.new_page()\n")[1].split("    context.close()")[0].splitlines()
+    ]
+    return [
+        line for line in lines if line and not line.startswith(('page.goto("http://a.example/")', "values:"))
+    ], written
+
+
+def recorder(*actions: Action, **more: Evidence | None) -> tuple[list[dict[str, object]], Written]:
+    written = write_recorder(session(), steps(Goto(url=HOME), *actions, **more))
+    return [
+        {key: value for key, value in step.items() if key != "target"} for step in json.loads(written.text)["steps"][2:]
+    ], written
+
+
+@pytest.mark.parametrize(
+    ("action", "line"),
+    [
+        (Click(target=BUTTON), 'page.get_by_role("button", name="Go", exact=True).click()'),
+        (Click(target=CSS), 'page.locator("css=#a").click()'),
+        (Click(target=CSS, count=2), 'page.locator("css=#a").dblclick()'),
+        (Click(target=CSS, button="right"), 'page.locator("css=#a").click(button="right")'),
+        (Click(target=Locator(selectors=('label="Town"',))), 'page.get_by_label("Town", exact=True).click()'),
+        (Click(target=Locator(selectors=("testid=a",))), 'page.get_by_test_id("a").click()'),
+        (
+            Click(target=Locator(role="link", selectors=("aria/Go",))),
+            'page.get_by_role("link", name="Go", exact=True).click()',
+        ),
+        (Click(target=Locator(selectors=("pierce/#a",))), 'page.locator("css=#a").click()'),
+        (
+            Click(target=Locator(role="button", name="Go", within=Within(role="row", text="Beer"))),
+            'page.get_by_role("row").filter(has_text="Beer").get_by_role("button", name="Go", exact=True).click()',
+        ),
+        (
+            Click(target=Locator(role="button", name="Go", nth=2)),
+            'page.get_by_role("button", name="Go", exact=True).nth(2).click()',
+        ),
+        (Hover(target=CSS), 'page.locator("css=#a").hover()'),
+        (Focus(target=CSS), 'page.locator("css=#a").focus()'),
+        (ScrollTo(target=CSS), 'page.locator("css=#a").scroll_into_view_if_needed()'),
+        (Fill(target=CSS, value='a "b" \\'), r'page.locator("css=#a").fill("a \"b\" \\")'),
+        (Fill(target=CSS, value="a", typed=True), 'page.locator("css=#a").press_sequentially("a")'),
+        (Fill(target=CSS, value=Secret(secret="door.key")), 'page.locator("css=#a").fill(os.environ["door_key"])'),
+        (Select(target=CSS, option="B"), 'page.locator("css=#a").select_option(label="B")'),
+        (Check(target=CSS), 'page.locator("css=#a").check()'),
+        (Check(target=CSS, checked=False), 'page.locator("css=#a").uncheck()'),
+        (Press(key="Enter", target=CSS), 'page.locator("css=#a").press("Enter")'),
+        (Press(key="Enter"), 'page.keyboard.press("Enter")'),
+        (Back(), "page.go_back()"),
+        (Reload(), "page.reload()"),
+        (Scroll(direction="up", amount_px=5), 'page.evaluate("window.scrollBy(0, -5)")'),
+        (Wait(), "page.wait_for_load_state()"),
+        (
+            Wait(text="Hi", timeout_ms=7),
+            'expect(page.get_by_text("Hi").filter(visible=True).first).to_be_visible(timeout=7)',
+        ),
+        (Wait(target=CSS, state="hidden", timeout_ms=7), 'expect(page.locator("css=#a")).to_be_hidden(timeout=7)'),
+        (Wait(address="/b", timeout_ms=7), 'expect(page).to_have_url(re.compile(re.escape("/b")), timeout=7)'),
+        (Assert(what="title", expected="T", timeout_ms=7), 'expect(page).to_have_title("T", timeout=7)'),
+        (
+            Assert(what="text", expected="T", match="contains", timeout_ms=7),
+            'expect(page.locator("body")).to_contain_text("T", use_inner_text=True, timeout=7)',
+        ),
+        (
+            Assert(what="count", expected="2", target=CSS, timeout_ms=7),
+            'expect(page.locator("css=#a").filter(visible=True)).to_have_count(2, timeout=7)',
+        ),
+        (
+            Assert(what="unchecked", target=CSS, timeout_ms=7),
+            'expect(page.locator("css=#a")).not_to_be_checked(timeout=7)',
+        ),
+        (
+            Assert(what="attribute", attribute="href", expected="/b", target=CSS, timeout_ms=7),
+            'expect(page.locator("css=#a")).to_have_attribute("href", "/b", timeout=7)',
+        ),
+        (Goto(url=HOME + "?t=‹secret:door›"), 'page.goto("http://a.example/?t=" + quote(os.environ["door"], safe=""))'),
+    ],
+)
+def test_a_step_is_a_statement_of_playwright(action: Action, line: str) -> None:
+    found, written = playwright(action)
+    assert (found, written.lost) == ([line], ())
+
+
+def test_one_of_several_like_it_is_told_by_its_place() -> None:
+    found, _ = playwright(Click(target=BUTTON), evidence=Evidence(role="button", name="Go", alike=2))
+    assert found == ['page.get_by_role("button", name="Go", exact=True).nth(0).click()']
+
+
+def test_what_a_test_reads_it_uses_later() -> None:
+    found, _ = playwright(
+        Fill(target=CSS, value="${order}"),
+        Extract(name="order", target=CSS),
+        Extract(name="total", kind="money"),
+        Fill(target=CSS, value="no ${order} of ‹secret:door›"),
+    )
+    assert found == [
+        'page.locator("css=#a").fill("${order}")',
+        'values["order"] = page.locator("css=#a").inner_text()',
+        "# A replay compares this as money.",
+        'values["total"] = page.locator("body").inner_text()',
+        'page.locator("css=#a").fill("no " + values["order"] + " of " + os.environ["door"])',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (Click(target=Locator(role="button", name="Go", frame="f1")), "in a frame"),
+        (Click(target=Locator(role="generic", name="Go")), "by the role generic"),
+        (Goto(url=HOME + "?token=REDACTED"), "was not stored"),
+    ],
+)
+def test_what_no_statement_says_is_a_comment_and_listed(action: Action, reason: str) -> None:
+    found, written = playwright(action)
+    (lost,) = written.lost
+    assert lost.startswith("step 2, ")
+    assert reason in lost
+    assert found == [f"# not done: {lost}"]
+
+
+def test_steps_that_failed_or_were_left_out_are_listed_in_both_formats() -> None:
+    skipped = Skipped(place="line 12", what="drag_to", reason="dragging", before=3)
+    failed = msgspec.structs.replace(steps(Back())[0], index=2, ok=False, error="action.not_possible")
+    for write in (write_playwright, write_recorder):
+        written = write(session(skipped=(skipped,)), [*steps(Goto(url=HOME)), failed])
+        assert written.lost == (
+            "step 2, go back: failed with action.not_possible",
+            "line 12 (drag_to): skipped when it was imported, dragging",
+        )
+        assert all(one in written.text for one in written.lost)
+
+
+AT = {"selectors": [["#a"], ['aria/Go[role="button"]']]}
+POINT = {"offsetX": 2, "offsetY": 2, "button": "primary"}
+
+
+@pytest.mark.parametrize(
+    ("action", "made"),
+    [
+        (Click(target=CSS), [{"type": "click", **AT, **POINT}]),
+        (Click(target=CSS, count=2), [{"type": "doubleClick", **AT, **POINT}]),
+        (Click(target=CSS, button="right"), [{"type": "click", **AT, **POINT, "button": "secondary"}]),
+        (Hover(target=BUTTON), [{"type": "hover", "selectors": [['aria/Go[role="button"]']]}]),
+        (
+            Hover(
+                target=Locator(
+                    selectors=("css=#h >> css=#a", "xpath=//a", "text=/1 \\+ 1/", "testid=a", 'title="T"', "alt=T")
+                )
+            ),
+            [
+                {
+                    "type": "hover",
+                    "selectors": [
+                        ["#h", "#a"],
+                        ["xpath///a"],
+                        ["text/1 + 1"],
+                        ['[data-testid="a"]'],
+                        ['[title="T"]'],
+                        ['[alt*="T" i]'],
+                    ],
+                }
+            ],
+        ),
+        (Fill(target=CSS, value="b"), [{"type": "change", **AT, "value": "b"}]),
+        (
+            Check(target=CSS),
+            [
+                {"type": "waitForElement", **AT, "properties": {"checked": False}},
+                {"type": "click", **AT, "offsetX": 2, "offsetY": 2},
+            ],
+        ),
+        (
+            Press(key="Control+Shift++"),
+            [{"type": "keyDown", "key": key} for key in ("Control", "Shift", "+")]
+            + [{"type": "keyUp", "key": key} for key in ("+", "Shift", "Control")],
+        ),
+        (Scroll(amount_px=70), [{"type": "scroll", "x": 0, "y": 70}]),
+        (Scroll(direction="up", amount_px=100_000), [{"type": "scroll", "x": 0, "y": 0}]),
+        (Wait(), []),
+        (
+            Wait(target=CSS, state="hidden", timeout_ms=60_000),
+            [{"type": "waitForElement", **AT, "visible": False, "timeout": 30_000}],
+        ),
+        (
+            Assert(what="count", expected="2", target=CSS, timeout_ms=7),
+            [{"type": "waitForElement", "timeout": 7, **AT, "operator": "==", "count": 2}],
+        ),
+        (
+            Assert(what="disabled", target=CSS, timeout_ms=7),
+            [{"type": "waitForElement", "timeout": 7, **AT, "properties": {"disabled": True}}],
+        ),
+    ],
+)
+def test_a_step_is_one_of_the_recorder(action: Action, made: list[dict[str, object]]) -> None:
+    found, written = recorder(action)
+    assert (found, written.lost) == (made, ())
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (Fill(target=CSS, value=Secret(secret="door")), "looks up a secret"),
+        (Fill(target=CSS, value="a", typed=True), "key by key"),
+        (Select(target=CSS, option="B"), "by the value of an option"),
+        (Press(key="Enter", target=CSS), "gives an element the focus"),
+        (Scroll(direction="up", amount_px=5), "scrolls to a place"),
+        (Click(target=Locator(role="button", name="Go", nth=1)), "by its place among others"),
+        (Click(target=Locator(role="button", name="Go", within=Within(role="row", text="Beer"))), "within another one"),
+        (Assert(what="title", expected="T"), "asserts the title"),
+        (Assert(what="text", expected="T", match="contains", target=CSS), "a part of a text"),
+        (Extract(name="a"), "there is no step for it"),
+        (Back(), "there is no step for it"),
+    ],
+)
+def test_what_no_step_says_is_passed_over_by_chrome_and_listed(action: Action, reason: str) -> None:
+    found, written = recorder(action)
+    (lost,) = written.lost
+    assert reason in lost
+    assert found == [{"type": "customStep", "name": "trailmesh", "parameters": {"notDone": lost}}]
+
+
+def test_what_is_written_is_read_again_as_the_same_actions() -> None:
+    target = Locator(selectors=("css=#a",))
+    actions = (Goto(url=HOME), Click(target=target), Hover(target=target), Fill(target=target, value="b"))
+    for write in (write_playwright, write_recorder):
+        file = parse_actions(write(session(), steps(*actions)).text.encode())
+        assert (file.actions, file.skipped) == (actions, ())
+        profile = sample_session(ALL).profile
+        assert (file.profile.width_px, file.profile.height_px) == (profile.width_px, profile.height_px)

@@ -1,0 +1,350 @@
+"""Every statement that ``playwright codegen`` emits for Python: done as it says, or refused with its line."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.sessions.action_files import ActionFile, parse_actions
+from node.sessions.formats import reader_of
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Fill,
+    Forward,
+    Goto,
+    Hover,
+    Locator,
+    Press,
+    Reload,
+    Secret,
+    Select,
+)
+from protocol.recording.session import Profile
+
+HOME = "http://a.example/"
+OPEN = Goto(url=HOME)
+PLAIN = """\
+import re
+from playwright.sync_api import Playwright, sync_playwright, expect
+
+
+def run(playwright: Playwright) -> None:
+    browser = playwright.chromium.launch(headless=False, channel="chrome")
+    context = browser.new_context(color_scheme="dark",locale="de-DE", timezone_id="Asia/Tokyo", viewport={"width":800,"height":600})
+    page = context.new_page()
+    page.goto("http://a.example/")
+    page.get_by_role("link", name="Mugs").click()
+
+    # ---------------------
+    context.close()
+    browser.close()
+
+
+with sync_playwright() as playwright:
+    run(playwright)
+"""
+ASYNC = """\
+import asyncio
+import re
+from playwright.async_api import Playwright, async_playwright, expect
+
+
+async def run(playwright: Playwright) -> None:
+    browser = await playwright.chromium.launch(headless=False)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.goto("http://a.example/")
+    await page.get_by_role("link", name="Mugs").click()
+    await expect(page.get_by_role("main")).to_be_visible()
+    await page.close()
+
+    # ---------------------
+    await context.close()
+    await browser.close()
+
+
+async def main() -> None:
+    async with async_playwright() as playwright:
+        await run(playwright)
+
+
+asyncio.run(main())
+"""
+PYTEST = """\
+import pytest
+import re
+from playwright.sync_api import Page, expect
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args, playwright):
+    return {"viewport": {"width":800,"height":600}}
+
+
+def test_buy_a_mug(page: Page) -> None:
+    page.goto("http://a.example/")
+    page.get_by_role("link", name="Mugs").click()
+"""
+MUGS = Click(target=Locator(selectors=('role=link[name*="Mugs" i]',)))
+
+
+def script(*statements: str) -> str:
+    body = "\n".join(f"    {line}" for statement in statements for line in statement.split("\n"))
+    head = "from playwright.sync_api import Page, expect\n\ndef test_example(page: Page) -> None:"
+    return f'{head}\n    page.goto("{HOME}")\n{body}\n'
+
+
+def read(*statements: str, lenient: bool = False) -> ActionFile:
+    return parse_actions(script(*statements).encode(), "codegen", lenient=lenient)
+
+
+def refusal(text: str) -> MeshError:
+    with pytest.raises(MeshError) as caught:
+        parse_actions(text.encode())
+    return caught.value
+
+
+def way(chain: str) -> str:
+    """The selector that a chain of calls becomes."""
+    (action,) = read(f"page.{chain}.click()").actions[1:]
+    assert isinstance(action, Click)
+    (selector,) = action.target.selectors
+    return selector
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "more"),
+    [
+        (PLAIN, "", []),
+        (ASYNC, "", [Assert(what="visible", target=Locator(selectors=("role=main",)))]),
+        (PYTEST, "buy a mug", []),
+    ],
+    ids=["library", "async", "pytest"],
+)
+def test_the_three_forms_of_a_script_are_read(text: str, title: str, more: list[Action]) -> None:
+    file = parse_actions(text.encode(), "codegen")
+    assert (file.title, file.start_url) == (title or "codegen", HOME)
+    assert file.actions == (OPEN, MUGS, *more)
+    if text is PLAIN:
+        assert file.profile == Profile(
+            width_px=800, height_px=600, locale="de-DE", timezone="Asia/Tokyo", color_scheme="dark"
+        )
+    else:
+        assert file.profile == (
+            Profile(width_px=1280, height_px=720) if text is ASYNC else Profile(width_px=800, height_px=600)
+        )
+
+
+@pytest.mark.parametrize(
+    ("chain", "selector"),
+    [
+        ('get_by_role("button", name="Go")', 'role=button[name*="Go" i]'),
+        ('get_by_role("button", name="Go", exact=True)', 'role=button[name="Go" s]'),
+        ('get_by_role("button", name=re.compile(r"^Go/\\d+", re.IGNORECASE))', r"role=button[name=/^Go\/\d+/i]"),
+        ('get_by_role("heading", name="A \\"b\\"", level=2)', r'role=heading[name*="A \"b\"" i][level=2]'),
+        (
+            'get_by_role("checkbox", checked=True, include_hidden=False)',
+            "role=checkbox[checked=true][include-hidden=false]",
+        ),
+        ('get_by_text("In stock")', "text=In stock"),
+        ('get_by_text("In stock", exact=True)', 'text="In stock"'),
+        ('get_by_text("a >> b")', 'internal:text="a >> b"i'),
+        ('get_by_text(re.compile(r"stock$"))', "text=/stock$/"),
+        ('get_by_label("Town")', "label=Town"),
+        ('get_by_label("Town", exact=True)', 'label="Town"'),
+        ('get_by_placeholder("Town")', "placeholder=Town"),
+        ('get_by_title("Town", exact=True)', 'title="Town"'),
+        ('get_by_alt_text("Town")', "alt=Town"),
+        ('get_by_test_id("town")', "testid=town"),
+        ('locator("#a > b")', "css=#a > b"),
+        ('locator("css=#a")', "css=#a"),
+        ('locator("//a[1]")', "xpath=//a[1]"),
+        ('locator("xpath=//a")', "xpath=//a"),
+        ('locator("li", has_text="Beer")', 'css=li >> internal:has-text="Beer"i'),
+        ('get_by_label("Town").first', 'internal:label="Town"i >> nth=0'),
+        (
+            'get_by_test_id("row").nth(2).get_by_placeholder("Town")',
+            'internal:testid=[data-testid="row"s] >> nth=2 >> internal:attr=[placeholder="Town"i]',
+        ),
+        (
+            'get_by_role("row").filter(has_text="Beer").get_by_role("button").last',
+            'role=row >> internal:has-text="Beer"i >> role=button >> nth=-1',
+        ),
+        (
+            'get_by_role("row").filter(has=page.get_by_text("Beer")).locator("a")',
+            'role=row >> internal:has="text=Beer" >> css=a',
+        ),
+        (
+            'locator("li").filter(has_not_text=re.compile(r"Beer")).filter(visible=True).nth(-1)',
+            "css=li >> internal:has-not-text=/Beer/ >> visible=true >> nth=-1",
+        ),
+        ('locator("li").locator(page.get_by_text("Beer"))', 'css=li >> internal:chain="text=Beer"'),
+    ],
+)
+def test_a_chain_of_locators_becomes_one_selector(chain: str, selector: str) -> None:
+    found = way(chain)
+    assert found == selector if not selector.startswith("internal:") else found == f"css=:root >> {selector}"
+
+
+AT = Locator(selectors=("css=#a",))
+
+
+@pytest.mark.parametrize(
+    ("statement", "actions"),
+    [
+        ('page.locator("#a").click()', [Click(target=AT)]),
+        ('page.locator("#a").click(button="right")', [Click(target=AT, button="right")]),
+        ('page.locator("#a").dblclick()', [Click(target=AT, count=2)]),
+        ('page.locator("#a").click(click_count=2)', [Click(target=AT, count=2)]),
+        ('page.locator("#a").hover()', [Hover(target=AT)]),
+        ('page.locator("#a").fill("Ann")', [Fill(target=AT, value="Ann")]),
+        ('page.locator("#a").fill(os.environ["door"])', [Fill(target=AT, value=Secret(secret="door"))]),
+        ('page.locator("#a").press_sequentially("Ann")', [Fill(target=AT, value="Ann", typed=True)]),
+        ('page.locator("#a").clear()', [Fill(target=AT, value="")]),
+        ('page.locator("#a").press("ControlOrMeta+a")', [Press(key="ControlOrMeta+a", target=AT)]),
+        ('page.locator("#a").check()', [Check(target=AT)]),
+        ('page.locator("#a").uncheck()', [Check(target=AT, checked=False)]),
+        ('page.locator("#a").select_option("b")', [Fill(target=AT, value="b")]),
+        ('page.locator("#a").select_option(["b"])', [Fill(target=AT, value="b")]),
+        ('page.locator("#a").select_option(label="B")', [Select(target=AT, option="B")]),
+        ("page.go_back()\npage.go_forward()\npage.reload()", [Back(), Forward(), Reload()]),
+        ('page.once("dialog", lambda dialog: dialog.dismiss())\npage.locator("#a").click()', [Click(target=AT)]),
+        ('expect(page.locator("#a")).to_be_visible()', [Assert(what="visible", target=AT)]),
+        ('expect(page.locator("#a")).to_be_hidden()', [Assert(what="hidden", target=AT)]),
+        (
+            'expect(page.locator("#a")).to_contain_text("b")',
+            [Assert(what="text", expected="b", match="contains", target=AT)],
+        ),
+        ('expect(page.locator("#a")).to_have_text("b")', [Assert(what="text", expected="b", target=AT)]),
+        ('expect(page.locator("#a")).to_have_value("b")', [Assert(what="value", expected="b", target=AT)]),
+        ('expect(page.locator("#a")).to_be_empty()', [Assert(what="value", target=AT)]),
+        ('expect(page.locator("#a")).to_be_checked()', [Assert(what="checked", target=AT)]),
+        ('expect(page.locator("#a")).not_to_be_checked()', [Assert(what="unchecked", target=AT)]),
+        ('expect(page.locator("#a")).to_be_enabled(timeout=9)', [Assert(what="enabled", target=AT, timeout_ms=9)]),
+        ('expect(page.locator("#a")).to_have_count(3)', [Assert(what="count", expected="3", target=AT)]),
+        (
+            'expect(page.locator("#a")).to_have_attribute("href", "/b")',
+            [Assert(what="attribute", attribute="href", expected="/b", target=AT)],
+        ),
+        ('expect(page).to_have_title("T")', [Assert(what="title", expected="T")]),
+        ('expect(page).to_have_url("http://a.example/b")', [Assert(what="address", expected="http://a.example/b")]),
+        ("page.close()", []),
+        ('"""What it is for."""\npass', []),
+    ],
+)
+def test_what_a_statement_says_is_what_is_done(statement: str, actions: list[Action]) -> None:
+    assert list(read(statement).actions) == [OPEN, *actions]
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ('page.locator("#a").click(modifiers=["Shift"])', "`modifiers` of `click` is not supported: clicks with a key"),
+        ('page.locator("#a").click(position={"x":1,"y":2})', "clicked in the middle"),
+        ('page.locator("#a").click(click_count=3)', "more than two clicks"),
+        ('page.locator("#a").click(button="middle")', "only the left and the right button"),
+        ('page.locator("#a").fill(f"{name}")', "only texts that are written out"),
+        ('page.locator("#a").fill(password)', "only texts that are written out"),
+        ('page.locator("#a").select_option(["b", "c"])', "several options"),
+        ('page.locator("#a").set_input_files("a.pdf")', "uploading files"),
+        ('page.locator("#a").drag_to(page.locator("#b"))', "dragging"),
+        ('page.locator("#a").tap()', "`tap` is not supported; supported: click, dblclick"),
+        ('page.locator("iframe").content_frame.get_by_text("a").click()', "in a frame"),
+        ('page.frame_locator("iframe").get_by_text("a").click()', "in a frame"),
+        ('page.locator("iframe >> internal:control=enter-frame >> a").click()', "a locator into a frame"),
+        ('page.get_by_text("a").or_(page.get_by_text("b")).click()', "`or_` is not known here"),
+        ('page.get_by_role("link", description="a").click()', "`description` of `get_by_role`"),
+        ('page.get_by_text(re.compile(r"a", re.VERBOSE)).click()', "the flag VERBOSE"),
+        ('page.once("dialog", lambda dialog: dialog.accept())', "only a dialog that is dismissed"),
+        ("page.evaluate('1')", "`page.evaluate` is not supported"),
+        ('page1.locator("#a").click()', "`page1` is another page"),
+        ('with page.expect_popup() as page1_info:\n    page.locator("#a").click()', "a page that a click opens"),
+        ("with page.expect_download() as download_info:\n    pass", "a download that a click starts"),
+        ("page1 = page1_info.value", "a page or a download of its own"),
+        ('expect(page.locator("#a")).to_match_aria_snapshot("- link")', "`to_match_aria_snapshot` is not supported"),
+        ('expect(page.locator("#a")).to_have_text(re.compile(r"a"))', "a regular expression cannot be asserted"),
+        ('expect(page).to_have_url(re.compile(r"a"))', "a regular expression cannot be asserted"),
+        ('expect(page.locator("#a")).to_be_visible(timeout=0)', "1 to 60000 ms"),
+        ("for each in range(3):\n    page.reload()", "conditions and loops"),
+        ("page.close()\npage.reload()", "the page is closed"),
+        ("context.storage_state(path='a.json')", "`context.storage_state` is not supported"),
+        ("context = browser.new_context(user_agent='x')", "`user_agent` of a context"),
+        ("context = browser.new_context(**playwright.devices['iPhone 13'])", "values that are computed"),
+        ("context = browser.new_context(viewport={'width': 1, 'height': 1})", "viewport"),
+        ("browser = playwright.chromium.launch(proxy={'server': 'x'})", "`proxy` is not supported"),
+        ("page = context.new_page()\npage2 = context.new_page()", "a second page"),
+        ("print('done')", "only calls on a page"),
+        (".".join(["page", *["first"] * 40, "click()"]), "more than 32 calls"),
+        (f'page.locator("#a").fill("{"x" * 5_000}")', "4,096 characters"),
+    ],
+)
+def test_what_has_no_action_is_refused_with_its_line(statement: str, words: str) -> None:
+    error = refusal(script(statement))
+    assert error.code == "input.invalid"
+    line = 5 + (statement.count("\n") if "page.close()" in statement or "page2" in statement else 0)
+    assert (error.detail["line"], error.message.partition(":")[0]) == (line, f"line {line}")
+    assert words in error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("from playwright.sync_api import Page\ndef test_a(page):\n  page.goto(", "line 3: not Python"),
+        ("from playwright.sync_api import Page\nx = 1\n", "one function `run`, or one test"),
+        (
+            "from playwright.sync_api import Page\ndef test_a(page): pass\ndef test_b(page): pass\n",
+            "line 3: a script has one",
+        ),
+        ("from playwright.sync_api import Page\ndef test_a(page): pass\n", "must open an address"),
+        ("import playwright\nx = '\0'", "not Python"),
+        ("import playwright\nx = " + "(" * 5_000, "line 2: not Python"),
+        ("import playwright\ndef run(p):\n    " + "-" * 20_000 + "1", "cannot be parsed"),
+    ],
+)
+def test_what_is_no_flow_is_refused_as_a_whole(text: str, words: str) -> None:
+    error = refusal(text)
+    assert error.code == "input.invalid"
+    assert words in error.message
+
+
+def test_a_script_is_read_up_to_its_limit() -> None:
+    rest = "# " + "a" * (limits.SCRIPT_BYTES_MAX - len(script()) - 2)
+    assert parse_actions((script() + rest).encode()).actions == (OPEN,)
+    assert refusal(script() + rest + "a").code == "input.too_large"
+
+
+def test_nothing_of_a_script_is_executed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "from playwright.sync_api import Page\nprint('run')\ndef test_a(page=print('run')):\n    page.goto('http://a.example/')\n"
+    assert parse_actions(text.encode()).actions == (OPEN,)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_lenient_reader_leaves_statements_out_and_tells_none_of_their_values() -> None:
+    file = read(
+        'page.get_by_label("Password").fill("hunter2", force=True)',
+        'with page.expect_popup() as page1_info:\n    page.get_by_role("link").click()',
+        "page1 = page1_info.value",
+        'page1.get_by_label("Password").fill("hunter2")',
+        "page.reload()",
+        "with page.expect_download(): pass",
+        lenient=True,
+    )
+    assert file.actions == (OPEN, Reload())
+    assert [(one.place, one.what, one.before) for one in file.skipped] == [
+        ("line 5", "fill", 2),
+        ("line 6", "with", 2),
+        ("line 8", "assign", 2),
+        ("line 9", "fill", 2),
+        ("line 11", "with", 3),
+    ]
+    assert "hunter2" not in str(file.skipped)
+
+
+def test_a_script_is_told_from_an_action_file_by_its_imports() -> None:
+    assert reader_of(PLAIN) is reader_of(ASYNC) is reader_of(PYTEST) is not None
+    assert reader_of("start: http://a.example/\nsteps:\n  - click: {role: link, name: import playwright}\n") is None
