@@ -4,13 +4,18 @@ Owns sessions, their steps, and replay reports. Never opens a browser itself, an
 """
 
 from node.sessions.action_files import incomplete, read_action_file, read_step
+from node.sessions.action_writing import comment, write_file
+from node.sessions.looking import PageVerbs
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
 
 __all__ = [
+    "PageVerbs",
     "SessionVerbs",
     "Sessions",
+    "comment",
     "incomplete",
     "read_action_file",
     "read_step",
+    "write_file",
 ]
