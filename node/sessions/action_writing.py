@@ -31,6 +31,7 @@ from protocol.page.redaction import placeholder
 # What needs no quotes in a flow mapping, whatever YAML would otherwise take it for: this reader keeps every scalar as text.
 _PLAIN: Final = re.compile(r"[^\W_](?:[\w ./()+%@$€£’“”–-]*[\w./()+%$€£’”])?\Z")
 _PLACEHOLDER: Final = re.compile(placeholder("NAME").replace("NAME", r"([A-Za-z0-9_.-]{1,64})"))
+_OPENING: Final = re.compile(r"\$\{(?:([^{}$]{1,64})\})?")
 _POSITIVE: Final = {"hidden": "visible", "disabled": "enabled", "unchecked": "checked"}
 _STATES: Final = frozenset({"visible", "enabled", "checked"}) | _POSITIVE.keys()
 
@@ -48,8 +49,8 @@ def comment(text: str) -> str:
     return f"# {' '.join(_printable(text).split())}"
 
 
-def write_step(action: Action) -> str:
-    """``action`` as one line, without the dash."""
+def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
+    """``action`` as one line, without the dash. known: names of what was extracted before, which it may use."""
     match action:
         case Goto(url=url):
             return f"goto: {write_address(url)}"
@@ -64,9 +65,9 @@ def write_step(action: Action) -> str:
         case Fill(target=target, value="", typed=False):
             return _line("clear", target)
         case Fill(target=target, value=value, typed=typed):
-            return _line("type" if typed else "fill", target, {"value": _literal(str(value))})
+            return _line("type" if typed else "fill", target, {"value": _literal(str(value), known)})
         case Select(target=target, option=option):
-            return _line("select", target, {"option": _literal(option)})
+            return _line("select", target, {"option": _literal(option, known)})
         case Check(target=target, checked=checked):
             return _line("check" if checked else "uncheck", target)
         case Press(key=key, target=None):
@@ -81,7 +82,7 @@ def write_step(action: Action) -> str:
             typed_as = {"type": kind} if kind != "text" else {}
             return _line("extract", maybe, {"as": name, **typed_as, **({"pattern": pattern} if pattern else {})})
         case Assert():
-            return _assert(action)
+            return _assert(action, known)
         case _:
             return f"{type(action).__name__.lower()}:"
 
@@ -98,8 +99,8 @@ def _wait(action: Wait) -> str:
     return _line("wait", action.target, {**more, "timeout_ms": str(action.timeout_ms)})
 
 
-def _assert(action: Assert) -> str:
-    what, expected = action.what, _literal(action.expected)
+def _assert(action: Assert, known: frozenset[str]) -> str:
+    what, expected = action.what, _literal(action.expected, known)
     more: dict[str, Any] = {}
     if what in _STATES:
         more[_POSITIVE.get(what, what)] = "no" if what in _POSITIVE else "yes"
@@ -139,9 +140,9 @@ def _within(within: Within) -> dict[str, Any]:
     return {**keys, **({"selectors": list(within.selectors)} if within.selectors else {})}
 
 
-def _literal(text: str) -> str:
-    """``text`` that a step uses, in which ``${`` would stand for a value that was extracted before."""
-    return text.replace("${", "$${")
+def _literal(text: str, known: frozenset[str]) -> str:
+    """``text`` that a step uses, with ``$${`` for each ``${`` that is no reference to one of ``known``."""
+    return _OPENING.sub(lambda found: found[0] if found[1] in known else f"${found[0]}", text)
 
 
 def _flow(value: Any) -> str:

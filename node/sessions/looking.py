@@ -115,7 +115,8 @@ async def _named(
     """``element`` with its lines; None if there is none that says something."""
     target = await _locator(page, naming, element)
     actions = list(_actions(element, target)) if _acts(element) else []
-    if reads and not (target.nth and not actions):  # of what only its place tells, nothing is worth reading
+    by_place = naming.is_place(target, element)
+    if reads and not (by_place and not actions):  # of what only its place tells, nothing is worth reading
         actions += _readings(element, target, naming.said(element))
     if not actions:
         return None
@@ -128,7 +129,7 @@ async def _named(
         level=next((int(state[6:]) for state in element.states if state.startswith("level=")), 0),
         within=scopes,
         options=element.options,
-        only_by_place=bool(target.nth),
+        only_by_place=by_place,
         lines=tuple(map(write_step, actions)),
     )
 
