@@ -100,6 +100,12 @@ class Naming:
                 yield Locator(role=element.role, name=name, nth=fitting.index(place), frame=element.frame)
                 return
 
+    def is_place(self, locator: Locator, element: Element) -> bool:
+        """Whether ``locator``, one of those of ``element``, means it by its place among its look-alikes alone."""
+        if locator.selectors or locator.within is not None:
+            return False
+        return len(self._fits(element, locator.name)) > 1
+
     def scopes(self, element: Element) -> list[Element]:
         """What ``element`` stands in that has a role by which people divide a page, from the outside in."""
         return [self._elements[outer] for outer in reversed(list(self._around(self._place[element.ref])))]
