@@ -188,6 +188,6 @@ def _key(element: Element) -> str:
 
 
 def _scope(naming: Naming, outer: Element) -> str:
-    """What people divide a page by, in words; empty for what has neither a name nor a text of its own."""
-    said = naming.text(outer) or outer.name
+    """What people divide a page by, in words; empty for what has no name of its own."""
+    said = naming.called(outer)
     return f"{outer.role} “{visible(said[:_TEXT_CHARS_MAX])}”" if said else ""

@@ -115,10 +115,10 @@ class Naming:
         node = self._node.get(self._place[element.ref], -1)
         return self._observation.tree.said[node] if node >= 0 else ""
 
-    def text(self, element: Element) -> str:
-        """A short text of ``element`` that tells a record from others like it; empty if there is none."""
-        place = self._place[element.ref]
-        return next((item.text for item in self._withins(place) if item.text), "")
+    def called(self, element: Element) -> str:
+        """What people call something that others stand in: a record by a text that only it says, else by its name; or empty."""
+        within = next(self._withins(self._place[element.ref]), None)
+        return (within.text or within.name) if within else ""
 
     # --- by name ---
 
@@ -141,13 +141,16 @@ class Naming:
     # --- within ---
 
     def _scoped(self, element: Element, place: int, names: list[str]) -> Iterator[Locator]:
-        for outer in self._around(place):
-            for name in names:
-                if self._fits(element, name, outer) != [place]:
-                    continue
-                for within in self._withins(outer):
+        found = [
+            (name, outer)
+            for outer in self._around(place)
+            for name in [each for each in names if self._fits(element, each, outer) == [place]][:1]
+        ]
+        # A name, or what a record says, is what people call it; the text of a whole list is a last resort.
+        for withins in (self._withins, self._by_text):
+            for name, outer in found:
+                for within in withins(outer):
                     yield Locator(role=element.role, name=name, frame=element.frame, within=within)
-                break
 
     def _around(self, place: int) -> Iterator[int]:
         """The places of what the element stands in, from the inside out: of the same frame, and of one of ``SCOPE_ROLES``."""
@@ -163,7 +166,7 @@ class Naming:
                 yield outer
 
     def _withins(self, outer: int) -> Iterator[Within]:
-        """How the element at ``outer`` is named so that ``container`` finds it and no other; of a record first by what it says."""
+        """How people call the element at ``outer``, so that ``container`` finds it and no other: a record by what it says."""
         found = self._elements[outer]
         by_name = [
             Within(role=found.role, name=name)
@@ -172,10 +175,7 @@ class Naming:
         ]
         if found.role in RECORD_ROLES:
             yield from self._by_text(outer)
-            yield from by_name
-        else:
-            yield from by_name
-            yield from self._by_text(outer)
+        yield from by_name
 
     def _named(self, outer: Element, name: str) -> list[int]:
         folded = fold(name)
