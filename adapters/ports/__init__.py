@@ -44,6 +44,7 @@ from adapters.ports.transport import (
     PeerHandler,
     PeerServer,
 )
+from adapters.ports.watching import Heard, OpenWatched, Watched
 
 __all__ = [
     "PAGE_BYTES",
@@ -63,6 +64,7 @@ __all__ = [
     "Discovery",
     "Events",
     "FeedStore",
+    "Heard",
     "InviteRecord",
     "KeyStore",
     "LeaseRecord",
@@ -73,6 +75,7 @@ __all__ = [
     "NewTreeWriter",
     "Notifier",
     "OpenBrowser",
+    "OpenWatched",
     "Outcome",
     "Page",
     "PairingClient",
@@ -91,4 +94,5 @@ __all__ = [
     "Sighting",
     "Store",
     "TreeWriter",
+    "Watched",
 ]

@@ -8,8 +8,10 @@ from node.sessions.action_writing import comment, write_file
 from node.sessions.looking import PageVerbs
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
+from node.sessions.watching import Notebook
 
 __all__ = [
+    "Notebook",
     "PageVerbs",
     "SessionVerbs",
     "Sessions",

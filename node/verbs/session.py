@@ -41,7 +41,7 @@ _HTML: Final = option(
 class RecordParams(Params, frozen=True, kw_only=True):
     """``session.record``"""
 
-    actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
+    actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file-or-address")]
     name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
     secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()

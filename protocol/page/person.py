@@ -21,7 +21,9 @@ _SAME_ACT_MS: Final = 60
 class Act(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a browser reports of a person."""
 
-    kind: Literal["click", "double", "right", "text", "choice", "check", "key", "goto", "back", "forward", "reload", "other"]
+    kind: Literal[
+        "click", "double", "right", "text", "choice", "check", "key", "goto", "back", "forward", "reload", "other"
+    ]
     target: Locator | None = None
     node: str = ""
     """Which element it was: equal for the same element of the same document."""
@@ -86,7 +88,8 @@ class Script:
             case "other":
                 return self._add(act.text, act)
             case _:
-                return self._add({"back": Back, "forward": Forward, "reload": Reload}[act.kind](), act)
+                moves: dict[str, Action] = {"back": Back(), "forward": Forward(), "reload": Reload()}
+                return self._add(moves[act.kind], act)
 
     def _text(self, act: Act) -> bool:
         value = f"secret {act.secret}" if act.secret else f"text {act.text}"

@@ -86,7 +86,8 @@ _NODES = st.lists(st.tuples(_ROLES, _WORDS, st.integers(0, 4)), min_size=1, max_
 @settings(max_examples=300)
 @given(_NODES)
 def test_every_locator_finds_its_element_on_any_page(nodes: list[tuple[str, str, int]]) -> None:
-    lines, depth = [], 0
+    lines: list[str] = []
+    depth = 0
     for number, (role, name, level) in enumerate(nodes, 1):
         depth = min(level, depth + 1) if lines else 0
         lines.append(f'{"  " * depth}- {role}{f" {chr(34)}{name}{chr(34)}" if name else ""} [ref=e{number}]:')
