@@ -21,6 +21,7 @@ class Person:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._numbers = itertools.count(1)
+        self._worlds: set[int] = set()
 
     async def send(self, method: str, **params: Any) -> Any:
         """The answer to one command of the protocol."""
@@ -29,10 +30,38 @@ class Person:
         async with asyncio.timeout(_WAIT_S):
             async for message in self._socket:
                 answer = json.loads(message.data)
+                self._follow(answer)
                 if answer.get("id") == number:
                     assert "error" not in answer, answer
                     return answer["result"]
         raise AssertionError("the browser has gone")
+
+    def _follow(self, event: dict[str, Any]) -> None:
+        match event.get("method"):
+            case "Runtime.executionContextCreated" if event["params"]["context"]["name"] == "trailmesh":
+                self._worlds.add(event["params"]["context"]["id"])
+            case "Runtime.executionContextsCleared":
+                self._worlds.clear()
+
+    async def reads(self, path: str) -> None:
+        """Look at the page at ``path``, as long as it takes the recorder to do the same: a person is slower."""
+        await self.send("Runtime.enable")
+        await self.sees(f"location.pathname === {json.dumps(path)} && document.readyState === 'complete'")
+        async with asyncio.timeout(_WAIT_S):
+            while not [  # noqa: ASYNC110 (no event tells of it)
+                world for world in list(self._worlds) if await self._is_marked(world)
+            ]:
+                await asyncio.sleep(0.02)
+
+    async def _is_marked(self, world: int) -> bool:
+        try:
+            answer = await self.send(
+                "Runtime.evaluate", expression="watch.marked()", contextId=world, returnByValue=True
+            )
+        except AssertionError:  # its document has gone
+            self._worlds.discard(world)
+            return False
+        return bool(answer["result"].get("value"))
 
     async def sees(self, expression: str) -> Any:
         """The value of ``expression`` in the page, once it is true."""
@@ -46,8 +75,8 @@ class Person:
 
     async def click(self, selector: str, *, count: int = 1, button: str = "left") -> None:
         """Click the middle of the first element that ``selector`` matches, once it is there."""
-        middle = f"""(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e || document.readyState !== 'complete')
-          return null; e.scrollIntoView({{block: 'center', behavior: 'instant'}}); const r = e.getBoundingClientRect();
+        middle = f"""(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;
+          e.scrollIntoView({{block: 'center', behavior: 'instant'}}); const r = e.getBoundingClientRect();
           return [r.x + r.width / 2, r.y + r.height / 2]; }})()"""
         x, y = await self.sees(middle)
         for number in range(1, count + 1):

@@ -1,7 +1,8 @@
 """The script that reports what a person does. It runs in an isolated world of each frame, before the first script of the page.
 
-A page can neither see the world nor call its binding. An element is reported by the refs that the last look at the page has given to
-it and to what is around it (``mark``). The content of a field that is, or ever was, one for secrets does not leave this world.
+A page can neither see the world nor call its binding. An element is reported by the refs that the last look at the page has
+given to it and to what is around it (``mark``). The content of a field that is, or ever was, one for secrets does not leave this
+world.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ const above = e => {
 };
 const short = (text, most) => String(text).replace(/\s+/g, ' ').trim().slice(0, most);
 
-let refs = new WeakMap(), structure = 0, timer = 0, last = 0;
+let refs = new WeakMap(), marked = false, structure = 0, timer = 0, last = 0;
 const numbers = new WeakMap(), kept = new Map(), secrets = new WeakSet(), held = new Set();
 const number = e => { if (!numbers.has(e)) numbers.set(e, ++last); return numbers.get(e); };
 const send = told => globalThis.BINDING(JSON.stringify(told));
@@ -112,8 +113,9 @@ const own = event => {
   if (!event.isTrusted) { send({kind: 'script'}); return null; }
   return e instanceof Element ? e : e instanceof Document ? document.body : null;
 };
+const NO_TEXT = ['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file'];
 const isText = e => e instanceof HTMLTextAreaElement || (e instanceof HTMLElement && e.isContentEditable)
-  || (e instanceof HTMLInputElement && !['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file'].includes(typeOf.call(e)));
+  || (e instanceof HTMLInputElement && !NO_TEXT.includes(typeOf.call(e)));
 const isToggle = e => e instanceof HTMLInputElement && ['checkbox', 'radio'].includes(typeOf.call(e));
 const passes = e => {
   const label = closest(e, 'label'), control = label && label.control;
@@ -129,15 +131,13 @@ on('dblclick', (e, event) => { if (!isText(e) && !passes(e)) tell('double', even
 on('contextmenu', (e, event) => tell('right', event, e));
 const typed = (e, event) => {
   const host = e.isContentEditable ? (e.closest('[contenteditable]') || e) : e;
-  // Of a field that no look at the page has reached yet nobody knows whether it is one for secrets: it is asked for later.
   if (isSecret(host)) held.add(host);
-  const open = !isSecret(host) && refs.has(host);
-  tell('text', event, host, open ? {text: contentOf(host).slice(0, MOST)} : {});
+  tell('text', event, host, isSecret(host) ? {} : {text: contentOf(host).slice(0, MOST)});
 };
 on('input', (e, event) => { if (isText(e)) typed(e, event); });
 on('change', (e, event) => {
   if (e instanceof HTMLSelectElement)
-    tell(e.multiple ? 'file' : 'choice', event, e, {text: [...e.selectedOptions].map(option => option.label).join(', ').slice(0, MOST)});
+    tell(e.multiple ? 'file' : 'choice', event, e, {text: [...e.selectedOptions].map(o => o.label).join(', ').slice(0, MOST)});
   else if (isToggle(e)) tell('check', event, e, {checked: e.checked});
   else if (e instanceof HTMLInputElement && typeOf.call(e) === 'file') tell('file', event, e);
   else if (isText(e)) typed(e, event);
@@ -155,6 +155,7 @@ on('keydown', (e, event) => {
 for (const name of ['DOMContentLoaded', 'load', 'pageshow']) addEventListener(name, changed, true);
 
 globalThis.watch = {
+  marked: () => marked,
   begin: () => { note(observer.takeRecords()); return structure; },
   mark: (count, total, listed, hidden) => {
     note(observer.takeRecords());
@@ -163,14 +164,14 @@ globalThis.watch = {
     if (structure !== count || elements.length !== total) return false;
     refs = new WeakMap(listed.map(([place, ref]) => [elements[place], ref]));
     for (const place of hidden) secrets.add(elements[place]);
+    marked = true;
     return true;
   },
   holds: () => [...held].some(e => e.isConnected && contentOf(e) !== ''),
   late: key => {
     const e = kept.get(key), chain = [];
     for (let each = e; each && chain.length < 24; each = above(each)) if (refs.has(each)) chain.push(refs.get(each));
-    if (e && isSecret(e)) held.add(e);
-    return JSON.stringify({refs: chain, secret: !e || isSecret(e), text: e && !isSecret(e) && isText(e) ? contentOf(e).slice(0, MOST) : ''});
+    return JSON.stringify(chain);
   },
 };
 changed();

@@ -51,7 +51,7 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
     role: str = ""
     name: str = ""
     secret: bool = False
-    text: str | None = None
+    text: str = ""
     checked: bool = False
     key: str = ""
     keyed: bool = False
@@ -92,6 +92,8 @@ class Watcher:
         """Place in the history, and the numbers of its entries."""
         self._opened: set[str] = set()
         """Addresses that were opened in place of a window."""
+        self._known: dict[tuple[int, int], tuple[Element, Observation | None]] = {}
+        """Elements that were acted on: of what follows at once, the page may be gone before it can be read."""
         self._acted_s = float("-inf")
         self._sent: dict[str, None] = {}
         self.scripted = 0
@@ -171,25 +173,18 @@ class Watcher:
             await self._tell(await self._understood(context, told, seen))
 
     async def _understood(self, context: int, told: _Told, seen: _Seen) -> Heard:
-        element, text, secret = seen.element(told.refs), told.text, told.secret
         if told.kind in ("goto", "back", "forward", "reload"):
-            return Heard(kind=told.kind, text=told.text or "")  # type: ignore[arg-type]  # one of them
-        if element is None:
-            # It came after the last look. If the page is still there, another look finds it.
-            late = await self._late(context, told.node)
-            seen = self._seen
-            element = seen.element(tuple(late.get("refs", ())))
-            text, secret = late.get("text") or text, secret or late.get("secret", True)
-        is_text = told.kind == "text"
-        hidden = is_text and (secret or text is None or (element is not None and bool(secret_name(element))))
+            return Heard(kind=told.kind, text=told.text)  # type: ignore[arg-type]  # one of them
+        element, observation = await self._which(context, told, seen)
+        hidden = told.kind == "text" and (told.secret or (element is not None and bool(secret_name(element))))
         return Heard(
             kind=told.kind,  # type: ignore[arg-type]  # the script is ours
             element=element,
-            observation=seen.observation if element else None,
+            observation=observation,
             role=told.role,
             name=told.name,
             node=f"{context}.{told.node}",
-            text="" if hidden else text or "",
+            text="" if hidden else told.text,
             is_secret=hidden,
             checked=told.checked,
             key=told.key,
@@ -198,11 +193,23 @@ class Watcher:
             at_ms=told.at,
         )
 
-    async def _late(self, context: int, node: int) -> dict[str, Any]:
-        await self._look()
-        answer = await self._ask(context, f"watch.late({node})")
-        found: dict[str, Any] = json.loads(answer) if isinstance(answer, str) else {}
-        return found
+    async def _which(self, context: int, told: _Told, seen: _Seen) -> tuple[Element | None, Observation | None]:
+        """The element that was acted on, and the page on which it was found."""
+        element = seen.element(told.refs)
+        if element is None and (known := self._known.get((context, told.node))):
+            return known
+        if element is None:
+            # It came after the last look. If the page is still there, another look finds it.
+            await self._look()
+            answer = await self._ask(context, f"watch.late({told.node})")
+            seen = self._seen
+            element = seen.element(tuple(json.loads(answer))) if isinstance(answer, str) else None
+        if element is None:
+            return None, None
+        if len(self._known) > _WAITING_MAX:
+            self._known.clear()
+        self._known[context, told.node] = element, seen.observation
+        return element, seen.observation
 
     # --- where the window was led ---
 

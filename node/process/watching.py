@@ -55,7 +55,7 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
         except asyncio.CancelledError:
             pass  # Ctrl-C is how a person ends it
         sent, scripted = page.sent, page.scripted
-    await book.write()
+    await book.close()
     return _result(asked, book, sent, scripted)
 
 

@@ -47,6 +47,7 @@ class Notebook:
         """Remarks behind the line of a step, by its identity."""
         self._naming: tuple[Observation | None, Naming | None] = (None, None)
         self._secrets: dict[str, SecretUse] = {}
+        self._said = 0
         self.risk = 1
         """The highest risk class among the steps."""
 
@@ -69,12 +70,23 @@ class Notebook:
         if not self._script.take(act):
             return
         step = self._script.steps[-1]
-        if isinstance(step, str):
-            self._told(step)
-        else:
+        if not isinstance(step, str):
             self._weigh(step, heard)
-            self._told(describe(step))
+        self._say(len(self._script.steps) - 1)
         await self.write()
+
+    async def close(self) -> None:
+        """Nothing more is to come. Errors: ``input.invalid``."""
+        self._say(len(self._script.steps))
+        await self.write()
+
+    def _say(self, count: int) -> None:
+        """Tell of the first ``count`` steps: the last one may still become another."""
+        steps = self._script.steps
+        self._said = min(self._said, len(steps))
+        for step in steps[self._said : count]:
+            self._told(step if isinstance(step, str) else describe(step))
+        self._said = max(self._said, count)
 
     async def write(self) -> None:
         """Write the file as it is now, atomically. Errors: ``input.invalid``."""
@@ -121,7 +133,7 @@ class Notebook:
         if heard.element is not None and heard.observation is not None:
             naming = self._naming_of(heard.observation)
             return naming.locator(heard.element)
-        if heard.role and (heard.name or heard.role != "generic"):
+        if heard.role not in ("", "generic"):
             return Locator(role=heard.role, name=heard.name)
         return None
 
