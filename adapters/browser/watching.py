@@ -108,9 +108,7 @@ class Watcher:
     async def start(self) -> None:
         """Listen from now on; the page is still blank."""
         self._session.on("Runtime.executionContextCreated", self._world_made)
-        self._session.on(
-            "Runtime.executionContextDestroyed", lambda event: self._worlds.pop(event["executionContextId"], 0)
-        )
+        self._session.on("Runtime.executionContextDestroyed", self._world_gone)
         self._session.on("Runtime.executionContextsCleared", lambda _: self._worlds.clear())
         self._session.on("Runtime.bindingCalled", self._called)
         self._page.on("request", self._request)
@@ -146,6 +144,9 @@ class Watcher:
         context = event["context"]
         if context["name"] == WORLD:
             self._worlds[context["id"]] = context.get("auxData", {}).get("frameId", "")
+
+    def _world_gone(self, event: Mapping[str, Any]) -> None:
+        self._worlds.pop(event["executionContextId"], None)
 
     def _called(self, event: Mapping[str, Any]) -> None:
         if event["name"] != BINDING or event["executionContextId"] not in self._worlds:
@@ -313,7 +314,7 @@ def watcher(open_browser: OpenBrowser) -> OpenWatched:
             context = await browser.open(profile, guard)
             page = await context.page()
             assert isinstance(page, ChromiumPage), "the twin has no window"
-            watched = page.watched_by(lambda *parts: Watcher(page, *parts, browser.info, tell))
+            watched = page.watched_by(lambda shown, session: Watcher(page, shown, session, browser.info, tell))
             await watched.start()
             working = asyncio.create_task(watched.work(), name="watching a person")
             try:

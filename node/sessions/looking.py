@@ -83,7 +83,8 @@ class PageVerbs:
 async def take(page: Page, observation: Observation, params: SnapshotParams) -> PageSnapshot:
     """What can be named in ``observation``, the last one of ``page``."""
     naming = Naming(observation)
-    named, left_out = [], 0
+    named: list[NamedElement] = []
+    left_out = 0
     for element in observation.elements:
         scopes = tuple(filter(None, (_scope(naming, outer) for outer in naming.scopes(element))))
         if not _is_meant(element, scopes, params.text) or not (_acts(element) or _reads(element)):

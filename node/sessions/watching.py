@@ -13,7 +13,7 @@ from adapters.ports import Heard
 from node.base import write_atomic
 from node.sessions.action_writing import comment, write_file, write_step
 from protocol.errors import MeshError
-from protocol.page.action import Action, Fill, Locator, Secret, describe
+from protocol.page.action import Action, Fill, Locator, Secret, describe, target_of
 from protocol.page.naming import Naming
 from protocol.page.observation import Observation
 from protocol.page.person import Act, Script
@@ -69,8 +69,8 @@ class Notebook:
         act = self._act(heard)
         if not self._script.take(act):
             return
-        step = self._script.steps[-1]
-        if not isinstance(step, str):
+        step = self._script.steps[-1] if self._script.steps else ""
+        if not isinstance(step, str) and target_of(step) == act.target:
             self._weigh(step, heard)
         self._say(len(self._script.steps) - 1)
         await self.write()
@@ -117,7 +117,7 @@ class Notebook:
         elif target is None and heard.kind in ("click", "double", "right", "text", "choice", "check"):
             kind, text = "other", _UNSEEN
         return Act(
-            kind=kind,  # type: ignore[arg-type]  # of the kinds of ``Heard`` only ``file`` is none of ``Act``
+            kind=kind,
             target=None if heard.key == "Escape" else target,
             node=heard.node,
             text=text,

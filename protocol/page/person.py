@@ -94,7 +94,7 @@ class Script:
     def _text(self, act: Act) -> bool:
         value = f"secret {act.secret}" if act.secret else f"text {act.text}"
         if self._typed.get(act.node) == value:  # the change that ends what the letters were told of one by one
-            return False
+            return self._forget(act.node, Click, 1)
         self._typed[act.node] = value
         self._forget(act.node, Click, 1)
         self._forget(act.node, Fill, 1)
@@ -109,11 +109,13 @@ class Script:
         self._steps.append((step, act))
         return True
 
-    def _forget(self, node: str, kind: type[Action], count: int) -> None:
-        """Take back up to ``count`` of the last steps, if they are a ``kind`` on the same element."""
+    def _forget(self, node: str, kind: type[Action], count: int) -> bool:
+        """Take back up to ``count`` of the last steps, if they are a ``kind`` on the same element; whether one was."""
+        before = len(self._steps)
         for _ in range(count):
             if self._steps and isinstance(self._steps[-1][0], kind) and self._steps[-1][1].node == node:
                 self._steps.pop()
+        return len(self._steps) < before
 
 
 def _of(act: Act) -> Locator:

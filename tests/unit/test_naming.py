@@ -37,7 +37,9 @@ ROWS = """\
 
 
 def seen(snapshot: str, traits: dict[str, Traits] | None = None) -> Observation:
-    view = assemble(parse(snapshot), Facts(traits=traits or {}), url="http://a.test/", title="A", mask=lambda text: text)
+    view = assemble(
+        parse(snapshot), Facts(traits=traits or {}), url="http://a.test/", title="A", mask=lambda text: text
+    )
     return view.observation
 
 
@@ -79,7 +81,9 @@ def test_an_attribute_that_only_it_has_tells_an_element_from_its_look_alikes() -
 
 
 _WORDS = st.sampled_from(["Beer", "beer", "Root Beer", "Drop", "3", "2 hours ago", "", "\ue001", "\u200bBeer"])
-_ROLES = st.sampled_from(["button", "row", "listitem", "dialog", "cell", "region", "generic", "heading", *sorted(SCOPE_ROLES)])
+_ROLES = st.sampled_from(
+    ["button", "row", "listitem", "dialog", "cell", "region", "generic", "heading", *sorted(SCOPE_ROLES)]
+)
 _NODES = st.lists(st.tuples(_ROLES, _WORDS, st.integers(0, 4)), min_size=1, max_size=24)
 
 
@@ -90,7 +94,7 @@ def test_every_locator_finds_its_element_on_any_page(nodes: list[tuple[str, str,
     depth = 0
     for number, (role, name, level) in enumerate(nodes, 1):
         depth = min(level, depth + 1) if lines else 0
-        lines.append(f'{"  " * depth}- {role}{f" {chr(34)}{name}{chr(34)}" if name else ""} [ref=e{number}]:')
+        lines.append(f"{'  ' * depth}- {role}{f' {chr(34)}{name}{chr(34)}' if name else ''} [ref=e{number}]:")
     observation = seen("\n".join(lines))
     naming = Naming(observation)
     for element in observation.elements:
