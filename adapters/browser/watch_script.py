@@ -157,13 +157,12 @@ for (const name of ['DOMContentLoaded', 'load', 'pageshow']) addEventListener(na
 globalThis.watch = {
   marked: () => marked,
   begin: () => { note(observer.takeRecords()); return structure; },
-  mark: (count, total, listed, hidden) => {
+  mark: (count, total, listed) => {
     note(observer.takeRecords());
     const elements = all(document);
     for (const e of elements) if (e.shadowRoot) follow(e.shadowRoot);
     if (structure !== count || elements.length !== total) return false;
     refs = new WeakMap(listed.map(([place, ref]) => [elements[place], ref]));
-    for (const place of hidden) secrets.add(elements[place]);
     marked = true;
     return true;
   },

@@ -266,7 +266,7 @@ class Watcher:
                 counts = {context: await self._ask(context, "watch.begin()") for context in list(self._worlds)}
                 await self._driven.observe()
                 seen = self._read()
-                if await self._mark(counts, seen):
+                if await self._mark(counts):
                     self._seen = seen
                     return
 
@@ -276,7 +276,7 @@ class Watcher:
         elements = {internal: listed[ref] for ref, internal in view.refs.items() if ref in listed}
         return _Seen(elements=elements, observation=view.observation)
 
-    async def _mark(self, counts: Mapping[int, Any], seen: _Seen) -> bool:
+    async def _mark(self, counts: Mapping[int, Any]) -> bool:
         """Whether all frames are still as they were read."""
         done = True
         for context, count in counts.items():
@@ -285,8 +285,7 @@ class Watcher:
             if count is None or text is None:
                 continue
             found = json.loads(text)
-            secret = [place for place, ref in found["refs"] if ref in seen.elements and secret_name(seen.elements[ref])]
-            given = f"{count}, {found['total']}, {json.dumps(found['refs'])}, {json.dumps(secret)}"
+            given = f"{count}, {found['total']}, {json.dumps(found['refs'])}"
             done = bool(await self._ask(context, f"watch.mark({given})")) and done
         return done
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.browser import watching
 from adapters.ports import Heard
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
@@ -71,7 +72,6 @@ async def began(process: subprocess.Popen[str]) -> None:
 
 
 async def test_what_a_person_does_is_a_file_that_replays_to_the_same_page(tmp_path: Path) -> None:
-    """Guard: adapters/browser/watch_script.py, typed."""
     config, file = tmp_path / "config.yaml", tmp_path / "mugs.yaml"
     config.write_text(CONFIG)
     known = ShopConfig()
@@ -151,7 +151,7 @@ DESK = """<!doctype html><title>Desk</title><h1>Desk</h1>
 <label><input type=checkbox id=box> I <b>agree</b></label>
 <label>Card <input id=card autocomplete="section-a cc-number"></label>
 <label>Code <input id=sms name=otp></label>
-<label>Pass <input id=pass type=password></label><button type=button id=show onclick="pass.type='text'">Show</button>
+<label>Pass <input id=word type=password></label><button type=button id=show onclick="word.type='text'">Show</button>
 <label>Note <textarea id=note></textarea></label>
 <ul><li>Beer <button type=button class=drop>Drop</button></li><li>Wine <button type=button class=drop>Drop</button></li></ul>
 <span id=host></span> <iframe title=Inner srcdoc="<button type=button style='width:99%;height:80px'>Inside</button>"></iframe>
@@ -171,9 +171,20 @@ box.addEventListener('change', forge);
 </script>"""
 
 
-async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(tmp_path: Path) -> None:
-    """Guard: adapters/browser/watch_script.py, isSecret. Guard: adapters/browser/watch_script.py, own."""
-    server, file, heard = PageServer(), tmp_path / "desk.yaml", []
+async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/watch_script.py, isSecret. Guard: adapters/browser/watch_script.py, own.
+
+    Guard: adapters/browser/watching.py, Watcher.start. Guard: adapters/browser/watching.py, Watcher._look.
+    """
+    heard: list[str] = []
+    sent: list[str] = []
+    decode = watching.Watcher._called
+    monkeypatch.setattr(
+        watching.Watcher, "_called", lambda self, event: (sent.append(event["payload"]), decode(self, event))[1]
+    )
+    server, file = PageServer(), tmp_path / "desk.yaml"
     await server.start()
     server.extra["/desk.html"] = DESK
     url = f"{server.origin}/desk.html"
@@ -196,20 +207,20 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(t
                 await person.reads("/desk.html")
                 await person.click("b")
                 await desk.noted("check: {role: checkbox, name: I agree}")
-                for field, typed in (("#card", "4111-1111"), ("#sms", "sms-7788"), ("#pass", "hunter2")):
+                for field, typed in (("#card", "4111-1111"), ("#sms", "sms-7788"), ("#word", "hunter2")):
                     await person.click(field)
                     await person.type(typed)
                 await desk.noted("value: {secret: pass}")
                 await person.click("#show")
                 await desk.noted("name: Show")
-                await person.click("#pass")
+                await person.click("#word")
                 await person.type("-more")
                 await person.click("#note")
                 await person.type("two")
                 await person.press("Enter")
                 await person.type("lines")
                 await desk.noted("lines")
-                for field in ("#card", "#sms", "#pass"):
+                for field in ("#card", "#sms", "#word"):
                     await person.sees(f"(document.querySelector('{field}').value = '') === ''")
                 await person.click("li:nth-child(2) .drop")
                 await desk.noted("text: Wine")
@@ -242,5 +253,5 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(t
         f"open {server.origin}/table.html",
     ]
     for typed in ("4111", "7788", "hunter2", "-more"):
-        assert typed not in file.read_text() + repr(seen) + repr(heard)
+        assert typed not in file.read_text() + repr((seen, heard, sent))
     assert "reached" not in repr([item.observation for item in seen]), "the page has no way to the recorder"

@@ -27,7 +27,6 @@ SHOP = ("/", "/c/mugs", "/login")
 
 
 async def test_each_line_means_exactly_its_element(tmp_path: Path) -> None:
-    """Guard: protocol/page/naming.py, Naming._fits."""
     server = PageServer()
     await server.start()
     browser = await launcher(SETTINGS)()

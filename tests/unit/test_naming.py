@@ -90,6 +90,7 @@ _NODES = st.lists(st.tuples(_ROLES, _WORDS, st.integers(0, 4)), min_size=1, max_
 @settings(max_examples=300)
 @given(_NODES)
 def test_every_locator_finds_its_element_on_any_page(nodes: list[tuple[str, str, int]]) -> None:
+    """Guard: protocol/page/naming.py, Naming.locators."""
     lines: list[str] = []
     depth = 0
     for number, (role, name, level) in enumerate(nodes, 1):
