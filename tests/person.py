@@ -48,11 +48,9 @@ class Person:
         await self.send("Runtime.enable")
         await self.sees(f"location.pathname === {json.dumps(path)} && document.readyState === 'complete'")
         async with asyncio.timeout(_WAIT_S):
-            while (
-                not [  # noqa: ASYNC110 (no event tells of it)
-                    world for world in list(self._worlds) if await self._is_marked(world)
-                ]
-            ):
+            while True:
+                if [world for world in list(self._worlds) if await self._is_marked(world)]:
+                    return
                 await asyncio.sleep(0.02)
 
     async def _is_marked(self, world: int) -> bool:
