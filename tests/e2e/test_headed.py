@@ -8,8 +8,9 @@ import json
 import shlex
 import signal
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,10 +181,13 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
     """
     heard: list[str] = []
     sent: list[str] = []
-    decode = watching.Watcher._called
-    monkeypatch.setattr(
-        watching.Watcher, "_called", lambda self, event: (sent.append(event["payload"]), decode(self, event))[1]
-    )
+    called = watching.Watcher._called
+
+    def overheard(self: watching.Watcher, event: Mapping[str, Any]) -> None:
+        sent.append(event["payload"])
+        called(self, event)
+
+    monkeypatch.setattr(watching.Watcher, "_called", overheard)
     server, file = PageServer(), tmp_path / "desk.yaml"
     await server.start()
     server.extra["/desk.html"] = DESK
@@ -213,6 +217,8 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
                 await desk.noted("value: {secret: pass}")
                 await person.click("#show")
                 await desk.noted("name: Show")
+                assert isinstance(page, watching.Watcher)
+                await page._look()  # it would come by itself, but nobody knows when
                 await person.click("#word")
                 await person.type("-more")
                 await person.click("#note")
