@@ -51,8 +51,8 @@ def test_what_is_typed_stays_text_and_no_reference_to_another_value() -> None:
     assert read(write_step(Fill(target=field, value="${total} for $${1}"))) == (
         Fill(target=field, value="${total} for $${1}"),
     )
-    assert read(write_step(Fill(target=field, value=Secret(secret="password")))) == (  # noqa: S106 (a name)
-        Fill(target=field, value=Secret(secret="password")),  # noqa: S106
+    assert read(write_step(Fill(target=field, value=Secret(secret="password")))) == (
+        Fill(target=field, value=Secret(secret="password")),
     )
 
 
