@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 
 _WAIT_S = 15.0
-_KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "Tab": (9, "")}
+_KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "ArrowDown": (40, "")}
 
 
 class Person:

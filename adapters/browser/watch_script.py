@@ -144,8 +144,15 @@ on('change', (e, event) => {
 });
 const lines = new WeakSet();
 on('beforeinput', (e, event) => { if (/^insert(LineBreak|Paragraph)$/.test(event.inputType)) lines.add(e); });
+const LISTS = ['combobox', 'listbox', 'menu', 'menubar', 'radiogroup', 'slider', 'tablist', 'tree', 'grid'];
+const STEERED = '[aria-activedescendant],[aria-autocomplete],' + LISTS.map(role => `[role=${role}]`).join();
 on('keydown', (e, event) => {
-  if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
+  if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+  // In a list of suggestions an arrow chooses; in plain text it moves the caret, which no step needs.
+  const arrow = isText(e) ? /^Arrow(Up|Down)$/ : /^(Arrow\w+|Home|End|PageUp|PageDown)$/;
+  if (arrow.test(event.key) && !event.shiftKey && closest(e, STEERED) && !(e instanceof HTMLSelectElement))
+    tell('key', event, e, {key: event.key});
+  if (event.repeat) return;
   if (event.key === 'Escape') tell('key', event, e, {key: 'Escape'});
   if (event.key !== 'Enter' || (closest(e, CONTROL) && !isText(e) && !(e instanceof HTMLSelectElement))) return;
   if (!(e instanceof HTMLTextAreaElement || e.isContentEditable)) { tell('key', event, e, {key: 'Enter'}); return; }

@@ -48,6 +48,8 @@ class Notebook:
         self._naming: tuple[Observation | None, Naming | None] = (None, None)
         self._secrets: dict[str, SecretUse] = {}
         self._said = 0
+        self._stale = False
+        self._writing: asyncio.Task[None] | None = None
         self.risk = 1
         """The highest risk class among the steps."""
 
@@ -65,7 +67,7 @@ class Notebook:
         return tuple(use for name, use in self._secrets.items() if name in named)
 
     async def heard(self, heard: Heard) -> None:
-        """Add what the person did, and write the file. Errors: ``input.invalid`` (it cannot be written)."""
+        """Add what the person did, and have the file written. Errors: ``input.invalid`` (it could not be written before)."""
         act = self._act(heard)
         if not self._script.take(act):
             return
@@ -73,12 +75,23 @@ class Notebook:
         if not isinstance(step, str) and target_of(step) == act.target:
             self._weigh(step, heard)
         self._say(len(self._script.steps) - 1)
-        await self.write()
+        self._stale = True
+        if self._writing is None or self._writing.done():
+            if self._writing is not None:
+                self._writing.result()
+            self._writing = asyncio.create_task(self._keep_written(), name="writing an action file")
 
     async def close(self) -> None:
         """Nothing more is to come. Errors: ``input.invalid``."""
         self._say(len(self._script.steps))
+        if self._writing is not None:
+            await self._writing
         await self.write()
+
+    async def _keep_written(self) -> None:
+        while self._stale:  # many letters are typed while a disk writes once
+            self._stale = False
+            await self.write()
 
     def _say(self, count: int) -> None:
         """Tell of the first ``count`` steps: the last one may still become another."""

@@ -120,13 +120,7 @@ async def test_what_a_person_does_is_a_file_that_replays_to_the_same_page(tmp_pa
                         await person.send(
                             "Runtime.evaluate", expression="document.querySelector('#contact-method').focus()"
                         )
-                        await person.send(
-                            "Input.dispatchKeyEvent",
-                            type="rawKeyDown",
-                            key="ArrowDown",
-                            code="ArrowDown",
-                            windowsVirtualKeyCode=40,
-                        )
+                        await person.press("ArrowDown")
                         await desk.noted("select: ")
                         last = await person.sees("location.href")
                         out, err = await end(process)
@@ -156,6 +150,7 @@ DESK = """<!doctype html><title>Desk</title><h1>Desk</h1>
 <label>Note <textarea id=note></textarea></label>
 <ul><li>Beer <button type=button class=drop>Drop</button></li><li>Wine <button type=button class=drop>Drop</button></li></ul>
 <span id=host></span> <iframe title=Inner srcdoc="<button type=button style='width:99%;height:80px'>Inside</button>"></iframe>
+<label>City <input id=city role=combobox aria-autocomplete=list></label>
 <p role=status id=said>-</p><button type=button id=more ondblclick="said.textContent='twice'">More</button>
 <script>
 host.attachShadow({mode: 'open'}).innerHTML = '<button type=button>Shadow</button>';
@@ -232,6 +227,10 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
                 await desk.noted("text: Wine")
                 await person.click("#more", count=2)
                 await desk.noted("double_click")
+                await person.click("#city")
+                await person.type("Os")
+                await person.press("ArrowDown")
+                await desk.noted("key: ArrowDown")
                 await person.click("#host")
                 await desk.noted("name: Shadow")
                 await person.click("iframe")
@@ -254,6 +253,8 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
         "fill textbox “Note” with “two\nlines”",
         "click button “Drop” in listitem “Wine”",
         "double click button “More”",
+        "fill combobox “City” with “Os”",
+        "press ArrowDown in combobox “City”",
         "click button “Shadow”",
         "click button “Inside”",
         f"open {server.origin}/table.html",
