@@ -108,9 +108,14 @@ const tell = (kind, event, e, more = {}) => {
   send({kind, node: key, refs: chain, role: roleOf(control), name: nameOf(control), secret: isSecret(e),
     at: event.timeStamp, ...more});
 };
+let made = 0, soon = 0;
+const scripted = () => {  // told of in sum: a script could make up any number
+  made += 1;
+  soon = soon || setTimeout(() => { send({kind: 'script', node: made}); made = soon = 0; }, QUIET);
+};
 const own = event => {
   const e = event.composedPath()[0];
-  if (!event.isTrusted) { send({kind: 'script'}); return null; }
+  if (!event.isTrusted) { scripted(); return null; }
   return e instanceof Element ? e : e instanceof Document ? document.body : null;
 };
 const NO_TEXT = ['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file'];

@@ -96,6 +96,7 @@ class Watcher:
         """Elements that were acted on: of what follows at once, the page may be gone before it can be read."""
         self._acted_s = float("-inf")
         self._sent: dict[str, None] = {}
+        self._working: asyncio.Task[None]
         self.scripted = 0
 
     @property
@@ -107,6 +108,7 @@ class Watcher:
 
     async def start(self) -> None:
         """Listen from now on; the page is still blank."""
+        self._working = asyncio.create_task(self._work(), name="watching a person")
         self._session.on("Runtime.executionContextCreated", self._world_made)
         self._session.on("Runtime.executionContextDestroyed", self._world_gone)
         self._session.on("Runtime.executionContextsCleared", lambda _: self._worlds.clear())
@@ -130,13 +132,26 @@ class Watcher:
 
     async def ended(self) -> None:
         """``Watched.ended``."""
-        await self._driven.gone()
+        gone = asyncio.ensure_future(self._driven.gone())
+        try:
+            await asyncio.wait({gone, self._working}, return_when=asyncio.FIRST_COMPLETED)
+            if self._working.done():
+                self._working.result()
+        finally:
+            gone.cancel()
 
-    async def work(self) -> None:
-        """Tell of what is heard, in order, and read the page when it has changed; until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._keep_looking())
-            group.create_task(self._keep_telling())
+    async def _work(self) -> None:
+        """Tell of what is heard, in order, and read the page when it has changed; until cancelled, or telling fails."""
+        looking = asyncio.create_task(self._keep_looking(), name="looking at a page")
+        try:
+            await self._keep_telling()
+        finally:
+            looking.cancel()
+
+    async def close(self) -> None:
+        """Listen no more."""
+        self._working.cancel()
+        await asyncio.gather(self._working, return_exceptions=True)
 
     # --- what is heard ---
 
@@ -158,7 +173,7 @@ class Watcher:
         if told.kind == "changed":
             self._changed.set()
         elif told.kind == "script":
-            self.scripted += 1
+            self.scripted += told.node
         elif not self._heard.full():
             self._acted_s = time.monotonic()
             self._heard.put_nowait((event["executionContextId"], told, self._seen))
@@ -314,13 +329,11 @@ def watcher(open_browser: OpenBrowser) -> OpenWatched:
             page = await context.page()
             assert isinstance(page, ChromiumPage), "the twin has no window"
             watched = page.watched_by(lambda shown, session: Watcher(page, shown, session, browser.info, tell))
-            await watched.start()
-            working = asyncio.create_task(watched.work(), name="watching a person")
             try:
+                await watched.start()
                 yield watched
             finally:
-                working.cancel()
-                await asyncio.gather(working, return_exceptions=True)
+                await watched.close()
         finally:
             await browser.close()
 

@@ -56,7 +56,7 @@ class Watched(Protocol):
         """Open the address at which the work begins, and read the page. Errors: ``browser.*``."""
 
     async def ended(self) -> None:
-        """Return once the person has closed the window, or the browser is gone."""
+        """Return once the person has closed the window, or the browser is gone. Errors: those of ``Tell``."""
 
 
 Tell = Callable[[Heard], Awaitable[None]]

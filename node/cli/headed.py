@@ -34,7 +34,7 @@ OPTIONS: Final = (
         type=click.Path(dir_okay=False),
         help="With --headed or --attach: the action file to write.  [default: HOST.yaml]",
     ),
-    click.option("--force", is_flag=True, help="With --headed or --attach: replace the file if it exists."),
+    click.option("--force", "replaces", is_flag=True, help="With --headed or --attach: replace the file if it exists."),
     click.option(
         "--config",
         metavar="FILE",
@@ -48,8 +48,8 @@ OPTIONS: Final = (
 def record(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
     """``session record``: of a file by the node, else of a person."""
     if not (typed["headed"] or typed["attach"]):
-        if given := next((name for name in ("output", "force", "config") if typed[name]), ""):
-            raise MeshError("input.invalid", f"--{given} belongs to --headed and --attach")
+        if any(typed[name] for name in ("output", "replaces", "config")):
+            raise MeshError("input.invalid", "--output, --force and --config belong to --headed and --attach")
         if _is_address(typed["actions"]):
             raise MeshError("input.invalid", "an address is recorded while you work there: add --headed")
         return run_verb(home, verb, params, show=line)
@@ -65,7 +65,7 @@ def _watch(home: str | None, typed: Result) -> Any:
     if not typed["attach"]:
         refuse_without_display(dict(os.environ))
     output = Path(typed["output"] or f"{urlsplit(typed['actions']).hostname or 'actions'}.yaml").absolute()
-    if output.exists() and not typed["force"]:
+    if output.exists() and not typed["replaces"]:
         raise MeshError("input.invalid", f"{output} already exists: choose another file, or use --force")
     asked = Watching(url=typed["actions"], output=str(output), attach=typed["attach"] or "", name=output.stem)
     return run_async(watch(home_path(home), typed["config"] or "", asked, showing(_line)))

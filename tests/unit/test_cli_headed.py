@@ -20,7 +20,7 @@ URL = "https://shop.example/"
     [
         ((URL,), "add --headed"),
         (("actions.yaml", "--headed"), "need the address at which to begin"),
-        (("actions.yaml", "--output", "other.yaml"), "--output belongs to --headed"),
+        (("actions.yaml", "--output", "other.yaml"), "belong to --headed"),
         ((URL, "--attach", "http://127.0.0.1:1", "--output", "actions.yaml"), "already exists"),
         (("ftp://shop.example/", "--headed"), "cannot be read"),
     ],
