@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
 
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
@@ -30,6 +31,8 @@ from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
 from protocol.risk.refused import request_line
+
+T = TypeVar("T")
 
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a document will be missing
@@ -77,6 +80,34 @@ class ChromiumPage:
         """Begin to listen; the page must not have navigated yet."""
         await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
+
+    # --- for a watcher of the page ---
+
+    def watched_by(self, make: Callable[[PlaywrightPage, CDPSession], T]) -> T:
+        """What ``make`` makes of the page: a watcher, which needs what it is driven by."""
+        return make(self._page, self._session)
+
+    @property
+    def view(self) -> View:
+        """The last observation; there must be one."""
+        assert self._view is not None, "observed before"
+        return self._view
+
+    async def in_frame(self, frame: str, expression: str) -> Any:
+        """The value of ``expression`` beside the marks of the last snapshot; None for a frame out of reach."""
+        return await self._worlds.in_frame(frame, expression)
+
+    async def follow_window(self) -> None:
+        """Open in the page what it wanted to open beside it."""
+        await self._follow_pop_up()
+
+    async def gone(self) -> None:
+        """Return once the page is closed, or its browser gone."""
+        await asyncio.shield(self._activity.gone)
+
+    def spawn(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do ``work`` beside what is being done, for as long as there is the page."""
+        self._activity.spawn(work)
 
     # --- observing ---
 

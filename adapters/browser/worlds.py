@@ -56,7 +56,11 @@ class Worlds:
 
     async def main(self, expression: str) -> Any:
         """The value of ``expression`` in the main frame; None if it went away meanwhile."""
-        context = next((key for key, frame in self._ids.items() if frame == self.main_frame), None)
+        return await self.in_frame(self.main_frame, expression)
+
+    async def in_frame(self, frame: str, expression: str) -> Any:
+        """The value of ``expression`` in ``frame``; None if it went away meanwhile, or is out of reach."""
+        context = next((key for key, known in self._ids.items() if known == frame), None)
         return None if context is None else await self._in(context, expression, False)
 
     async def _in(self, context: int, expression: str, wait: bool) -> Any:

@@ -55,6 +55,7 @@ from adapters.ports.transport import (
     PeerHandler,
     PeerServer,
 )
+from adapters.ports.watching import Heard, OpenWatched, Watched
 
 __all__ = [
     "NOTHING",
@@ -77,6 +78,7 @@ __all__ = [
     "FeedStore",
     "Given",
     "GivenFile",
+    "Heard",
     "InviteRecord",
     "KeyStore",
     "LeaseRecord",
@@ -87,6 +89,7 @@ __all__ = [
     "NewTreeWriter",
     "Notifier",
     "OpenBrowser",
+    "OpenWatched",
     "Outcome",
     "Page",
     "PairingClient",
@@ -105,4 +108,5 @@ __all__ = [
     "Sighting",
     "Store",
     "TreeWriter",
+    "Watched",
 ]

@@ -21,7 +21,7 @@ from node.live import LiveVerbs
 from node.pairing import PairingVerbs
 from node.rooms import Rooms
 from node.schedules import ScheduleVerbs
-from node.sessions import SessionVerbs, read_step
+from node.sessions import PageVerbs, SessionVerbs, read_step
 from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
@@ -41,6 +41,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
         **SessionVerbs(rooms.sessions).bound,
         **LiveVerbs(rooms.live, read_step).bound,
+        **PageVerbs(rooms.witness, rooms.config, rooms.browsers).bound,
         **ScheduleVerbs(rooms.schedules, rooms.clock).bound,
         **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
         **BackupVerbs(rooms.home, rooms.config.name, rooms.witness, rooms.store, rooms.clock).bound,

@@ -231,6 +231,10 @@ def _file(name: str, typed: str) -> str:
         raise MeshError("input.invalid", f"{typed} cannot be read") from error
 
 
+def _file_or_address(name: str, typed: str) -> str:
+    return typed if typed.startswith(("http://", "https://")) else _file(name, typed)
+
+
 def _path(name: str, typed: str) -> str:
     return str(Path(typed).absolute()) if typed else ""
 
@@ -297,6 +301,7 @@ def _words(name: str, typed: tuple[str, ...]) -> list[str]:
 
 READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "file": _file,
+    "file-or-address": _file_or_address,
     "path": _path,
     "id-or-path": _id_or_path,
     "secrets": _secrets,

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from node.base import counted, exit_code
-from node.cli import apart
+from node.cli import apart, headed
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, is_session_id, moment, table
 from node.verbs import session as verbs
@@ -103,6 +103,9 @@ def _name_of_file(params: Result, typed: Result) -> None:
 
 
 def _show_recorded(r: Result) -> None:
+    if "output" in r:
+        headed.show(r)
+        return
     if r["reason"]:
         click.echo(f"{r['verdict']}: {r['reason']}")
     click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', r['blocked'])}")
@@ -314,7 +317,7 @@ def _show_replayed(r: Result) -> None:
 
 
 def _status_of_recording(r: Any) -> int:
-    return 0 if r["verdict"] == "pass" else 1
+    return 0 if r.get("verdict", "pass") == "pass" else 1  # an action file has no verdict
 
 
 def _status_of_replay(r: Any) -> int:
@@ -356,7 +359,14 @@ def _show_archived(r: Result) -> None:
 
 
 LOOKS: Final = {
-    "session.record": Look(text=_show_recorded, line=_step_line, prepare=_name_of_file, status=_status_of_recording),
+    "session.record": Look(
+        text=_show_recorded,
+        line=_step_line,
+        prepare=_name_of_file,
+        more=headed.OPTIONS,
+        call=headed.record,
+        status=_status_of_recording,
+    ),
     "session.list": Look(text=_show_list),
     "session.show": Look(text=_show_session),
     "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),

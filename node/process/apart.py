@@ -96,6 +96,12 @@ async def replay_apart(
         return plain(await node.dispatch("session.replay", asked, tell))
 
 
+async def call_apart(config_file: str, verb: str, params: dict[str, Any], tell: Tell) -> Any:
+    """``verb`` of a temporary node that trusts nobody. Errors: those of the verb, ``config.invalid``."""
+    async with temporary_node((), config_file) as node:
+        return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
+
+
 async def _judged(node: Node, verb: str, params: dict[str, Any], logs: tuple[KeyLog, ...]) -> Any:
     """The result of ``verb``. Its refusal of an unknown signer names the keys that were given, not pairing."""
     try:

@@ -9,6 +9,8 @@ import ipaddress
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import msgspec
+
 from adapters.browser.profile_directory import remove_abandoned
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
@@ -19,7 +21,7 @@ from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
-from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, Store
+from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, OpenWatched, Store
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -221,6 +223,14 @@ def _opener(settings: BrowserSettings) -> OpenBrowser:
     from adapters.browser.chromium import launcher
 
     return attacher(settings) if settings.cdp_url else launcher(settings)
+
+
+def open_watched(config: configuration.BrowserConfig, attach: str = "") -> OpenWatched:
+    """Opens a window for a person: of a Chromium that is started, or of the one that listens at ``attach``."""
+    from adapters.browser.watching import watcher
+
+    settings = browser_settings(config)
+    return watcher(_opener(msgspec.structs.replace(settings, cdp_url=attach, headless=False)))
 
 
 def _ports(

@@ -208,6 +208,9 @@ RECORD: Final = Verb(
     400 or more, or was still unanswered when its step ended. `expect:` of a step names what is meant to fail. Exit codes: 0 it
     passed; 1 it did not, and the reason comes first.
 
+    With --headed or --attach ACTIONS is an address: a window opens there, and what a person does in it is written to an action
+    file. It is not recorded as a session; the command that does so is printed at the end.
+
     \b
     Example:
       title: The blue mugs

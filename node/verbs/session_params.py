@@ -43,7 +43,7 @@ _HTML: Final = option(
 class RecordParams(Params, frozen=True, kw_only=True):
     """``session.record``"""
 
-    actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
+    actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file-or-address")]
     lenient: Annotated[
         bool,
         option(

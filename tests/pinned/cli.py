@@ -35,6 +35,7 @@ _OWN_WORK = frozenset(
         "node restore",
         "mcp",
         "log verify",
+        "snapshot",
     }
 )
 """These do more than to ask a node one thing."""

@@ -115,12 +115,28 @@ _TYPED = {
 }
 
 
+_LEFT_OUT = frozenset(
+    {
+        "home",
+        "as_json",
+        "help",
+        "follow",
+        # With these no node is asked: tests/unit/test_apart.py, test_cli_headed.py.
+        "trust",
+        "config",
+        "headed",
+        "attach",
+        "output",
+        "replaces",
+    }
+)
+
+
 def words(command: click.Command, chance: random.Random, *, full: bool) -> list[str]:
     """What could be typed for ``command``. full: its options too."""
     found: list[str] = []
     for each in command.params:
-        # With --trust no node is asked: tests/unit/test_apart.py.
-        if each.name in ("home", "as_json", "help", "follow", "trust", "config") or each.name is None:
+        if each.name in _LEFT_OUT or each.name is None:
             continue
         if not each.required and not (full and chance.random() < 0.7):
             continue

@@ -1,0 +1,205 @@
+"""The script that reports what a person does. It runs in an isolated world of each frame, before the first script of the page.
+
+A page can neither see the world nor call its binding. An element is reported by the refs that the last look at the page has
+given to it and to what is around it (``mark``). The content of a field that is, or ever was, one for secrets does not leave this
+world.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+BINDING: Final = "trailmeshHeard"
+WORLD: Final = "trailmesh"
+
+_WALK: Final = r"""
+const all = root => {
+  const found = [];
+  const visit = tree => {
+    for (const e of tree.querySelectorAll('*')) { found.push(e); if (e.shadowRoot) visit(e.shadowRoot); }
+  };
+  visit(root);
+  return found;
+};
+"""
+
+REFS: Final = (
+    "(() => {"
+    + _WALK
+    + r"""
+const elements = all(document), refs = [];
+elements.forEach((e, place) => { if (e._ariaRef) refs.push([place, e._ariaRef.ref]); });
+return JSON.stringify({total: elements.length, refs});
+})()"""
+)
+"""In Playwright's world: how many elements a frame has, and the refs of those that have one, by place."""
+
+_SCRIPT: Final = r"""(() => {
+if (globalThis.watch) return;
+WALK
+const getter = (kind, name) => Object.getOwnPropertyDescriptor(kind.prototype, name).get;
+const parent = getter(Node, 'parentElement'), slot = getter(Element, 'assignedSlot');
+const value = {INPUT: getter(HTMLInputElement, 'value'), TEXTAREA: getter(HTMLTextAreaElement, 'value')};
+const typeOf = getter(HTMLInputElement, 'type'), shown = getter(HTMLElement, 'innerText');
+const attribute = (e, name) => Element.prototype.getAttribute.call(e, name) || '';
+const closest = (e, selector) => Element.prototype.closest.call(e, selector);
+const above = e => {
+  const tree = Node.prototype.getRootNode.call(e);
+  return slot.call(e) || parent.call(e) || (tree instanceof ShadowRoot ? tree.host : null);
+};
+const short = (text, most) => String(text).replace(/\s+/g, ' ').trim().slice(0, most);
+
+let refs = new WeakMap(), marked = false, structure = 0, timer = 0, last = 0;
+const numbers = new WeakMap(), kept = new Map(), secrets = new WeakSet(), held = new Set();
+const number = e => { if (!numbers.has(e)) numbers.set(e, ++last); return numbers.get(e); };
+const send = told => globalThis.BINDING(JSON.stringify(told));
+const changed = () => { timer = timer || setTimeout(() => { timer = 0; send({kind: 'changed'}); }, QUIET); };
+const note = records => {
+  structure += records.filter(r => r.type === 'childList').length;
+  if (records.some(r => r.type !== 'attributes' || r.attributeName !== 'style')) changed();
+};
+const observer = new MutationObserver(note);
+const observed = new WeakSet();
+const follow = tree => {
+  if (observed.has(tree)) return;
+  observed.add(tree);
+  observer.observe(tree, {subtree: true, childList: true, characterData: true, attributes: true});
+};
+follow(document);
+
+const WORDS = new Set(SECRET_WORDS), PARTS = SECRET_PARTS;
+const speaks = text => {
+  const words = text.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])/).map(word => word.toLowerCase());
+  const folded = text.toLowerCase(), joined = folded.replace(/[^a-z0-9]/g, '');
+  return words.some(word => WORDS.has(word)) || PARTS.some(part => folded.includes(part) || joined.includes(part));
+};
+const isSecret = e => {
+  if (secrets.has(e)) return true;
+  if (!(e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement)) return false;
+  const found = (e instanceof HTMLInputElement && typeOf.call(e) === 'password')
+    || /(^|\s)(cc-[a-z-]+|one-time-code|current-password|new-password)\s*$/i.test(attribute(e, 'autocomplete'))
+    || speaks(attribute(e, 'name')) || speaks(attribute(e, 'id'));
+  if (found) secrets.add(e);  // also once the page shows the password as text
+  return found;
+};
+const contentOf = e => e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement
+  ? value[e.tagName].call(e) : shown.call(e);
+
+const TYPES = {button: 'button', submit: 'button', reset: 'button', image: 'button', checkbox: 'checkbox', radio: 'radio',
+  search: 'searchbox', number: 'spinbutton', range: 'slider'};
+const roleOf = e => attribute(e, 'role') || (e instanceof HTMLInputElement ? TYPES[typeOf.call(e)] || 'textbox'
+  : e instanceof HTMLSelectElement ? 'combobox' : e instanceof HTMLTextAreaElement ? 'textbox'
+  : e instanceof HTMLButtonElement ? 'button' : e instanceof HTMLAnchorElement ? 'link' : 'generic');
+const nameOf = e => {
+  const labels = 'labels' in e && e.labels ? [...e.labels].map(label => shown.call(label)).join(' ') : '';
+  const own = e instanceof HTMLInputElement && ['submit', 'button', 'reset'].includes(typeOf.call(e)) ? contentOf(e) : '';
+  const text = roleOf(e) === 'textbox' || e instanceof HTMLSelectElement || !(e instanceof HTMLElement) ? '' : shown.call(e);
+  return short(attribute(e, 'aria-label') || labels || own || text || attribute(e, 'title') || attribute(e, 'placeholder'), 200);
+};
+const CONTROL = 'a[href],button,input,select,textarea,summary,[role=button],[role=link],[role=menuitem],[role=tab],[role=option]';
+
+const tell = (kind, event, e, more = {}) => {
+  const chain = [];
+  for (let each = e; each && chain.length < 24; each = above(each)) if (refs.has(each)) chain.push(refs.get(each));
+  const key = number(e);
+  if (!chain.length) { kept.set(key, e); if (kept.size > 50) kept.delete(kept.keys().next().value); }
+  const control = closest(e, CONTROL) || e;
+  send({kind, node: key, refs: chain, role: roleOf(control), name: nameOf(control), secret: isSecret(e),
+    at: event.timeStamp, ...more});
+};
+let made = 0, soon = 0;
+const scripted = () => {  // told of in sum: a script could make up any number
+  made += 1;
+  soon = soon || setTimeout(() => { send({kind: 'script', node: made}); made = soon = 0; }, QUIET);
+};
+const own = event => {
+  const e = event.composedPath()[0];
+  if (!event.isTrusted) { scripted(); return null; }
+  return e instanceof Element ? e : e instanceof Document ? document.body : null;
+};
+const NO_TEXT = ['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file'];
+const isText = e => e instanceof HTMLTextAreaElement || (e instanceof HTMLElement && e.isContentEditable)
+  || (e instanceof HTMLInputElement && !NO_TEXT.includes(typeOf.call(e)));
+const isToggle = e => e instanceof HTMLInputElement && ['checkbox', 'radio'].includes(typeOf.call(e));
+const passes = e => {
+  const label = closest(e, 'label'), control = label && label.control;
+  // A click on a label is followed by one on its field; what becomes of a field is told by its change.
+  if (control && control !== e && !closest(e, 'a[href],button,input,select,textarea')) return true;
+  return isToggle(e) || closest(e, 'select') !== null || (e instanceof HTMLInputElement && typeOf.call(e) === 'file');
+};
+const on = (name, act) => addEventListener(name, event => { const e = own(event); if (e) act(e, event); }, true);
+on('click', (e, event) => {
+  if (!passes(e) && (event.detail % 2 || !event.detail)) tell('click', event, e, {keyed: event.detail === 0, field: isText(e)});
+});
+on('dblclick', (e, event) => { if (!isText(e) && !passes(e)) tell('double', event, e); });
+on('contextmenu', (e, event) => tell('right', event, e));
+const typed = (e, event) => {
+  const host = e.isContentEditable ? (e.closest('[contenteditable]') || e) : e;
+  if (isSecret(host)) held.add(host);
+  tell('text', event, host, isSecret(host) ? {} : {text: contentOf(host).slice(0, MOST)});
+};
+on('input', (e, event) => { if (isText(e)) typed(e, event); });
+on('change', (e, event) => {
+  if (e instanceof HTMLSelectElement)
+    tell(e.multiple ? 'file' : 'choice', event, e, {text: [...e.selectedOptions].map(o => o.label).join(', ').slice(0, MOST)});
+  else if (isToggle(e)) tell('check', event, e, {checked: e.checked});
+  else if (e instanceof HTMLInputElement && typeOf.call(e) === 'file') tell('file', event, e);
+  else if (isText(e)) typed(e, event);
+});
+const lines = new WeakSet();
+on('beforeinput', (e, event) => { if (/^insert(LineBreak|Paragraph)$/.test(event.inputType)) lines.add(e); });
+const LISTS = ['combobox', 'listbox', 'menu', 'menubar', 'radiogroup', 'slider', 'tablist', 'tree', 'grid'];
+const STEERED = '[aria-activedescendant],[aria-autocomplete],' + LISTS.map(role => `[role=${role}]`).join();
+on('keydown', (e, event) => {
+  if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+  // In a list of suggestions an arrow chooses; in plain text it moves the caret, which no step needs.
+  const arrow = isText(e) ? /^Arrow(Up|Down)$/ : /^(Arrow\w+|Home|End|PageUp|PageDown)$/;
+  if (arrow.test(event.key) && !event.shiftKey && closest(e, STEERED) && !(e instanceof HTMLSelectElement))
+    tell('key', event, e, {key: event.key});
+  if (event.repeat) return;
+  if (event.key === 'Escape') tell('key', event, e, {key: 'Escape'});
+  if (event.key !== 'Enter' || (closest(e, CONTROL) && !isText(e) && !(e instanceof HTMLSelectElement))) return;
+  if (!(e instanceof HTMLTextAreaElement || e.isContentEditable)) { tell('key', event, e, {key: 'Enter'}); return; }
+  lines.delete(e);  // a new line, or what sends a message? the next event says
+  setTimeout(() => { if (!lines.has(e)) tell('key', event, e, {key: 'Enter'}); });
+});
+for (const name of ['DOMContentLoaded', 'load', 'pageshow']) addEventListener(name, changed, true);
+
+globalThis.watch = {
+  marked: () => marked,
+  begin: () => { note(observer.takeRecords()); return structure; },
+  mark: (count, total, listed) => {
+    note(observer.takeRecords());
+    const elements = all(document);
+    for (const e of elements) if (e.shadowRoot) follow(e.shadowRoot);
+    if (structure !== count || elements.length !== total) return false;
+    refs = new WeakMap(listed.map(([place, ref]) => [elements[place], ref]));
+    marked = true;
+    return true;
+  },
+  holds: () => [...held].some(e => e.isConnected && contentOf(e) !== ''),
+  late: key => {
+    const e = kept.get(key), chain = [];
+    for (let each = e; each && chain.length < 24; each = above(each)) if (refs.has(each)) chain.push(refs.get(each));
+    return JSON.stringify(chain);
+  },
+};
+changed();
+})()"""
+
+
+def script(words: frozenset[str], parts: tuple[str, ...], *, quiet_ms: int, chars_max: int) -> str:
+    """The script. words, parts: what in the name of a field says that it is one for secrets."""
+    filled = {
+        "WALK": _WALK,
+        "BINDING": BINDING,
+        "QUIET": str(quiet_ms),
+        "SECRET_WORDS": json.dumps(sorted(words)),
+        "SECRET_PARTS": json.dumps(sorted(parts)),
+        "MOST": str(chars_max),
+    }
+    text = _SCRIPT
+    for name, filling in filled.items():
+        text = text.replace(name, filling)
+    return text

@@ -1,0 +1,84 @@
+"""Records an action file while a person works in a window. Needs no node, and opens none: the window belongs to this process."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from protocol.errors import MeshError
+
+if TYPE_CHECKING:
+    from node.config import Config
+    from node.sessions import Notebook
+    from node.verbs import Tell
+
+
+class Watching(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for."""
+
+    url: str
+    output: str
+    attach: str = ""
+    """Address of the debugging port of a running Chromium; empty to start one."""
+    name: str = ""
+
+
+async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> dict[str, Any]:
+    """Open a window at ``asked.url``, and write what the person does to ``asked.output`` until the window is closed.
+
+    A cancelled call ends like a closed window: everything until then is in the file. config_file: configuration of browser and
+    policy; empty for that of the node in ``home``, or the defaults. Errors: ``input.invalid``, ``browser.*``, ``config.invalid``.
+    """
+    from node.live import guard_for
+    from node.process.wiring import open_watched
+    from node.sessions import Notebook
+    from protocol.page.web_address import require_plain
+
+    require_plain(asked.url)
+    config = _config(home, config_file)
+    # What the person does with own hands needs no approval by the same person. Where pages may lead is the policy's all the same.
+    guard = msgspec.structs.replace(guard_for(config.policy), read_only=False)
+    book = Notebook(Path(asked.output), asked.url, asked.name, lambda words: tell({"did": words}))
+    await book.write()  # before the person begins: a file that cannot be written is no surprise at the end
+    sent: tuple[str, ...] = ()
+    scripted = 0
+    async with open_watched(config.browser, asked.attach)(config.browser.profile, guard, book.heard) as page:
+        try:
+            await page.open(asked.url)
+            tell({"open": asked.url})
+            await page.ended()
+        except asyncio.CancelledError:
+            pass  # Ctrl-C is how a person ends it
+        sent, scripted = page.sent, page.scripted
+    await book.close()
+    return _result(asked, book, sent, scripted)
+
+
+def _config(home: Path, config_file: str) -> Config:
+    from node.config import settings
+
+    if config_file:
+        return settings.read(Path(config_file))
+    return settings.load(home) if (home / settings.CONFIG_FILE).exists() else settings.Config()
+
+
+def _result(asked: Watching, book: Notebook, sent: tuple[str, ...], scripted: int) -> dict[str, Any]:
+    return {
+        "output": asked.output,
+        "steps": len(book.actions),
+        "secrets": [msgspec.to_builtins(use) for use in book.secrets],
+        "sent": list(sent),
+        "risk": book.risk,
+        "scripted": scripted,
+    }
+
+
+def refuse_without_display(environment: Mapping[str, str]) -> None:
+    """Errors: ``browser.launch`` where no window can be shown."""
+    if sys.platform == "linux" and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
+        raise MeshError("browser.launch", "there is no display to show a window on: set DISPLAY, or use --attach")

@@ -1,0 +1,194 @@
+"""Lists what can be named on a page, with lines to paste into an action file. Each line finds one element, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from adapters.ports import Page
+from node.config import Config
+from node.live import Browsers, Driver, Gate, guard_for
+from node.sessions.action_writing import write_step
+from node.signing import Witness
+from node.verbs import Bound, Tell
+from node.verbs import page as verbs
+from node.verbs.page import NamedElement, PageSnapshot, SnapshotParams
+from protocol.errors import MeshError
+from protocol.page.action import Action, Assert, Check, Click, Extract, Fill, Goto, Locator, Press, Secret, Select, Wait
+from protocol.page.names import fold, visible
+from protocol.page.naming import Naming
+from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
+from protocol.page.redaction import redact_url
+from protocol.page.secret_fields import secret_name
+from protocol.page.web_address import require_plain
+
+_FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
+_READ: Final = frozenset(
+    [
+        "alert",
+        "alertdialog",
+        "article",
+        "caption",
+        "cell",
+        "code",
+        "columnheader",
+        "definition",
+        "dialog",
+        "figure",
+        "gridcell",
+        "heading",
+        "img",
+        "listitem",
+        "log",
+        "meter",
+        "note",
+        "paragraph",
+        "progressbar",
+        "region",
+        "row",
+        "rowheader",
+        "status",
+        "tabpanel",
+        "term",
+        "time",
+        "timer",
+        "tooltip",
+    ]
+)
+"""Roles of what is not acted on, and worth an assertion."""
+_TEXT_CHARS_MAX: Final = 80
+_VALUE: Final = "TEXT"
+
+
+class PageVerbs:
+    """Implements the verbs about pages that no session is recorded of."""
+
+    def __init__(self, witness: Witness, config: Config, browsers: Browsers) -> None:
+        self._witness, self._config, self._browsers = witness, config, browsers
+        self.bound: Bound = {verbs.SNAPSHOT: self._snapshot}
+
+    async def _snapshot(self, params: SnapshotParams, tell: Tell) -> PageSnapshot:
+        """Errors: ``browser.*``, ``action.text_missing``, ``policy.refused``."""
+        require_plain(params.url)
+        gate = Gate(report=self._witness.trail.gate, risk_max=self._config.policy.risk_class_max)
+        async with self._browsers.page(self._config.browser.profile, guard_for(self._config.policy)) as page:
+            driver = Driver(page, gate)
+            await driver.act(Goto(url=params.url))
+            if params.wait:
+                await driver.act(Wait(text=params.wait, timeout_ms=params.timeout_ms))
+            observation = await page.observe()
+            return await take(page, observation, params)
+
+
+async def take(page: Page, observation: Observation, params: SnapshotParams) -> PageSnapshot:
+    """What can be named in ``observation``, the last one of ``page``."""
+    naming = Naming(observation)
+    named: list[NamedElement] = []
+    left_out = 0
+    for element in observation.elements:
+        scopes = tuple(filter(None, (_scope(naming, outer) for outer in naming.scopes(element))))
+        if not _is_meant(element, scopes, params.text) or not (_acts(element) or _reads(element)):
+            continue
+        if len(named) == params.limit:
+            left_out += 1
+            continue
+        if found := await _named(page, naming, element, scopes, reads=not params.actions_only):
+            named.append(found)
+    start = redact_url(observation.url)
+    return PageSnapshot(url=start, title=observation.title, elements=tuple(named), left_out=left_out)
+
+
+def _is_meant(element: Element, scopes: tuple[str, ...], text: str) -> bool:
+    return not text or fold(text) in fold(" ".join((element.role, element.name, *scopes, *element.options)))
+
+
+def _acts(element: Element) -> bool:
+    return element.interactive or (element.role == "generic" and bool(element.name))
+
+
+def _reads(element: Element) -> bool:
+    return element.role in _READ or not element.interactive
+
+
+async def _named(
+    page: Page, naming: Naming, element: Element, scopes: tuple[str, ...], *, reads: bool
+) -> NamedElement | None:
+    """``element`` with its lines; None if there is none that says something."""
+    target = await _locator(page, naming, element)
+    actions = list(_actions(element, target)) if _acts(element) else []
+    by_place = naming.is_place(target, element)
+    if reads and not (by_place and not actions):  # of what only its place tells, nothing is worth reading
+        actions += _readings(element, target, naming.said(element))
+    if not actions:
+        return None
+    return NamedElement(
+        ref=element.ref,
+        role=element.role,
+        name=visible(element.name),
+        frame=element.frame,
+        states=element.states,
+        level=next((int(state[6:]) for state in element.states if state.startswith("level=")), 0),
+        within=scopes,
+        options=element.options,
+        only_by_place=by_place,
+        lines=tuple(map(write_step, actions)),
+    )
+
+
+async def _locator(page: Page, naming: Naming, element: Element) -> Locator:
+    """The first locator of ``element`` that holds on the page: only the page knows what else a selector matches."""
+    for target in naming.locators(element):
+        if not target.selectors:
+            return target
+        try:
+            found = await page.find(target.selectors[0], target.frame)
+        except MeshError:
+            continue
+        if found is not None and found.ref == element.ref:
+            return target
+    raise AssertionError("the place of an element among its look-alikes always finds it")
+
+
+def _actions(element: Element, target: Locator) -> Iterator[Action]:
+    """What a person would do with it."""
+    secret = secret_name(element)
+    if element.role in CHECKABLE_ROLES:
+        yield Check(target=target, checked="checked" not in element.states)
+    elif element.options:
+        yield Select(target=target, option=next((item for item in element.options if item != element.value), ""))
+    elif element.role in _FIELDS or (element.role == "combobox" and element.traits.tag in ("input", "textarea")):
+        yield Fill(target=target, value=Secret(secret=secret) if secret else _VALUE)
+    elif element.role == "slider":
+        yield Press(target=target, key="ArrowRight")
+    else:
+        yield Click(target=target)
+
+
+def _readings(element: Element, target: Locator, said: str) -> Iterator[Action]:
+    """What can be asserted of it, and read from it."""
+    if "disabled" in element.states:
+        yield Assert(what="disabled", target=target)
+    elif element.role in CHECKABLE_ROLES:
+        yield Assert(what="checked" if "checked" in element.states else "unchecked", target=target)
+    elif element.role in _FIELDS or element.role == "combobox":
+        if not secret_name(element):
+            yield Assert(what="value", expected=element.value, target=target)
+            yield Extract(name=_key(element), target=target)
+    elif element.role not in _READ:
+        return
+    elif element.name:
+        yield Assert(what="visible", target=target)
+    elif said and len(said) <= _TEXT_CHARS_MAX:
+        yield Assert(what="text", match="contains", expected=said, target=target)
+        yield Extract(name=_key(element), target=target)
+
+
+def _key(element: Element) -> str:
+    words = "".join(char if char.isalnum() else " " for char in fold(element.name)).split()
+    return "_".join(words)[:32] or element.role
+
+
+def _scope(naming: Naming, outer: Element) -> str:
+    """What people divide a page by, in words; empty for what has no name of its own."""
+    said = naming.called(outer)
+    return f"{outer.role} “{visible(said[:_TEXT_CHARS_MAX])}”" if said else ""

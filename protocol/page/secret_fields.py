@@ -1,0 +1,81 @@
+"""Which fields hold what nobody else may read: passwords, one-time codes, payment cards. Pure.
+
+``adapters/browser/watch_script.py`` asks the same of fields in a page, with the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from protocol.page.observation import Element
+
+_BY_AUTOCOMPLETE: Final = {
+    "one-time-code": "code",
+    "current-password": "password",
+    "new-password": "new_password",
+    "cc-number": "card_number",
+    "cc-csc": "card_code",
+    "cc-exp": "card_expiry",
+    "cc-exp-month": "card_expiry_month",
+    "cc-exp-year": "card_expiry_year",
+    "cc-name": "card_name",
+    "cc-given-name": "card_given_name",
+    "cc-additional-name": "card_additional_name",
+    "cc-family-name": "card_family_name",
+    "cc-type": "card_type",
+}
+"""Name of the secret by the last word of ``autocomplete`` (HTML, autofill detail tokens)."""
+WORDS: Final = frozenset(
+    [
+        "apikey",
+        "code",
+        "credential",
+        "credentials",
+        "csc",
+        "cvc",
+        "cvv",
+        "iban",
+        "jwt",
+        "otp",
+        "pass",
+        "passphrase",
+        "passwd",
+        "password",
+        "pin",
+        "pwd",
+        "secret",
+        "ssn",
+        "token",
+    ]
+)
+"""A field with one of these words in its id or name is one for secrets, whatever its type."""
+PARTS: Final = ("passw", "secret", "token", "apikey", "accesskey", "credential", "cardnumber", "creditcard", "cardno")
+"""The same, also within a longer word."""
+_BORDER: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
+_NAME: Final = re.compile(r"[^A-Za-z0-9]+")
+_NAME_CHARS_MAX: Final = 32
+
+
+def secret_name(element: Element) -> str:
+    """The name of the secret that an author would give what is typed into ``element``; empty for any other field."""
+    traits = element.traits
+    hint = traits.autocomplete.split()[-1:]
+    if hint and hint[0] in _BY_AUTOCOMPLETE:
+        return _BY_AUTOCOMPLETE[hint[0]]
+    named = [value for name, value in traits.attributes if name in ("id", "name")]
+    if traits.input_type == "password" or (traits.tag in ("input", "textarea") and any(map(_speaks, named))):
+        return name_for(element.name)
+    return ""
+
+
+def name_for(label: str) -> str:
+    """A name for the secret of a field with this label: two fields of a form are two secrets."""
+    return _NAME.sub("_", label.lower()).strip("_")[:_NAME_CHARS_MAX].strip("_") or "password"
+
+
+def _speaks(text: str) -> bool:
+    folded = text.lower()
+    joined = _BORDER.sub("", folded)
+    words = {word.lower() for word in _BORDER.split(text)}
+    return bool(words & WORDS) or any(part in folded or part in joined for part in PARTS)
