@@ -40,7 +40,8 @@ def doubtful(origins: Iterable[str]) -> list[dict[str, str]]:
     if not starts:
         return [{"urlPattern": "*"}]
     parts = (part for part in DOUBTFUL_PARTS if not any(other != part and other in part for other in DOUBTFUL_PARTS))
-    addresses = [*_elsewhere(starts), *(f"*{_plain(part)}*" for part in (*parts, *_CAPITALS, *_RARE))]
+    words = (part.replace(" ", "*") for part in parts)
+    addresses = [*_elsewhere(starts), *(f"*{each}*" for each in (*words, *_CAPITALS, *map(_plain, _RARE)))]
     return [{"urlPattern": "*", "resourceType": kind} for kind in _ALWAYS] + [
         {"urlPattern": each} for each in addresses
     ]

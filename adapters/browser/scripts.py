@@ -86,7 +86,7 @@ if (window === top && opener && opener !== window && !/^https?:$/.test(location.
 """Has the empty document of a window that a page opened load nothing. Plain reads (``plain.PlainReads``) are not paused, and would
 be sent before the window is closed.
 
-Playwright runs it while the script that opened the window still waits. There is no other document in a window: the guard refuses it.
+Playwright runs it while the script that opened the window still waits. The guard refuses any other document of a window.
 """
 
 _GETTER: Final = "const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;"

@@ -50,10 +50,9 @@ _VERB_KEYS = frozenset(
 )
 _CONFIRM_KEYS = frozenset({"confirm", "confirmed", "really", "sure"})
 _YES = frozenset({"1", "yes", "y", "true", "on", "ok", ""})
-DOUBTFUL_PARTS: Final = tuple(
-    sorted(_PATH_WORDS | _PATH_SEGMENTS | _CONFIRM_KEYS | {word for pair in _PAIRS for word in pair.split()})
-)
-"""One of these stands in every address for which ``destructive_url`` has a word, unless a capital letter or an escape does."""
+DOUBTFUL_PARTS: Final = tuple(sorted(_PATH_WORDS | _PATH_SEGMENTS | _CONFIRM_KEYS | set(_PAIRS)))
+"""One of these stands in every address for which ``destructive_url`` has a word, unless a capital letter or an escape does. Between
+the two words of one with a blank anything can stand."""
 _ASSET = re.compile(r"\.(?:js|mjs|css|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|map)$")
 _ASSET_TYPES = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
 _SEGMENT_WORDS_MAX = 3  # longer segments are titles of articles ("how-to-remove-stains"), not commands
