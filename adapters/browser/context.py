@@ -14,8 +14,8 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage, blank
+from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
-from adapters.browser.scripts import WINDOW_WITHOUT_FILES
 from adapters.browser.state import write_state
 from adapters.ports import BrowserState
 from protocol import limits

@@ -33,6 +33,20 @@ _ORIGINS_MAX: Final = 4
 _KEPT_S: Final = 60.0  # what a name resolves to is looked up again after this time
 _FILES_BEFORE: Final = 3  # one picture from an origin is no reason to send a thousand patterns
 
+WINDOW_WITHOUT_FILES: Final = r"""
+if (window === top && opener && opener !== window && !/^https?:$/.test(location.protocol)) {
+  const policy = document.createElement('meta');
+  policy.httpEquiv = 'Content-Security-Policy';
+  policy.content = "default-src 'none'";
+  (document.head || document.documentElement || document).append(policy);
+}
+"""
+"""Has the empty document of a window that a page opened load nothing. Plain reads are not paused, and would be sent
+before the window is closed.
+
+Playwright runs it while the script that opened the window still waits. The guard refuses any other document of a window.
+"""
+
 
 def doubtful(origins: Iterable[str]) -> list[dict[str, str]]:
     """Patterns of everything that must be judged, where ``origins`` were let through; of everything if there are none."""

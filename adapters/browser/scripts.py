@@ -75,20 +75,6 @@ interception. It runs in the page's own world. ``credentials`` is removed comple
 page could show other options to a wrapper than to the real function.
 """
 
-WINDOW_WITHOUT_FILES: Final = r"""
-if (window === top && opener && opener !== window && !/^https?:$/.test(location.protocol)) {
-  const policy = document.createElement('meta');
-  policy.httpEquiv = 'Content-Security-Policy';
-  policy.content = "default-src 'none'";
-  (document.head || document.documentElement || document).append(policy);
-}
-"""
-"""Has the empty document of a window that a page opened load nothing. Plain reads (``plain.PlainReads``) are not paused, and would
-be sent before the window is closed.
-
-Playwright runs it while the script that opened the window still waits. The guard refuses any other document of a window.
-"""
-
 _GETTER: Final = "const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;"
 
 _CLOBBERED: Final = r"""
