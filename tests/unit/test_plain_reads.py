@@ -65,6 +65,7 @@ def test_a_plain_address_of_a_known_origin_is_not_paused(path: str) -> None:
     ],
 )
 def test_every_address_of_another_origin_is_paused(url: str) -> None:
+    """Guard: adapters/browser/plain.py, _elsewhere."""
     assert is_paused(url)
 
 
@@ -146,7 +147,7 @@ async def test_files_of_an_origin_without_documents_are_sent_unasked_after_a_few
 
 
 async def test_no_origin_counts_for_a_page_under_another_policy() -> None:
-    """Guard: adapters/browser/plain.py, PlainReads.admit."""
+    """Guard: adapters/browser/plain.py, PlainReads.permitted."""
     told, reads = await begun(GuardPolicy())
     reads.permitted(document(), GuardPolicy())
     assert await told.next() == doubtful([ORIGIN])
