@@ -79,6 +79,9 @@ class PlainReads:
     def __init__(self, session: CDPSession) -> None:
         self._session = session
         self._policies: list[GuardPolicy] = []
+        """Of the pages that are open."""
+        self._learned: GuardPolicy | None = None
+        """The policy under which ``_origins`` were let through."""
         self._origins: dict[str, asyncio.TimerHandle] = {}
         self._seen: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -90,17 +93,13 @@ class PlainReads:
     async def admit(self, policy: GuardPolicy) -> None:
         """A page opens under ``policy``. What was learned under another one does not count for it."""
         self._policies.append(policy)
-        if self._origins and any(each != policy for each in self._policies):
+        if self._origins and policy != self._learned:
             self._forget()
             await self.start()
 
     def release(self, policy: GuardPolicy) -> None:
-        """Its page is gone. What is still asked for when none is left belongs to nobody."""
+        """Its page is gone. What was learned holds for the next one under the same policy: to tell it anew would slow that one."""
         self._policies.remove(policy)
-        self._seen.clear()
-        if not self._policies and self._origins:
-            self._forget()
-            self._tell()
 
     def permitted(self, event: Mapping[str, Any], policy: GuardPolicy) -> None:
         """``Fetch.requestPaused`` told of a request that ``policy`` lets through, and that may go where its address leads."""
@@ -112,6 +111,7 @@ class PlainReads:
         self._seen[origin] += 1 if kind in _FILES else _FILES_BEFORE
         alone = all(each == policy for each in self._policies)
         if self._policies and alone and self._seen[origin] >= _FILES_BEFORE and len(self._origins) < _ORIGINS_MAX:
+            self._learned = policy
             self._origins[origin] = asyncio.get_running_loop().call_later(_KEPT_S, self._expire, origin)
             self._tell()
 

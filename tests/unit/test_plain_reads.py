@@ -127,15 +127,25 @@ async def begun(policy: GuardPolicy) -> tuple[Told, PlainReads]:
     return told, reads
 
 
-async def test_files_are_sent_unasked_once_a_document_of_their_origin_was_permitted_until_its_page_is_gone() -> None:
-    """Guard: adapters/browser/plain.py, PlainReads.release."""
+async def test_files_are_sent_unasked_once_a_document_of_their_origin_was_permitted() -> None:
     told, reads = await begun(GuardPolicy())
     reads.permitted(document("/a"), GuardPolicy())
     assert await told.next() == doubtful([ORIGIN])
     reads.permitted(document("/b"), GuardPolicy())
     reads.release(GuardPolicy())
-    assert await told.next() == ALL
-    assert len(told.patterns) == 3
+    await reads.admit(GuardPolicy())
+    await asyncio.sleep(0)
+    assert len(told.patterns) == 2
+
+
+async def test_what_was_learned_under_the_policy_of_a_page_that_is_gone_counts_for_no_other() -> None:
+    """Guard: adapters/browser/plain.py, PlainReads.admit."""
+    told, reads = await begun(GuardPolicy())
+    reads.permitted(document(), GuardPolicy())
+    assert await told.next() == doubtful([ORIGIN])
+    reads.release(GuardPolicy())
+    await reads.admit(GuardPolicy(origins=("https://shop.example",)))
+    assert told.patterns[-1] == ALL
 
 
 async def test_files_of_an_origin_without_documents_are_sent_unasked_after_a_few() -> None:
