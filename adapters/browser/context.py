@@ -14,6 +14,7 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage, blank
+from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
 from adapters.ports import BrowserState
@@ -55,6 +56,8 @@ class ChromiumContext:
         await NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         if self._routing is not None:
             await self._routing.start()
+        else:
+            await self._context.add_init_script(WINDOW_WITHOUT_FILES)
         self._context.on("page", self._window)
 
     # --- pages ---

@@ -1,8 +1,9 @@
 """Intercepts all requests of a launched browser by CDP ``Fetch`` on the browser target, and asks the guard.
 
 It pauses every hop of every request of every frame, process, window and worker, first ones included, before anything
-is sent; so there is no race with a window that opens or a frame that moves to another process. In a browser that is
-somebody else's it would make their tabs wait too: ``routing.Routing`` is for those.
+is sent; so there is no race with a window that opens or a frame that moves to another process. Only plain reads of files are
+sent without a pause (``plain.PlainReads``). In a browser that is somebody else's it would make their tabs wait too:
+``routing.Routing`` is for those.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, Final
 from playwright.async_api import CDPSession, Frame, Page
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.network import NetworkGuard, answer, kind_of, pause_requests, permitted
+from adapters.browser.network import NetworkGuard, answer, kind_of, permitted
+from adapters.browser.plain import PlainReads
 from protocol import limits
 
 _OWNER_TIMEOUT_S: Final = 2.0  # a renderer that does not say which frame sends the request in time gets it refused
@@ -25,6 +27,7 @@ class BrowserJudge:
 
     def __init__(self, session: CDPSession) -> None:
         self._session = session
+        self._plain = PlainReads(session)
         self._pages: dict[NetworkGuard, Page] = {}
         self._contexts: dict[NetworkGuard, str] = {}
         self._frames: dict[str, NetworkGuard] = {}
@@ -38,7 +41,7 @@ class BrowserJudge:
         """Judge from now on. What belongs to no guard is refused."""
         self._session.on("Fetch.requestPaused", self._paused)
         self._session.on("close", lambda _: self._end())
-        await pause_requests(self._session)
+        await self._plain.start()
 
     def watch(self, ended: Callable[[], None]) -> None:
         """Have ``ended`` called once nobody judges any more: what Chromium has paused it lets go then."""
@@ -54,6 +57,7 @@ class BrowserJudge:
     async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard) -> None:
         """``page``, still blank, may send from now on, under ``guard``. Other pages of its context are windows that may not."""
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]
+        await self._plain.admit(guard.policy)
         self._pages[guard] = page
         self._contexts[guard] = target["browserContextId"]
         self._frames[target["targetId"]] = guard
@@ -62,7 +66,8 @@ class BrowserJudge:
 
     def release(self, guard: NetworkGuard) -> None:
         """The page of ``guard`` is gone."""
-        self._pages.pop(guard, None)
+        if self._pages.pop(guard, None) is not None:
+            self._plain.release(guard.policy)
         self._contexts.pop(guard, None)
         for frame in [frame for frame, value in self._frames.items() if value is guard]:
             del self._frames[frame]
@@ -83,6 +88,8 @@ class BrowserJudge:
             if permit:
                 guard = self._frames[event["frameId"]]
                 permit = await guard.reaches(event["request"]["method"], event["request"]["url"], kind_of(event))
+                if permit:
+                    self._plain.permitted(event, guard.policy)
                 if permit and event["frameId"] not in self._shared:
                     await guard.lets_paused(event)
         except Exception:  # after any error: a request without a decision would block its page for ever

@@ -49,7 +49,7 @@ class NetworkGuard:
 
     def __init__(self, policy: GuardPolicy, activity: Activity, destinations: Destinations | None) -> None:
         """destinations: where names lead; None if the configuration has the browser resolve them by rules of its own."""
-        self._policy = policy
+        self.policy = policy
         self._activity = activity
         self._destinations = destinations
         self._refused: dict[str, Refused] = {}
@@ -78,7 +78,7 @@ class NetworkGuard:
         self, method: str, url: str, kind: str, is_navigation: bool, body: str | None, announced: str = ""
     ) -> bool:
         """Whether a request may leave; one that may not is reported. announced: by a preflight (``announced_by``)."""
-        rule = judge_request(method, url, kind, is_navigation, body, self._policy, announced=announced)
+        rule = judge_request(method, url, kind, is_navigation, body, self.policy, announced=announced)
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
@@ -91,7 +91,7 @@ class NetworkGuard:
         # To look up a name takes time, in which a page would look still whose script has just asked for something.
         held = self._activity.holding() if kind in _SCRIPTED else contextlib.nullcontext()
         with held:
-            rule = None if self._destinations is None else await self._destinations.refuse(url, self._policy)
+            rule = None if self._destinations is None else await self._destinations.refuse(url, self.policy)
         if rule is None:
             return True
         self._refuse(refused(method, url, rule), kind)
@@ -140,11 +140,11 @@ class NetworkGuard:
     async def _socket(self, socket: WebSocketRoute) -> None:
         """Sockets carry what no rule can judge message by message: a read-only context has none."""
         web_url = "http" + socket.url.removeprefix("ws")
-        rule = judge_request("GET", web_url, "websocket", False, None, self._policy)
-        if rule is None and self._policy.read_only:
+        rule = judge_request("GET", web_url, "websocket", False, None, self.policy)
+        if rule is None and self.policy.read_only:
             rule = SOCKET
         if rule is None and self._destinations is not None:
-            rule = await self._destinations.refuse(web_url, self._policy)
+            rule = await self._destinations.refuse(web_url, self.policy)
         if rule is None:
             socket.connect_to_server()
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from protocol.risk.words import matcher, words_of
@@ -33,14 +34,25 @@ _PATH_WORDS = frozenset(
     ]
 )
 _PATH_SEGMENTS = frozenset({"close", "reset", "cancel", "clear", "empty", "disable", "shutdown", "kill", "ban"})
-_PATH_PAIRS = matcher(
-    "log out|sign out|log off|close account|account close|cancel account|cancel order|cancel subscription"
+_PAIRS = (
+    "log out",
+    "sign out",
+    "log off",
+    "close account",
+    "account close",
+    "cancel account",
+    "cancel order",
+    "cancel subscription",
 )
+_PATH_PAIRS = matcher("|".join(_PAIRS))
 _VERB_KEYS = frozenset(
     ["action", "act", "op", "operation", "do", "cmd", "command", "task", "mode", "method", "verb", "event", "submit"]
 )
 _CONFIRM_KEYS = frozenset({"confirm", "confirmed", "really", "sure"})
 _YES = frozenset({"1", "yes", "y", "true", "on", "ok", ""})
+DOUBTFUL_PARTS: Final = tuple(sorted(_PATH_WORDS | _PATH_SEGMENTS | _CONFIRM_KEYS | set(_PAIRS)))
+"""One of these stands in every address for which ``destructive_url`` has a word, unless a capital letter or an escape does. Between
+the two words of one with a blank anything can stand."""
 _ASSET = re.compile(r"\.(?:js|mjs|css|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|map)$")
 _ASSET_TYPES = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
 _SEGMENT_WORDS_MAX = 3  # longer segments are titles of articles ("how-to-remove-stains"), not commands

@@ -39,6 +39,13 @@ POP_UPS: Final = {
         f"w.fetch('/send', {{method: 'POST'}}); w.location = '{CLOSE}'\">Go</button>",
         set(),  # what it asks for may be given up with the window before anybody could refuse it
     ),
+    "an empty window, with files": (
+        "<button onclick=\"const w = window.open(''); const s = w.document.createElement('script'); s.src = '/a.js'; "
+        "w.document.body.append(s); w.document.write('<img src=/a.png><link rel=stylesheet href=/a.css>'); "
+        "new w.Image().src = '/b.png'; const f = w.document.createElement('iframe'); w.document.body.append(f); "
+        "f.contentDocument.write('<img src=/c.png>')\">Go</button>",
+        set(),
+    ),
 }
 OTHERS: Final = {
     "the first requests": (
@@ -145,7 +152,7 @@ def leaks(site: PageServer) -> list[str]:
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("channel", POP_UPS)
 async def test_no_window_sends_anything(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
-    """Guard: adapters/browser/judge.py, _refused."""
+    """Guard: adapters/browser/judge.py, _refused. Guard: adapters/browser/context.py, ChromiumContext.start."""
     html, refused = POP_UPS[channel]
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     seen = await blocked(page, site, html, frame)
