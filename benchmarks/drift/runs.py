@@ -1,0 +1,115 @@
+"""One run of a flow each: record, replay, replay on the newer version, replay with a change on the way."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.drift.applications import Side
+from benchmarks.drift.figures import Kind, Run
+from benchmarks.drift.flow import Flow, had_effect, secret, without_newer_forms, wrong_acts
+from benchmarks.drift.node import Node
+from benchmarks.drift.proxy import Change, unchanged
+from benchmarks.drift.served import serve
+
+
+class Bench:
+    """Runs of one checkout."""
+
+    def __init__(self, node: Node, cache: Path, key: str, *, before: bool = False) -> None:
+        """before: the checkout is commit 5d4cf22, whose files know less."""
+        self._node = node
+        self._cache = cache
+        self._key = key
+        self._before = before
+        self._secret = cache / "password.txt"
+        self._secret.write_text(secret(), encoding="utf-8")
+
+    async def record(self, flow: Flow, kind: Kind = "record") -> Run:
+        """Record ``flow`` on the older version."""
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, f"{flow.flow}.yaml")
+            file.write_text(without_newer_forms(flow.text) if self._before else flow.text, encoding="utf-8")
+            async with serve(flow.on, "older", self._cache) as proxy:
+                code, answer, errors = await self._node.call("session", "record", str(file), *self._options(flow, "older"))
+        wrong = wrong_acts(flow, proxy.sent)
+        read = answer.get("extracted", {})
+        wrong += [f"read {name}: {read.get(name)}" for name, value in flow.reads.items() if read.get(name) != value]
+        session = answer.get("id", "") or answer.get("session", "")
+        shown: dict[str, Any] = {}
+        size = 0
+        if session:
+            _, shown, _ = await self._node.call("session", "show", session)
+            size = await self._size(session)
+        steps = shown.get("steps", [])
+        masks = {(step["snapshot"], mask[0]) for step in steps for mask in step.get("masks", ())}
+        pages = {step["snapshot"]: step.get("lines", 0) for step in steps}
+        return Run(
+            key=self._key,
+            kind=kind,
+            flow=flow.flow,
+            session=session,
+            verdict=answer.get("verdict", "none"),
+            reason=answer.get("reason", "") or ("" if code == 0 else errors.strip()[-600:]),
+            steps=len(steps),
+            performed=sum(step["ok"] for step in steps),
+            wrong=tuple(wrong),
+            effect=had_effect(flow, proxy.sent),
+            lines=sum(pages.values()),
+            masked=len(masks),
+            bytes=size,
+            seconds=round(time.monotonic() - began, 2),
+        )
+
+    async def replay(
+        self, flow: Flow, recorded: Run, side: Side, kind: Kind, number: int = 0, change: Change = unchanged
+    ) -> Run:
+        """Replay what was ``recorded`` on one of the versions."""
+        began = time.monotonic()
+        elsewhere = ["--base-url", flow.on.public(side)] if side == "newer" else []
+        async with serve(flow.on, side, self._cache, change) as proxy:
+            code, answer, errors = await self._node.call(
+                "session", "replay", recorded.session, *elsewhere, *self._options(flow, side)
+            )
+        report = answer.get("report", {})
+        met = report.get("steps", [])
+        asserts = [text.startswith("assert") for text in answer.get("described", ())]
+        acting = [not each for each in asserts[: len(met)]]
+        total = answer.get("replayable", recorded.performed)
+        return Run(
+            key=self._key,
+            kind=kind,
+            flow=flow.flow,
+            number=number,
+            verdict=report.get("verdict", "none"),
+            reason=report.get("reason", "") or ("" if code == 0 else errors.strip()[-600:]),
+            steps=total,
+            performed=sum(match["performed"] for match in met),
+            matched=sum(match["matched"] for match in met),
+            acting=sum(not each for each in asserts) if asserts else total,
+            acted=sum(match["performed"] for match, acts in zip(met, acting, strict=False) if acts),
+            error=next((match["error"] for match in met if match.get("error")), ""),
+            wrong=tuple(wrong_acts(flow, proxy.sent)),
+            effect=had_effect(flow, proxy.sent),
+            differences=tuple(
+                f"{one['step']} {one['what']}: {one['recorded']} | {one['met']}" for one in answer.get("differences", ())[:30]
+            ),
+            seconds=round(time.monotonic() - began, 2),
+        )
+
+    def _options(self, flow: Flow, side: Side) -> list[str]:
+        return flow.options(side, str(self._secret), plain_secret=self._before)
+
+    async def _size(self, session: str) -> int:
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder, "session.bundle")
+            await self._node.call("session", "export", session, str(out))
+            if not out.is_file():
+                return 0
+            with zipfile.ZipFile(out) as bundle:
+                bundle.testzip()
+            return out.stat().st_size
