@@ -28,7 +28,7 @@ from benchmarks.drift.runs import Bench
 from benchmarks.drift.served import REPOSITORY, installed
 from benchmarks.registry import Benchmark, Direction
 
-OUT: Final = Path(os.environ.get("TRAILMESH_DRIFT_OUT", REPOSITORY / "drift-out"))
+OUT: Final = Path(os.environ.get("TRAILMESH_DRIFT_OUT", REPOSITORY / "drift-out")).absolute()
 _CONSOLE: Final = Console(soft_wrap=True, highlight=False)
 
 
