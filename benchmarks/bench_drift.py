@@ -77,7 +77,7 @@ async def run_flow(flow: Flow, bench: Bench, book: Book, key: str, options: argp
 
 
 def _tell(run: Run) -> None:
-    ok = not run.wrong and run.effect
+    ok = not run.wrong and (run.effect or run.performed < run.steps)
     _CONSOLE.print(
         f"{run.kind:8}{run.flow:24}{run.number or '':>3} {run.verdict:8}"
         f"{run.performed:>3}/{run.steps} performed {run.matched:>3} matched {run.seconds:6.1f} s {'' if ok else 'WRONG'}"

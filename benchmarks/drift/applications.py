@@ -108,6 +108,14 @@ APPLICATIONS: Final = (
                 "[auth]\ntype = htpasswd\nhtpasswd_filename = {work}/users\nhtpasswd_encryption = plain\n"
                 "[storage]\nfilesystem_folder = {work}/collections\n",
             ),
+            *(
+                (
+                    "write",
+                    f"collections/collection-root/owner/{title.lower()}/.Radicale.props",
+                    f'{{"tag": "VCALENDAR", "D:displayname": "{title}", "C:supported-calendar-component-set": "VEVENT,VJOURNAL,VTODO"}}',
+                )
+                for title in ("Family", "Garden", "Choir")
+            ),
         ),
         serve=(
             *("{bin}/python", "-m", "radicale", "--config", "{work}/config"),

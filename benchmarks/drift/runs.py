@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,8 @@ class Bench:
         wrong = wrong_acts(flow, proxy.sent)
         read = answer.get("extracted", {})
         wrong += [f"read {name}: {read.get(name)}" for name, value in flow.reads.items() if read.get(name) != value]
-        session = answer.get("id", "") or answer.get("session", "")
+        failed = answer.get("error", {})
+        session = answer.get("id", "") or failed.get("detail", {}).get("session", "")
         shown: dict[str, Any] = {}
         size = 0
         if session:
@@ -53,8 +53,9 @@ class Bench:
             kind=kind,
             flow=flow.flow,
             session=session,
-            verdict=answer.get("verdict", "none"),
-            reason=answer.get("reason", "") or ("" if code == 0 else errors.strip()[-600:]),
+            verdict=shown.get("session", {}).get("verdict", "none"),
+            reason=failed.get("message", "") or answer.get("reason", "") or ("" if code == 0 else errors.strip()[-600:]),
+            error=failed.get("code", ""),
             steps=len(steps),
             performed=sum(step["ok"] for step in steps),
             wrong=tuple(wrong),
@@ -107,9 +108,7 @@ class Bench:
     async def _size(self, session: str) -> int:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder, "session.bundle")
-            await self._node.call("session", "export", session, str(out))
+            await self._node.call("session", "export", session, "--out", str(out))
             if not out.is_file():
                 return 0
-            with zipfile.ZipFile(out) as bundle:
-                bundle.testzip()
             return out.stat().st_size
