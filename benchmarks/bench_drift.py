@@ -98,7 +98,9 @@ def published(runs: list[Run], target: float) -> Iterator[Benchmark]:
         ("session.bytes_per_step", "bytes", 24_000, "at most", figures.bytes_per_step),
     )
     for metric, unit, aim, direction, figure in listed:
-        yield Benchmark(metric=metric, unit=unit, target=aim, direction=direction, run=lambda figure=figure: figure(runs))
+        yield Benchmark(
+            metric=metric, unit=unit, target=aim, direction=direction, run=lambda figure=figure: figure(runs)
+        )
 
 
 async def run(options: argparse.Namespace) -> None:

@@ -165,18 +165,6 @@ APPLICATIONS: Final = (
         ),
     ),
     Application(
-        name="buildbot",
-        older="buildbot-3.11",
-        newer="buildbot-4.3",
-        port=18190,
-        seed=(
-            ("{bin}/buildbot", "create-master", "{work}/master"),
-            ("{bin}/python", "{here}/projects/buildbot_configuration.py", "{work}/master", "{public}/", "{port}"),
-            ("{bin}/buildbot", "checkconfig", "{work}/master/master.cfg"),
-        ),
-        serve=("{bin}/buildbot", "start", "--nodaemon", "{work}/master"),
-    ),
-    Application(
         name="notebook",
         older="notebook-6.5",
         newer="notebook-7.6",

@@ -95,5 +95,7 @@ def wrong_stops(runs: Sequence[Run], expected: dict[str, str]) -> list[str]:
     return [
         f"{run.flow}: {run.error or run.reason}"
         for run in runs
-        if run.kind == "newer" and run.performed < run.steps and not (expected[run.flow] and run.error in expected[run.flow])
+        if run.kind == "newer"
+        and run.performed < run.steps
+        and not (expected[run.flow] and run.error in expected[run.flow])
     ]

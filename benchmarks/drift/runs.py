@@ -34,7 +34,9 @@ class Bench:
             file = Path(folder, f"{flow.flow}.yaml")
             file.write_text(without_newer_forms(flow.text) if self._before else flow.text, encoding="utf-8")
             async with serve(flow.on, "older", self._cache) as proxy:
-                code, answer, errors = await self._node.call("session", "record", str(file), *self._options(flow, "older"))
+                code, answer, errors = await self._node.call(
+                    "session", "record", str(file), *self._options(flow, "older")
+                )
         wrong = wrong_acts(flow, proxy.sent)
         read = answer.get("extracted", {})
         wrong += [f"read {name}: {read.get(name)}" for name, value in flow.reads.items() if read.get(name) != value]
@@ -54,7 +56,9 @@ class Bench:
             flow=flow.flow,
             session=session,
             verdict=shown.get("session", {}).get("verdict", "none"),
-            reason=failed.get("message", "") or answer.get("reason", "") or ("" if code == 0 else errors.strip()[-600:]),
+            reason=failed.get("message", "")
+            or answer.get("reason", "")
+            or ("" if code == 0 else errors.strip()[-600:]),
             error=failed.get("code", ""),
             steps=len(steps),
             performed=sum(step["ok"] for step in steps),
@@ -97,7 +101,8 @@ class Bench:
             wrong=tuple(wrong_acts(flow, proxy.sent)),
             effect=had_effect(flow, proxy.sent),
             differences=tuple(
-                f"{one['step']} {one['what']}: {one['recorded']} | {one['met']}" for one in answer.get("differences", ())[:30]
+                f"{one['step']} {one['what']}: {one['recorded']} | {one['met']}"
+                for one in answer.get("differences", ())[:30]
             ),
             seconds=round(time.monotonic() - began, 2),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import shutil
 import signal
@@ -52,12 +53,20 @@ def _environment(work: Path, bin_: Path) -> dict[str, str]:
     return {"PATH": path, "HOME": str(work), "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
 
 
+def _made_from(application: Application) -> str:
+    """Of the commands and the projects that make the data: other ones make it anew."""
+    total = hashlib.sha256(repr(application.seed).encode())
+    for file in sorted((HERE / "projects").rglob("*.py")):
+        total.update(file.read_bytes())
+    return total.hexdigest()[:12]
+
+
 async def seeded(application: Application, side: Side, cache: Path) -> Path:
     """The folder with the data of a version, made once.
 
     It is made at the place where it is used, because some applications note absolute paths. Raises ``RuntimeError``.
     """
-    kept = cache / "seeded" / application.environment(side)
+    kept = cache / "seeded" / f"{application.environment(side)}-{_made_from(application)}"
     work = cache / "work" / application.environment(side)
     if kept.is_dir():
         return kept
@@ -93,9 +102,7 @@ async def seeded(application: Application, side: Side, cache: Path) -> Path:
 
 
 @asynccontextmanager
-async def serve(
-    application: Application, side: Side, cache: Path, change: Change = unchanged
-) -> AsyncIterator[Proxy]:
+async def serve(application: Application, side: Side, cache: Path, change: Change = unchanged) -> AsyncIterator[Proxy]:
     """The application on restored data, until the end of the block. Raises ``RuntimeError`` when it does not start."""
     kept = await seeded(application, side, cache)
     work = cache / "work" / application.environment(side)
@@ -117,7 +124,9 @@ async def serve(
         )
     try:
         await _until_ready(f"http://127.0.0.1:{application.upstream(side)}{application.path}", process, log)
-        async with Proxy(application.upstream(side), change).open(int(application.public(side).rpartition(":")[2])) as on:
+        async with Proxy(application.upstream(side), change).open(
+            int(application.public(side).rpartition(":")[2])
+        ) as on:
             yield on
     finally:
         await _stop(process)

@@ -16,7 +16,7 @@ with closing(sqlite3.connect(sys.argv[1])) as connection, connection:
             id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind_id INTEGER REFERENCES kinds (id),
             price REAL NOT NULL, state TEXT NOT NULL
         );
-        CREATE VIRTUAL TABLE products_fts USING fts5 (name, content = 'products', content_rowid = 'id');
+        CREATE VIRTUAL TABLE products_fts USING fts5 (name, content="products", content_rowid="id");
         """
     )
     connection.executemany("INSERT INTO kinds VALUES (?, ?)", [(i, f"{kind}s") for i, kind in enumerate(KINDS, 1)])

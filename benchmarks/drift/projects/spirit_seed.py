@@ -20,7 +20,9 @@ DEBUG_TOOLBAR_CONFIG = {{"SHOW_TOOLBAR_CALLBACK": lambda request: False}}
     encoding="utf-8",
 )
 base = work / "forum" / "settings" / "base.py"
-base.write_text(re.sub(r"(?m)^SECRET_KEY = .*$", 'SECRET_KEY = "of one seeded folder"', base.read_text(encoding="utf-8")))
+base.write_text(
+    re.sub(r"(?m)^SECRET_KEY = .*$", 'SECRET_KEY = "of one seeded folder"', base.read_text(encoding="utf-8"))
+)
 sys.path.insert(0, str(work))
 os.environ["DJANGO_SETTINGS_MODULE"] = "forum.settings.dev"
 
@@ -53,6 +55,9 @@ for place, (title, category) in enumerate(
 ):
     topic = Topic.objects.create(user=others[place % 2], category=category, title=title)
     Comment.objects.create(
-        user=others[place % 2], topic=topic, comment=f"What do you say? {title}", comment_html=f"<p>What do you say? {title}</p>"
+        user=others[place % 2],
+        topic=topic,
+        comment=f"What do you say? {title}",
+        comment_html=f"<p>What do you say? {title}</p>",
     )
     topic.increase_comment_count()

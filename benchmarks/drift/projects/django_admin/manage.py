@@ -71,7 +71,10 @@ def seed():
         for first in firsts
     )
     User.objects.create_superuser("owner", "owner@example.org", PASSWORD)
-    kinds, woods = ("table", "chair", "shelf", "lamp", "bench"), ("oak", "pine", "ash", "elm", "birch", "beech", "larch", "yew")
+    kinds, woods = (
+        ("table", "chair", "shelf", "lamp", "bench"),
+        ("oak", "pine", "ash", "elm", "birch", "beech", "larch", "yew"),
+    )
     states = ("in stock", "sold out", "on order")
     Product.objects.bulk_create(
         Product(name=f"{wood.title()} {kind}", price=f"{20 + (i * 7 + j * 13) % 90}.50", state=states[(i + j) % 3])
