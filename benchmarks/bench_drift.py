@@ -74,6 +74,12 @@ async def run_flow(flow: Flow, bench: Bench, book: Book, key: str, options: argp
     if book.find(key, "newer", flow.flow) is None:
         book.add(await bench.replay(flow, recorded, "newer", "newer"))
         _tell(book.runs[-1])
+    for number in range(options.changes):
+        if recorded.verdict == "pass" and book.find(key, "changed", flow.flow, number) is None:
+            planned = await bench.planned(flow, recorded, number)
+            if planned is not None:
+                book.add(await bench.replay(flow, recorded, "older", "changed", number, planned))
+                _tell(book.runs[-1])
 
 
 def _tell(run: Run) -> None:
@@ -81,7 +87,7 @@ def _tell(run: Run) -> None:
     _CONSOLE.print(
         f"{run.kind:8}{run.flow:24}{run.number or '':>3} {run.verdict:8}"
         f"{run.performed:>3}/{run.steps} performed {run.matched:>3} matched {run.seconds:6.1f} s {'' if ok else 'WRONG'}"
-        f" {run.error} {run.reason}",
+        f" {run.error} {run.reason} {run.stopped} {run.change}{' (did not reach the browser)' if run.change and not run.applied else ''}",
         markup=False,
     )
     for line in (*run.wrong, *run.differences):
@@ -94,6 +100,7 @@ def published(runs: list[Run], target: float) -> Iterator[Benchmark]:
         ("flows.same_version_steps", "share of steps", 1.0, "at least", figures.same_version_steps),
         ("flows.wrong_elements", "runs", 0, "at most", figures.wrong_elements),
         ("flows.drift_performed", "share of steps", target, "at least", figures.drift_performed),
+        ("flows.changes_missed", "share of changes", 0.02, "at most", figures.changes_missed),
         ("flows.masked_share", "share of lines", 0.05, "at most", figures.masked_share),
         ("session.bytes_per_step", "bytes", 24_000, "at most", figures.bytes_per_step),
     )
@@ -132,6 +139,7 @@ def main() -> None:
     """Read the options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_drift", description=__doc__)
     parser.add_argument("--replays", type=int, default=20, help="replays on the same version for each flow")
+    parser.add_argument("--changes", type=int, default=8, help="changes of meaning for each flow")
     parser.add_argument("--flow", default="", help="only flows with this in their name")
     parser.add_argument("--revision", default="", help="what is measured; the checked-out commit if it is not given")
     parser.add_argument("--publish", action="store_true", help="append the figures to benchmarks/results.jsonl")

@@ -32,6 +32,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Those of them that were performed."""
     error: str = ""
     """Code of the step that was not performed."""
+    stopped: str = ""
+    """Why a step that writes was not performed."""
     wrong: tuple[str, ...] = ()
     """What was sent and should not have been, or was read and should not have been."""
     effect: bool = True

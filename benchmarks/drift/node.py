@@ -31,6 +31,10 @@ class Node:
             *("--recovery-out", str(out)),
         )
 
+    def blob(self, digest: str) -> str:
+        """A stored text, by its SHA-256 as the commands print it."""
+        return (self._home / "blobs" / digest[:2] / digest).read_text(encoding="utf-8")
+
     async def call(self, *arguments: str) -> tuple[int, dict[str, Any], str]:
         """Exit code, the object that was printed, and what stood on the error stream."""
         process = await asyncio.create_subprocess_exec(

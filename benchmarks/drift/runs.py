@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from benchmarks.drift.applications import Side
+from benchmarks.drift.changes import KINDS, ChangeKind, Planned, Shown, plan, shown
 from benchmarks.drift.figures import Kind, Run
 from benchmarks.drift.flow import Flow, had_effect, secret, without_newer_forms, wrong_acts
 from benchmarks.drift.node import Node
-from benchmarks.drift.proxy import Change, unchanged
+from benchmarks.drift.proxy import Answer, Change, unchanged
 from benchmarks.drift.served import serve
 
 
@@ -33,7 +37,8 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, f"{flow.flow}.yaml")
             file.write_text(without_newer_forms(flow.text) if self._before else flow.text, encoding="utf-8")
-            async with serve(flow.on, "older", self._cache) as proxy:
+            kept: list[Answer] = []
+            async with serve(flow.on, "older", self._cache, _keeping(kept)) as proxy:
                 code, answer, errors = await self._node.call(
                     "session", "record", str(file), *self._options(flow, "older")
                 )
@@ -42,12 +47,13 @@ class Bench:
         wrong += [f"read {name}: {read.get(name)}" for name, value in flow.reads.items() if read.get(name) != value]
         failed = answer.get("error", {})
         session = answer.get("id", "") or failed.get("detail", {}).get("session", "")
-        shown: dict[str, Any] = {}
+        session_shown: dict[str, Any] = {}
         size = 0
         if session:
-            _, shown, _ = await self._node.call("session", "show", session)
+            _, session_shown, _ = await self._node.call("session", "show", session)
             size = await self._size(session)
-        steps = shown.get("steps", [])
+            self._answers(session).write_bytes(msgspec.msgpack.encode(kept))
+        steps = session_shown.get("steps", [])
         masks = {(step["snapshot"], mask[0]) for step in steps for mask in step.get("masks", ())}
         pages = {step["snapshot"]: step.get("lines", 0) for step in steps}
         return Run(
@@ -55,7 +61,7 @@ class Bench:
             kind=kind,
             flow=flow.flow,
             session=session,
-            verdict=shown.get("session", {}).get("verdict", "none"),
+            verdict=session_shown.get("session", {}).get("verdict", "none"),
             reason=failed.get("message", "")
             or answer.get("reason", "")
             or ("" if code == 0 else errors.strip()[-600:]),
@@ -71,10 +77,12 @@ class Bench:
         )
 
     async def replay(
-        self, flow: Flow, recorded: Run, side: Side, kind: Kind, number: int = 0, change: Change = unchanged
+        self, flow: Flow, recorded: Run, side: Side, kind: Kind, number: int = 0, planned: Planned | None = None
     ) -> Run:
-        """Replay what was ``recorded`` on one of the versions."""
+        """Replay what was ``recorded`` on one of the versions, with a change on the way if one is ``planned``."""
         began = time.monotonic()
+        reached: list[str] = []
+        change = _counting(planned.change, reached) if planned else unchanged
         elsewhere = ["--base-url", flow.on.public(side)] if side == "newer" else []
         async with serve(flow.on, side, self._cache, change) as proxy:
             code, answer, errors = await self._node.call(
@@ -98,6 +106,7 @@ class Bench:
             acting=sum(not each for each in asserts) if asserts else total,
             acted=sum(match["performed"] for match, acts in zip(met, acting, strict=False) if acts),
             error=next((match["error"] for match in met if match.get("error")), ""),
+            stopped=answer.get("stopped", ""),
             wrong=tuple(wrong_acts(flow, proxy.sent)),
             effect=had_effect(flow, proxy.sent),
             differences=tuple(
@@ -105,7 +114,36 @@ class Bench:
                 for one in answer.get("differences", ())[:30]
             ),
             seconds=round(time.monotonic() - began, 2),
+            change=f"{planned.kind}: {planned.what}" if planned else "",
+            applied=bool(reached),
         )
+
+    async def planned(self, flow: Flow, recorded: Run, number: int) -> Planned | None:
+        """The change of this number, the same in each benchmark.
+
+        A session with assertions is compared by them, so there only what they say is changed.
+        """
+        _, shown_session, _ = await self._node.call("session", "show", recorded.session)
+        steps = shown_session.get("steps", [])
+        asserted = [
+            Shown("text", step["action"].get("expected", "") or step["extracted"]) for step in steps if step.get("held")
+        ]
+        texts = [self._node.blob(step["snapshot"]) for step in steps if step.get("snapshot")]
+        lines = [each for each in asserted if each.text] if any(step.get("held") for step in steps) else []
+        answers = msgspec.msgpack.decode(self._answers(recorded.session).read_bytes(), type=list[Answer])
+        kinds: tuple[ChangeKind, ...] = ("price", "state", "missing row", "error page") if lines else KINDS
+        rng = random.Random(f"{flow.flow}{number}")
+        for place in range(len(kinds)):
+            kind = kinds[(number + place) % len(kinds)]
+            made = plan(rng, kind, lines or [line for text in texts for line in shown(text)], answers)
+            if made is not None:
+                return made
+        return None
+
+    def _answers(self, session: str) -> Path:
+        folder = self._cache / "answers"
+        folder.mkdir(exist_ok=True)
+        return folder / session
 
     def _options(self, flow: Flow, side: Side) -> list[str]:
         return flow.options(side, str(self._secret), plain_secret=self._before)
@@ -117,3 +155,21 @@ class Bench:
             if not out.is_file():
                 return 0
             return out.stat().st_size
+
+
+def _keeping(kept: list[Answer]) -> Change:
+    def change(answer: Answer) -> Answer:
+        kept.append(answer)
+        return answer
+
+    return change
+
+
+def _counting(change: Change, reached: list[str]) -> Change:
+    def counted(answer: Answer) -> Answer:
+        changed = change(answer)
+        if changed != answer:
+            reached.append(answer.request.said)
+        return changed
+
+    return counted

@@ -36,6 +36,8 @@ _MONEY: Final = re.compile(
     r"(?:[£$€¥₹₽₩]|\b(?:EUR|USD|GBP|CHF)) ?[0-9][0-9.,]*|[0-9][0-9.,]* ?(?:[£$€¥₹₽₩]|(?:EUR|USD|GBP|CHF)\b)"
 )
 _STATE_CHARS_MAX: Final = 40
+_READS: Final = ("GET ", "HEAD ", "OPTIONS ", "PROPFIND ", "REPORT ", "SEARCH ", "QUERY ")
+"""Methods that only read (RFC 9110, RFC 4918, RFC 3253, RFC 5323)."""
 
 
 class _Line(NamedTuple):
@@ -70,7 +72,7 @@ def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, els
         return "another text"
     if recorded is None:
         return "no recorded text to compare with"
-    return contradiction(*apply_masks(recorded, step.masks, met.text))
+    return contradiction(*apply_masks(recorded, step.masks, met.text), same_address=met.url == step.url)
 
 
 def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bool:
@@ -81,7 +83,7 @@ def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bo
     left = [
         fault
         for fault in match.faults
-        if fault.status >= 500 or not fault.request.startswith("GET ") or fault.request.partition("?")[0] == page
+        if fault.status >= 500 or not fault.request.startswith(_READS) or fault.request.partition("?")[0] == page
     ]
     return bool(new_faults(msgspec.structs.replace(match, faults=tuple(left)), step))
 
@@ -105,16 +107,18 @@ def _same_place(recorded: str, met: str) -> bool:
     return all(ours[key] == theirs[key] for key in ours.keys() & theirs.keys())
 
 
-def contradiction(recorded: str, met: str) -> str:
+def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str:
     """What ``met`` says against ``recorded``, two snapshots, in words; empty if one of them only says more.
 
-    A heading, a cell or an amount of money that is not said any more; a field that holds something else; an alert, dialog or status
+    A cell or an amount of money that is not said any more; a heading that is not, unless the address is the same and it has no
+    number: "Login" may be called "Sign in", and "Order 7" is not "Order 8"; a field that holds something else; an alert, dialog or status
     that came in addition; a few words in whose place others stand. Numbers of versions do not count.
     """
     old, new = ([_parsed(_VERSION.sub("#", line)) for line in text.split("\n")] for text in (recorded, met))
-    said = Counter(line.said for line in new)
+    said, whole = {line.said for line in new}, fold(met)
     for line in old:
-        if line.role in _CELLS | {"heading"} and line.said and not said[line.said]:
+        is_named = line.role == "heading" and not (same_address and not _NUMBER.search(line.said))
+        if (line.role in _CELLS and line.said and line.said not in said) or (is_named and line.said not in whole):
             return f"no {line.role} “{line.name or line.text}” any more"
     if gone := Counter(_MONEY.findall(recorded)) - Counter(_MONEY.findall(met)):
         return f"no amount {next(iter(gone))} any more"

@@ -119,6 +119,13 @@ def test_what_contradicts_the_recorded_page(old: str, new: str, expected: str) -
     assert contradiction(PAGE, text) == expected
 
 
+def test_at_the_same_address_a_heading_without_a_number_may_be_called_otherwise() -> None:
+    for old, new, expected in (("Login", "Sign in", ""), ("Order 7", "Order 8", "no heading “Order 7” any more")):
+        pages = f'- heading "{old}" [level=1]', f'- heading "{new}" [level=1]'
+        assert contradiction(*pages, same_address=True) == expected
+        assert contradiction(*pages) == f"no heading “{old}” any more"
+
+
 def test_an_id_that_changed_is_one_finding_in_all_addresses() -> None:
     known = KnownChanges()
     one, other = f"{HOME}orders/7/items/3", f"{HOME}orders/8/items/3"

@@ -2,6 +2,7 @@
 """Products in the admin."""
 
 from django.contrib import admin
+
 from shop.models import Product
 
 
