@@ -87,8 +87,13 @@ def bytes_per_step(runs: Iterable[Run]) -> float:
 
 
 def changes_missed(runs: Iterable[Run]) -> float:
-    """Share of the changes that reached the browser and that a replay passed over. Without any it is 1."""
-    applied = [run for run in runs if run.kind == "changed" and run.applied]
+    """Share of the changes that reached the browser and that a replay passed over. Without any it is 1.
+
+    Flows that are red without a change are left out: there a change would be seen whatever it is.
+    """
+    every = list(runs)
+    red = {run.flow for run in every if run.kind == "same" and run.verdict != "pass"}
+    applied = [run for run in every if run.kind == "changed" and run.applied and run.flow not in red]
     return sum(run.verdict == "pass" for run in applied) / len(applied) if applied else 1.0
 
 

@@ -125,17 +125,19 @@ class Bench:
         """
         _, shown_session, _ = await self._node.call("session", "show", recorded.session)
         steps = shown_session.get("steps", [])
-        asserted = [
-            Shown("text", step["action"].get("expected", "") or step["extracted"]) for step in steps if step.get("held")
-        ]
-        texts = [self._node.blob(step["snapshot"]) for step in steps if step.get("snapshot")]
-        lines = [each for each in asserted if each.text] if any(step.get("held") for step in steps) else []
+        asserts = any(step.get("held") for step in steps)
+        texts = [step["action"].get("expected", "") or step["extracted"] for step in steps if step.get("held")]
+        lines = [Shown("text", each) for each in texts if each]
+        if not asserts:
+            lines = [
+                line for step in steps if step.get("snapshot") for line in shown(self._node.blob(step["snapshot"]))
+            ]
         answers = msgspec.msgpack.decode(self._answers(recorded.session).read_bytes(), type=list[Answer])
-        kinds: tuple[ChangeKind, ...] = ("price", "state", "missing row", "error page") if lines else KINDS
+        kinds: tuple[ChangeKind, ...] = ("price", "state", "missing row", "error page") if asserts else KINDS
         rng = random.Random(f"{flow.flow}{number}")
         for place in range(len(kinds)):
             kind = kinds[(number + place) % len(kinds)]
-            made = plan(rng, kind, lines or [line for text in texts for line in shown(text)], answers)
+            made = plan(rng, kind, lines, answers)
             if made is not None:
                 return made
         return None

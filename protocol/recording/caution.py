@@ -111,8 +111,8 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
     """What ``met`` says against ``recorded``, two snapshots, in words; empty if one of them only says more.
 
     A cell or an amount of money that is not said any more; a heading that is not, unless the address is the same and it has no
-    number: "Login" may be called "Sign in", and "Order 7" is not "Order 8"; a field that holds something else; an alert, dialog or status
-    that came in addition; a few words in whose place others stand. Numbers of versions do not count.
+    number: "Login" may be called "Sign in", and "Order 7" is not "Order 8"; a field that holds something else; an alert, dialog or
+    status that came in addition; a few words in whose place others stand. Numbers of versions do not count.
     """
     old, new = ([_parsed(_VERSION.sub("#", line)) for line in text.split("\n")] for text in (recorded, met))
     said, whole = {line.said for line in new}, fold(met)
@@ -161,7 +161,7 @@ def _more_warnings(old: Sequence[_Line], new: Sequence[_Line]) -> str:
 
 def _replaced(old: Sequence[_Line], new: Sequence[_Line]) -> str:
     """A text in whose place another one of the same role stands, as many as there were."""
-    texts = [[line for line in lines if line.role not in _CONTROLS] for lines in (old, new)]
+    texts = [[line for line in lines if line.role not in _CONTROLS | {"heading"}] for lines in (old, new)]
     same = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
     ours, theirs = (lines[same : same + limits.DIFFERENCE_LINES_MAX] for lines in texts)
     for kind, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
