@@ -258,7 +258,14 @@ LABELS_OF: Final = r"""(select, value) => {
 QUIET: Final = r"""new Promise(done => {
   const began = performance.now(); let timer = 0;
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
-  const end = () => { if (document.readyState !== 'complete') return arm(); observer.disconnect(); done(true); };
+  // What fades or slides away is often taken out of the page at the end of it. Colours change nothing that is read.
+  const moving = () => Document.prototype.getAnimations.call(document).some(a => a.playState === 'running'
+    && a.effect && a.effect.getComputedTiming().endTime < 2000
+    && !/color|shadow|fill|stroke|outline|background|filter|decoration/.test(a.transitionProperty || ''));
+  const end = () => {
+    if (document.readyState !== 'complete' || (performance.now() - began < 2000 && moving())) return arm();
+    observer.disconnect(); done(true);
+  };
   const observer = new MutationObserver(records => {
     const styled = records.every(r => r.type === 'attributes' && r.attributeName === 'style');
     if (styled && performance.now() - began > 1000) return;
