@@ -21,6 +21,7 @@ from rich.console import Console
 
 from benchmarks.__main__ import RESULTS, commit, measure
 from benchmarks.drift import figures
+from benchmarks.drift.applications import HERE
 from benchmarks.drift.figures import Kind, Run
 from benchmarks.drift.flow import Flow, load
 from benchmarks.drift.node import Node
@@ -28,6 +29,8 @@ from benchmarks.drift.runs import Bench
 from benchmarks.drift.served import REPOSITORY, installed
 from benchmarks.registry import Benchmark, Direction
 
+BEFORE: Final = HERE / "before.json"
+"""What commit 5d4cf22 reached; made by ``--before CHECKOUT``."""
 OUT: Final = Path(os.environ.get("TRAILMESH_DRIFT_OUT", REPOSITORY / "drift-out")).absolute()
 _CONSOLE: Final = Console(soft_wrap=True, highlight=False)
 
@@ -82,6 +85,29 @@ async def run_flow(flow: Flow, bench: Bench, book: Book, key: str, options: argp
                 _tell(book.runs[-1])
 
 
+async def run_before(flow: Flow, bench: Bench, book: Book, key: str) -> None:
+    """The same flow with commit 5d4cf22: recorded on the older version, replayed on the newer one."""
+    if book.find(key, "before", flow.flow) is not None:
+        return
+    recorded = await bench.record(flow)
+    _tell(recorded)
+    if recorded.session:
+        book.add(await bench.replay(flow, recorded, "newer", "before"))
+        _tell(book.runs[-1])
+
+
+def before() -> dict[str, tuple[int, int]]:
+    """By flow, how many steps commit 5d4cf22 performs on the newer version, and of how many."""
+    return msgspec.json.decode(BEFORE.read_bytes(), type=dict[str, tuple[int, int]]) if BEFORE.is_file() else {}
+
+
+def target(flows: list[Flow]) -> float:
+    """The share of steps that commit 5d4cf22 performs on the newer versions of ``flows``."""
+    known = before()
+    pairs = [known.get(flow.flow, (0, flow.acting)) for flow in flows]
+    return sum(done for done, _ in pairs) / max(1, sum(steps for _, steps in pairs))
+
+
 def _tell(run: Run) -> None:
     ok = not run.wrong and (run.effect or run.performed < run.steps)
     _CONSOLE.print(
@@ -110,11 +136,25 @@ def published(runs: list[Run], target: float) -> Iterator[Benchmark]:
         )
 
 
+async def _measure_before(flows: list[Flow], book: Book, checkout: Path) -> None:
+    node = Node(checkout, OUT / "node-before")
+    await node.prepare()
+    for flow in flows:
+        key = key_of(flow, "5d4cf22")
+        await run_before(flow, Bench(node, OUT, key, before=True), book, key)
+        done = book.find(key, "before", flow.flow)
+        known = {**before(), flow.flow: (done.acted if done else 0, flow.acting)}
+        BEFORE.write_bytes(msgspec.json.format(msgspec.json.encode(dict(sorted(known.items())))) + b"\n")
+
+
 async def run(options: argparse.Namespace) -> None:
     """The command."""
     revision = options.revision or commit()
     flows = [flow for flow in load() if options.flow in flow.flow]
     book = Book(OUT / "runs.jsonl")
+    if options.before:
+        await _measure_before(flows, book, Path(options.before).absolute())
+        return
     node = Node(REPOSITORY, OUT / "node")
     await node.prepare()
     bench = {flow.flow: Bench(node, OUT, key_of(flow, revision)) for flow in flows}
@@ -129,9 +169,9 @@ async def run(options: argparse.Namespace) -> None:
     for line in figures.wrong_stops(runs, stops):
         _CONSOLE.print(f"stops for another reason than expected: {line}", markup=False)
     if options.publish:
-        _CONSOLE.print(measure(list(published(runs, 0)), RESULTS))
+        _CONSOLE.print(measure(list(published(runs, target(flows))), RESULTS))
         return
-    for each in published(runs, 0):
+    for each in published(runs, target(flows)):
         _CONSOLE.print(f"{each.metric:32}{each.run():.4f}", markup=False)
 
 
@@ -142,6 +182,7 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=8, help="changes of meaning for each flow")
     parser.add_argument("--flow", default="", help="only flows with this in their name")
     parser.add_argument("--revision", default="", help="what is measured; the checked-out commit if it is not given")
+    parser.add_argument("--before", default="", metavar="CHECKOUT", help="measure that checkout of 5d4cf22 instead")
     parser.add_argument("--publish", action="store_true", help="append the figures to benchmarks/results.jsonl")
     asyncio.run(run(parser.parse_args()))
 

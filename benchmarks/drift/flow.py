@@ -14,6 +14,7 @@ from benchmarks.drift.proxy import Sent
 
 FLOWS: Final = HERE / "flows"
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "REPORT"})
+_PLACEHOLDER: Final = re.compile("^placeholder=(.*)$")
 _NEWER_KEYS: Final = frozenset({"type", "pattern", "within", "match"})
 
 
@@ -45,6 +46,12 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The action file."""
         return (FLOWS / f"{self.flow}.yaml").read_text(encoding="utf-8")
 
+    @property
+    def acting(self) -> int:
+        """How many of its steps are no assertions, with the one that opens the start."""
+        file = yaml.load(self.text, Loader=yaml.BaseLoader)  # noqa: S506 - our own file, texts only
+        return sum("assert" not in step for step in file["steps"]) + ("start" in file)
+
     def options(self, side: Side, secret_file: str, *, plain_secret: bool = False) -> list[str]:
         """Approvals, requests and secrets for a run on one of the versions. plain_secret: as commit 5d4cf22 reads them."""
         origin = self.on.public(side)
@@ -70,7 +77,7 @@ def secret() -> str:
 
 
 def without_newer_forms(text: str) -> str:
-    """The action file without assertions and types, which commit 5d4cf22 does not know."""
+    """The action file without assertions, types and placeholders, which commit 5d4cf22 does not know."""
     file: dict[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)
     steps = []
     for step in file["steps"]:
@@ -79,6 +86,8 @@ def without_newer_forms(text: str) -> str:
             continue
         if isinstance(body, dict):
             body = {key: value for key, value in body.items() if key not in _NEWER_KEYS}
+            if "selectors" in body:
+                body["selectors"] = [_PLACEHOLDER.sub(r"css=[placeholder='\1']", each) for each in body["selectors"]]
         steps.append({action: body})
     return yaml.safe_dump({**file, "steps": steps}, allow_unicode=True)
 

@@ -90,7 +90,7 @@ class Bench:
             )
         report = answer.get("report", {})
         met = report.get("steps", [])
-        asserts = [text.startswith("assert") for text in answer.get("described", ())]
+        asserts = [text.startswith("expect ") for text in answer.get("described", ())]
         acting = [not each for each in asserts[: len(met)]]
         total = answer.get("replayable", recorded.performed)
         return Run(
@@ -103,7 +103,7 @@ class Bench:
             steps=total,
             performed=sum(match["performed"] for match in met),
             matched=sum(match["matched"] for match in met),
-            acting=sum(not each for each in asserts) if asserts else total,
+            acting=flow.acting,
             acted=sum(match["performed"] for match, acts in zip(met, acting, strict=False) if acts),
             error=next((match["error"] for match in met if match.get("error")), ""),
             stopped=answer.get("stopped", ""),
