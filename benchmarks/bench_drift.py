@@ -113,7 +113,7 @@ def _tell(run: Run) -> None:
     _CONSOLE.print(
         f"{run.kind:8}{run.flow:24}{run.number or '':>3} {run.verdict:8}"
         f"{run.performed:>3}/{run.steps} performed {run.matched:>3} matched {run.seconds:6.1f} s {'' if ok else 'WRONG'}"
-        f" {run.error} {run.reason} {run.stopped} {run.change}{' (did not reach the browser)' if run.change and not run.applied else ''}",
+        f" {run.error} {run.reason} {run.stopped} {run.change}{'' if run.applied or not run.change else ' (not reached)'}",
         markup=False,
     )
     for line in (*run.wrong, *run.differences):

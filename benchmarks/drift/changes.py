@@ -18,7 +18,7 @@ from benchmarks.drift.proxy import Answer, Change
 ChangeKind = Literal["price", "state", "missing row", "disabled", "error page"]
 KINDS: Final[tuple[ChangeKind, ...]] = get_args(ChangeKind)
 _TEXTUAL: Final = frozenset({"text/html", "application/json", "application/xml", "text/xml"})
-_LINE: Final = re.compile(r'- (?:([a-z]+)(?: "((?:[^"\\]|\\.)*)")?(?: \[[^\]]*\])*:? ?)?(.*)')
+_LINE: Final = re.compile(r'- ([a-z]+)(?: "((?:[^"\\]|\\.)*)")?(?: \[[^\]]*\])*(?:: (.*))?')
 _AMOUNT: Final = re.compile(r"[0-9]+[.,][0-9]{1,2}")
 _STATE: Final = re.compile(r"[A-Za-z]+(?: [a-z]+)?")
 _STATES: Final = ("Withdrawn", "Broken", "Lost", "Refused")
@@ -45,8 +45,9 @@ def shown(snapshot: str) -> Iterator[Shown]:
     """What the lines of a snapshot say."""
     for line in snapshot.split("\n"):
         found = _LINE.fullmatch(line.strip())
-        if found and (text := (found[2] or found[3] or "").strip()):
-            yield Shown(found[1] or "text", text)
+        role, text = (found[1], found[2] or found[3] or "") if found else ("text", line.strip().removeprefix("- "))
+        if text and role not in ("table", "row", "rowgroup", "list"):
+            yield Shown(role, text)
 
 
 def plan(rng: random.Random, kind: ChangeKind, lines: Sequence[Shown], answers: Sequence[Answer]) -> Planned | None:
