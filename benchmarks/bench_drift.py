@@ -158,11 +158,12 @@ async def run(options: argparse.Namespace) -> None:
     node = Node(REPOSITORY, OUT / "node")
     await node.prepare()
     bench = {flow.flow: Bench(node, OUT, key_of(flow, revision)) for flow in flows}
-    for place, flow in enumerate(flows, 1):
-        if not installed(flow.on):
-            raise SystemExit(f"{flow.on.name} is not installed: run `python scripts/drift_apps.py install`")
-        _CONSOLE.print(f"[{place}/{len(flows)}] {flow.flow}", markup=False)
-        await run_flow(flow, bench[flow.flow], book, key_of(flow, revision), options)
+    async with node.serving():
+        for place, flow in enumerate(flows, 1):
+            if not installed(flow.on):
+                raise SystemExit(f"{flow.on.name} is not installed: run `python scripts/drift_apps.py install`")
+            _CONSOLE.print(f"[{place}/{len(flows)}] {flow.flow}", markup=False)
+            await run_flow(flow, bench[flow.flow], book, key_of(flow, revision), options)
     keys = {key_of(flow, revision) for flow in flows}
     runs = [each for each in book.runs if each.key in keys]
     stops = {flow.flow: flow.stops for flow in flows}

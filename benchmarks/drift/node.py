@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +32,25 @@ class Node:
             *("node", "init", "--name", "drift", "--config", str(self._checkout / "configs" / config)),
             *("--recovery-out", str(out)),
         )
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """It serves until the end of the block: its browser stays open from one command to the next, as with a user who serves."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "node.cli", "node", "serve", "--home", str(self._home)),
+            cwd=self._checkout,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                await process.stdout.readline()
+            yield
+        finally:
+            process.terminate()
+            await process.wait()
 
     def blob(self, digest: str) -> str:
         """A stored text, by its SHA-256 as the commands print it."""

@@ -195,3 +195,7 @@ def test_how_long_something_took_is_masked_and_a_limit_is_not() -> None:
     assert [mask.form for mask in find_masks("- cell: 2026-11-23.03:33:00 by Ann")] == ["date"]
     assert find_masks("- paragraph: Ends after 30 s") == ()
     assert find_masks("- paragraph: 1.5 s at most") == ()
+
+
+def test_a_cell_that_changes_by_itself_is_no_cell_that_is_missing() -> None:
+    assert contradiction('- cell "‹ago›"', '- cell "since Monday"') == ""
