@@ -153,7 +153,7 @@ async def run(options: argparse.Namespace) -> None:
     flows = [flow for flow in load() if options.flow in flow.flow]
     book = Book(OUT / "runs.jsonl")
     if options.before:
-        await _measure_before(flows, book, Path(options.before).absolute())
+        await _measure_before(flows, book, options.before)
         return
     node = Node(REPOSITORY, OUT / "node")
     await node.prepare()
@@ -183,7 +183,7 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=8, help="changes of meaning for each flow")
     parser.add_argument("--flow", default="", help="only flows with this in their name")
     parser.add_argument("--revision", default="", help="what is measured; the checked-out commit if it is not given")
-    parser.add_argument("--before", default="", metavar="CHECKOUT", help="measure that checkout of 5d4cf22 instead")
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="measure that checkout of 5d4cf22 instead")
     parser.add_argument("--publish", action="store_true", help="append the figures to benchmarks/results.jsonl")
     asyncio.run(run(parser.parse_args()))
 

@@ -3,8 +3,9 @@
     python scripts/drift_apps.py install     make what is missing (again, if its lock file changed)
     python scripts/drift_apps.py lock NAME   write the lock file of an environment that was made by hand
 
-A lock file has one line for each package, with the hash of the file that was installed: those of CPython 3.11 on Linux. That of npm
-has the integrity of each package. Nothing else is installed. ``TRAILMESH_DRIFT_APPS`` moves the directory (default: ``.venv-drift``).
+A lock file has one line for each package, with the hash of the file that was installed: those of CPython 3.11 on Linux. That of
+npm has the integrity of each package. Nothing else is installed. ``TRAILMESH_DRIFT_APPS`` moves the directory (default:
+``.venv-drift``).
 """
 
 from __future__ import annotations

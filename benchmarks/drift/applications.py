@@ -112,7 +112,8 @@ APPLICATIONS: Final = (
                 (
                     "write",
                     f"collections/collection-root/owner/{title.lower()}/.Radicale.props",
-                    f'{{"tag": "VCALENDAR", "D:displayname": "{title}", "C:supported-calendar-component-set": "VEVENT,VJOURNAL,VTODO"}}',
+                    f'{{"tag": "VCALENDAR", "D:displayname": "{title}", '
+                    '"C:supported-calendar-component-set": "VEVENT,VJOURNAL,VTODO"}',
                 )
                 for title in ("Family", "Garden", "Choir")
             ),

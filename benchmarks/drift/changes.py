@@ -1,4 +1,4 @@
-"""Changes of meaning that are put in between server and browser: a price, a state, a missing row, a disabled control, an error page.
+"""Changes of meaning between server and browser: a price, a state, a missing row, a disabled control, an error page.
 
 What is changed is a text that the recording shows, so a person would see the change. Nothing here knows an application.
 """

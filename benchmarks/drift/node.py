@@ -18,7 +18,7 @@ class Node:
     """Commands of one checkout over one data directory."""
 
     def __init__(self, checkout: Path, home: Path) -> None:
-        self._checkout = checkout
+        self._checkout = checkout.absolute()
         self._home = home
 
     async def prepare(self) -> None:

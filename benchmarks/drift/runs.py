@@ -36,7 +36,7 @@ class Bench:
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, f"{flow.flow}.yaml")
-            file.write_text(without_newer_forms(flow.text) if self._before else flow.text, encoding="utf-8")
+            _write(file, without_newer_forms(flow.text) if self._before else flow.text)
             kept: list[Answer] = []
             async with serve(flow.on, "older", self._cache, _keeping(kept)) as proxy:
                 code, answer, errors = await self._node.call(
@@ -154,9 +154,7 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder, "session.bundle")
             await self._node.call("session", "export", session, "--out", str(out))
-            if not out.is_file():
-                return 0
-            return out.stat().st_size
+            return _size_of(out)
 
 
 def _keeping(kept: list[Answer]) -> Change:
@@ -175,3 +173,11 @@ def _counting(change: Change, reached: list[str]) -> Change:
         return changed
 
     return counted
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+def _size_of(file: Path) -> int:
+    return file.stat().st_size if file.is_file() else 0

@@ -76,14 +76,19 @@ def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, els
 
 
 def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bool:
-    """Whether requests newly went wrong. Another version may ask for data that it is not given; a failed document is no such."""
+    """Whether requests newly went wrong.
+
+    Another version may ask for what it is not given (400 to 499): nothing was changed by that, unless it was the page itself.
+    """
     if not elsewhere:
         return bool(new_faults(match, step))
-    page = f"GET {urlsplit(met.url).path}"
+    page = urlsplit(met.url).path
     left = [
         fault
         for fault in match.faults
-        if fault.status >= 500 or not fault.request.startswith(_READS) or fault.request.partition("?")[0] == page
+        if fault.status >= 500
+        or (fault.fault != "status" and not fault.request.startswith(_READS))
+        or fault.request.partition(" ")[2].partition("?")[0] == page
     ]
     return bool(new_faults(msgspec.structs.replace(match, faults=tuple(left)), step))
 
