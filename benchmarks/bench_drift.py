@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -131,9 +132,8 @@ def published(runs: list[Run], target: float) -> Iterator[Benchmark]:
         ("session.bytes_per_step", "bytes", 24_000, "at most", figures.bytes_per_step),
     )
     for metric, unit, aim, direction, figure in listed:
-        yield Benchmark(
-            metric=metric, unit=unit, target=aim, direction=direction, run=lambda figure=figure: figure(runs)
-        )
+        run = functools.partial(figure, runs)
+        yield Benchmark(metric=metric, unit=unit, target=aim, direction=direction, run=run)
 
 
 async def _measure_before(flows: list[Flow], book: Book, checkout: Path) -> None:

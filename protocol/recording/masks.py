@@ -43,6 +43,11 @@ _FORMS: Final = re.compile(
     ),
     re.IGNORECASE,
 )
+_AGE: Final = re.compile(
+    r"""^(?: *- (?:[a-z]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*: )?)?(?P<ago>[0-9]{1,3}(?:s|min|m|h|d|w|mo|y))$""",
+    re.MULTILINE,
+)
+"""A short age that is all that a line says: "17m" beside a post. In a sentence or a cell it may be a length."""
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _CONTROL: Final = re.compile(r"\s*- ([a-z]+)(?: |:|$)")
 _HEX: Final = re.compile(r"[0-9a-fA-F]+")
@@ -120,7 +125,7 @@ def apply_masks(recorded: str, masks: Sequence[Mask], met: str) -> tuple[str, st
 
 def mask_text(text: str) -> str:
     """A title or a value with ``‹form›`` for what changes by itself."""
-    return _splice(text, list(_forms_in(text)))
+    return _splice(text, sorted(_forms_in(text)))
 
 
 def mask_address(url: str) -> str:
@@ -171,6 +176,8 @@ def _in_line(line: str) -> Iterator[tuple[int, int, Form]]:
 
 
 def _forms_in(text: str) -> Iterator[tuple[int, int, Form]]:
+    for age in _AGE.finditer(text):
+        yield age.start("ago"), age.end("ago"), "ago"
     for found in _FORMS.finditer(text):
         form: Form = found.lastgroup  # type: ignore[assignment]  # every alternative is a named group
         if form == "token" and not _is_generated(found[0]):

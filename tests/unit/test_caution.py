@@ -11,7 +11,7 @@ from protocol.page.action import Fill, Goto, Locator
 from protocol.page.observation import Element, Traits
 from protocol.recording.caution import contradiction, forbids
 from protocol.recording.known_changes import KnownChanges
-from protocol.recording.masks import find_masks
+from protocol.recording.masks import find_masks, mask_text
 from protocol.recording.replay import Met, compare
 from protocol.recording.session import RequestFault, Step
 from tests.twins.browser import Control, Document
@@ -202,6 +202,16 @@ def test_how_long_something_took_is_masked_and_a_limit_is_not() -> None:
     assert [mask.form for mask in find_masks("- paragraph: Queries took 4.27ms")] == ["time"]
     assert [mask.form for mask in find_masks("- paragraph: 12 rows in 0.031 s")] == ["time"]
     assert [mask.form for mask in find_masks("- cell: 2026-11-23.03:33:00 by Ann")] == ["date"]
+    assert [mask.form for mask in find_masks('- 17m\n- listitem "Ann": 3h\n- paragraph: 2d')] == ["ago"] * 3
+    assert mask_text("At 12:30\n17m\nuntil 13:00") == mask_text("At 12:31\n3h\nuntil 14:00") == "At ‹time›\n‹ago›\nuntil ‹time›"
+    for limit in (
+        '- cell "17m"',
+        "- paragraph: Length 5m",
+        '- textbox "Length": 5m',
+        "- button: 5m",
+        "- paragraph: 5 m",
+    ):
+        assert find_masks(limit) == (), limit
     assert find_masks("- paragraph: Ends after 30 s") == ()
     assert find_masks("- paragraph: 1.5 s at most") == ()
 
