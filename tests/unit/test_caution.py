@@ -203,7 +203,11 @@ def test_how_long_something_took_is_masked_and_a_limit_is_not() -> None:
     assert [mask.form for mask in find_masks("- paragraph: 12 rows in 0.031 s")] == ["time"]
     assert [mask.form for mask in find_masks("- cell: 2026-11-23.03:33:00 by Ann")] == ["date"]
     assert [mask.form for mask in find_masks('- 17m\n- listitem "Ann": 3h\n- paragraph: 2d')] == ["ago"] * 3
-    assert mask_text("At 12:30\n17m\nuntil 13:00") == mask_text("At 12:31\n3h\nuntil 14:00") == "At ‹time›\n‹ago›\nuntil ‹time›"
+    assert (
+        mask_text("At 12:30\n17m\nuntil 13:00")
+        == mask_text("At 12:31\n3h\nuntil 14:00")
+        == "At ‹time›\n‹ago›\nuntil ‹time›"
+    )
     for limit in (
         '- cell "17m"',
         "- paragraph: Length 5m",
