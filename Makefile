@@ -102,6 +102,14 @@ smoke: install            ## The main promises, through the installed command
 bench: install            ## Benchmarks, or those whose name starts with ONLY
 	$(PYTHON) -m benchmarks $(if $(ONLY),--only $(ONLY))
 
+REPLAYS ?= 20
+CHANGES ?= 8
+FLOW ?=
+.PHONY: bench-drift
+bench-drift: install            ## Flows on real applications in two versions (hours; REPLAYS, CHANGES, FLOW: less)
+	$(PYTHON) scripts/drift_apps.py install
+	$(PYTHON) -m benchmarks.bench_drift --replays $(REPLAYS) --changes $(CHANGES) --flow "$(FLOW)" $(if $(FLOW),,--publish)
+
 docs: install            ## Write the generated pages of docs/
 	$(PYTHON) -m scripts.docs
 
@@ -109,4 +117,4 @@ docs-check: install
 	$(PYTHON) -m scripts.docs --check
 
 clean:            ## Remove what the commands above made
-	rm -rf .venv .venv-fuzz .venv-interop .venv-real build dist demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-fuzz .venv-interop .venv-real .venv-drift drift-out build dist demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -79,8 +79,8 @@ class Caused:
         self._note(_Wrong(method, url, "refused"))
 
     def answered(self, method: str, url: str, status: int) -> None:
-        """A script has an answer."""
-        if status >= _ERROR_STATUS:
+        """A script has an answer. One to HEAD or OPTIONS brings no data: it says what there is, and "nothing" is an answer too."""
+        if status >= _ERROR_STATUS and method not in ("HEAD", "OPTIONS"):
             self._note(_Wrong(method, url, "status", status))
 
     def failed(self, method: str, url: str) -> None:

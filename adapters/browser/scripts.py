@@ -283,8 +283,12 @@ QUIET: Final = (
   const began = performance.now(), roots = []; let timer = 0;
   const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
+  // What fades or slides away is often taken out of the page at the end of it. Colours change nothing that is read.
+  const moving = () => Document.prototype.getAnimations.call(document).some(a => a.playState === 'running'
+    && a.effect && a.effect.getComputedTiming().endTime < 2000
+    && !/color|shadow|fill|stroke|outline|background|filter|decoration/.test(a.transitionProperty || ''));
   const end = () => {
-    if (document.readyState !== 'complete' || works()) return arm();
+    if (document.readyState !== 'complete' || works() || (performance.now() - began < 2000 && moving())) return arm();
     observer.disconnect(); done(true);
   };
   const observer = new MutationObserver(records => {

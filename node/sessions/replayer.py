@@ -16,12 +16,13 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Assert, Wait
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.recording.caution import forbids
 from protocol.recording.findings import Difference, merged
 from protocol.recording.inputs import Exchange, applied, change, values_of
+from protocol.recording.known_changes import KnownChanges
 from protocol.recording.lacking import lacking
 from protocol.recording.replay import (
     Bar,
-    KnownChanges,
     Met,
     Rebase,
     as_recorded,
@@ -33,6 +34,7 @@ from protocol.recording.replay import (
     rebase,
     rebased,
     replayable,
+    snapshot_text,
 )
 from protocol.recording.reports import check_report
 from protocol.recording.session import BrowserInfo, ChangedInput, Level, ReplayReport, Session, Step, StepMatch
@@ -138,6 +140,8 @@ class _Run:
         self._changed = changed
         self._exchange = Exchange(changed)
         self._step_at_hand: Step | None = None
+        self._forbidden: tuple[int, str] | None = None
+        """Since which step nothing may be written, and what that step showed."""
         self.stopped = ""
         self.stop: MeshError | None = None
         """Why the last step was not performed."""
@@ -210,23 +214,34 @@ class _Run:
             # The observation was made as soon as the page had the recorded state. Its text may still be loading.
             met = await self._once_still(met)
             match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
+        if not match.matched and self._forbidden is None:
+            text = snapshot_text(snapshot)
+            said = await asyncio.to_thread(forbids, step, match, met, text, elsewhere=self._mapping.active)
+            self._forbidden = (step.index, said) if said else None
         if not match.title:
             self._known.add(step.title, met.title)
+        if not match.url:
+            self._known.add_address(step.url, met.url)
         self.differences += differences[: limits.DIFFERENCES_PER_REPLAY_MAX - len(self.differences)]
         return match
 
     def _check_write(self, level: int) -> None:
-        """Errors: ``replay.diverged`` for a step of a class that writes, after one that did not match.
+        """Errors: ``replay.diverged`` for a step of a class that writes, after one that did not match and forbids it.
 
-        The page then differs from the recorded one, so the action may affect another record than it did.
+        The page then differs from the recorded one, so the action may affect another record than it did. A mismatch that only
+        looks different (``protocol.recording.caution``) leaves it to the evidence of the element, so there must be some.
         """
         step, first = self._step_at_hand, next((match for match in self.matches if not match.matched), None)
         if self._plan.on_mismatch == "go" or step is None or first is None or level < WRITE_CLASS:
             return
-        reason = f"step {first.index} did not match, and this step writes (class {level})"
-        raise MeshError(
-            "replay.diverged", f"step {step.index} not performed: {reason}", step=step.index, first=first.index
-        )
+        if self._forbidden is not None:
+            index, said = self._forbidden
+        elif step.evidence is None:
+            index, said = first.index, "nothing recorded tells the element of this step"
+        else:
+            return
+        reason = f"step {index} did not match ({said}), and this step writes (class {level})"
+        raise MeshError("replay.diverged", f"step {step.index} not performed: {reason}", step=step.index, first=index)
 
     async def _met(self, outcome: Outcome) -> Met:
         """The page in the redacted form of a recording; requests that the guard refused are noted."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 
 import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Locator, Text, Url
+from protocol.page.links import identities, numbers, path_of
 from protocol.page.names import fold, same_name, visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
 from protocol.page.scope import node_of
@@ -27,14 +27,13 @@ RECORD_ROLES: Final = frozenset({"row", "listitem", "article", "figure", "treeit
 _CELL_ROLES: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
 _UNSAID_ROLES: Final = INTERACTIVE_ROLES - {"link"}
 """Controls: their names are those of what can be done, the same in each row."""
-_NUMBERED: Final = re.compile(r"[^/?&=]*\d[^/?&=]*")
-_PLACE: Final = re.compile(r"[?&](i|n|idx|index|row|line|pos|position|offset|page|nr)=", re.IGNORECASE)
-"""Keys of a query that number the rows of a page, not the records of a site."""
 _AGO: Final = re.compile(
     r"\b(ago|just now|yesterday|today|tomorrow)\b|\bin \d+ (second|minute|hour|day)s?\b|\b\d\d?:\d\d\b"
 )
 """Texts that change with the clock."""
 _SHOWN_MAX: Final = 3
+_NAME_CHARS_MAX: Final = 80
+"""More is not the name of a record."""
 
 
 _Places = Annotated[
@@ -134,6 +133,8 @@ class Judge:
             return ""
         pool = _pool(element.role, element.name, element.frame, self._observation)
         found = self._records(element, [item for item in pool if item != element])
+        if not found and not evidence.alike and len(pool) == 1 and self._is_said():
+            return ""
         if any(
             self._is_linked(record) or (self._says(record, writes=writes) and not (writes and self._is_other(record)))
             for record in found
@@ -235,15 +236,24 @@ class Judge:
         place = self._names(evidence.cells)
         return not writes or place < 0 or fold(evidence.cells[place]) in {fold(cell) for cell in record.cells}
 
+    def _is_said(self) -> bool:
+        """Whether the page says what named the row of an element that was the only one, and is. Now it stands in no row.
+
+        So a table that only laid out the page may go. Its "name" is longer than that of any record.
+        """
+        place = self._names(self._evidence.cells)
+        name = fold(self._evidence.cells[place]) if place >= 0 else ""
+        return len(name) > _NAME_CHARS_MAX or name in fold(self._text(self._observation.text))
+
     def _is_linked(self, record: Record) -> bool:
         """Whether it leads where only the recorded one led: a renamed record keeps its number."""
         if not self._evidence.telling:
-            return any(_path(link) in map(_path, self._evidence.links) for link in record.links)
-        return bool(_identities(record.links) & _identities(self._evidence.links))
+            return any(path_of(link) in map(path_of, self._evidence.links) for link in record.links)
+        return bool(identities(record.links) & identities(self._evidence.links))
 
     def _is_other(self, record: Record) -> bool:
         """Whether it has a number, and another one: the same text is another record then."""
-        mine, recorded = _numbers(record.links), _numbers(self._evidence.links)
+        mine, recorded = numbers(record.links), numbers(self._evidence.links)
         return bool(mine and recorded) and not mine & recorded
 
     @staticmethod
@@ -277,23 +287,6 @@ def _telling_links(
     mine = dict.fromkeys([*own, *(record.links if record else ())])
     taken = {item.url for item in alike} | {link for other in others if other for link in other.links}
     return tuple(link for link in mine if link not in taken)
-
-
-def _identities(links: Iterable[str]) -> frozenset[str]:
-    """Paths and queries of those ``links`` that have a number. A replay may be at another origin; a fragment is only a place."""
-    return frozenset(path for link in links if _NUMBERED.search(path := _path(link)) and not _PLACE.search(path))
-
-
-def _path(link: str) -> str:
-    try:
-        parts = urlsplit(link)
-    except ValueError:
-        return ""
-    return parts.path + (f"?{parts.query}" if parts.query else "")
-
-
-def _numbers(links: Iterable[str]) -> frozenset[str]:
-    return frozenset(part for path in _identities(links) for part in _NUMBERED.findall(path))
 
 
 def _attributes(element: Element) -> tuple[tuple[str, str], ...]:

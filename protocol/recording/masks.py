@@ -29,17 +29,25 @@ _FORMS: Final = re.compile(
             r"(?P<uuid>(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-]))",
             rf"(?P<ago>(?<!\w)(?:(?:about |over |almost )?(?:[0-9]{{1,4}}|an?|a few) {_UNIT} (?:ago|from now)"
             rf"|in (?:[0-9]{{1,4}}|an?|a few) {_UNIT}|[0-9]{{1,4}}(?:s|m|h|d|w|mo|y) ago|just now|moments ago)(?!\w))",
-            rf"(?P<date>(?<![\w.,/-])(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:T[0-9:.]{{5,18}}(?:Z|[+-][0-9:]{{4,5}})?)?|[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2,4}}"
+            rf"(?P<date>(?<![\w.,/-])(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T._][0-9]{{1,2}}[0-9:.]{{3,16}}(?:Z|[+-][0-9:]{{4,5}})?)?|[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2,4}}"
             rf"|[0-9]{{1,2}}\.[0-9]{{1,2}}\.(?:[0-9]{{4}}|[0-9]{{2}})|{_DAY}[0-9]{{1,2}}(?:st|nd|rd|th)? {_MONTH},?(?: [0-9]{{4}})?"
             rf"|{_DAY}{_MONTH} [0-9]{{1,2}}(?:st|nd|rd|th)?(?:,? [0-9]{{4}})?)(?!\w))",
             r"(?P<time>(?<![\w:.,])(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
-            r"(?: ?[ap]\.?m\b\.?|Z|[+-][0-9]{2}:?[0-9]{2})?(?![\w:]))",
+            r"(?: ?[ap]\.?m\b\.?|Z|[+-][0-9]{2}:?[0-9]{2})?(?![\w:])"
+            # How long something took; without such a word, only in fractions of which nobody sets a limit.
+            r"|(?<=\b(?:took|last) )[0-9]+(?:\.[0-9]+)? ?(?:ms|µs|s|sec|seconds?|milliseconds)\b"
+            r"|(?<![\w.,])[0-9]+\.[0-9]{2,9} ?(?:ms|µs|s|sec|seconds|milliseconds)\b)",
             r"(?P<counter>(?<![\w.,])[0-9]{1,3}(?:[,.]?[0-9]{3})*(?= (?:views?|visits?|visitors?|hits?|downloads?|online)\b))",
             r"(?P<token>(?<![A-Za-z0-9])[A-Za-z0-9]{12,200}(?![A-Za-z0-9]))",
         ]
     ),
     re.IGNORECASE,
 )
+_AGE: Final = re.compile(
+    r"""^(?: *- (?:[a-z]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*: )?)?(?P<ago>[0-9]{1,3}(?:s|min|m|h|d|w|mo|y))$""",
+    re.MULTILINE,
+)
+"""A short age that is all that a line says: "17m" beside a post. In a sentence or a cell it may be a length."""
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _CONTROL: Final = re.compile(r"\s*- ([a-z]+)(?: |:|$)")
 _HEX: Final = re.compile(r"[0-9a-fA-F]+")
@@ -117,7 +125,7 @@ def apply_masks(recorded: str, masks: Sequence[Mask], met: str) -> tuple[str, st
 
 def mask_text(text: str) -> str:
     """A title or a value with ``‹form›`` for what changes by itself."""
-    return _splice(text, list(_forms_in(text)))
+    return _splice(text, sorted(_forms_in(text)))
 
 
 def mask_address(url: str) -> str:
@@ -168,6 +176,8 @@ def _in_line(line: str) -> Iterator[tuple[int, int, Form]]:
 
 
 def _forms_in(text: str) -> Iterator[tuple[int, int, Form]]:
+    for age in _AGE.finditer(text):
+        yield age.start("ago"), age.end("ago"), "ago"
     for found in _FORMS.finditer(text):
         form: Form = found.lastgroup  # type: ignore[assignment]  # every alternative is a named group
         if form == "token" and not _is_generated(found[0]):

@@ -19,8 +19,9 @@ from protocol.page.downloads import Download
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.page.values import is_typed, same_value
-from protocol.recording.findings import Aspect, Difference, changed_part, weight
+from protocol.recording.findings import Aspect, Difference, weight
 from protocol.recording.inputs import Exchange
+from protocol.recording.known_changes import KnownChanges
 from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
 from protocol.recording.session import Expect, Level, RequestFault, Step, StepMatch, TextMatch
@@ -219,7 +220,7 @@ def compare(
         index=step.index,
         performed=True,
         state=met.state == step.state,
-        url=met.url == step.url or (not bar.strict and mask_address(met.url) == mask_address(step.url)),
+        url=_same_address(step, met, bar, known),
         title=same_title,
         extracted=extracted,
         matched=False,
@@ -233,28 +234,16 @@ def compare(
     return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
 
 
+def _same_address(step: Step, met: Met, bar: Bar, known: KnownChanges | None) -> bool:
+    if met.url == step.url or (not bar.strict and mask_address(met.url) == mask_address(step.url)):
+        return True
+    return known is not None and known.covers_address(step.url, met.url)
+
+
 def _same_extracted(step: Step, met: Met, *, strict: bool) -> bool:
     if strict or is_typed(step.action):
         return same_value(step.action, step.extracted, met.extracted)
     return mask_text(met.extracted) == mask_text(step.extracted)
-
-
-class KnownChanges:
-    """Changes of titles that were met already: a new prefix of all titles differs once, and not in every step."""
-
-    def __init__(self) -> None:
-        self._known: set[tuple[str, str]] = set()
-
-    def covers(self, recorded: str, met: str) -> bool:
-        """Whether an earlier title changed in the same way."""
-        return changed_part(mask_text(recorded), mask_text(met)) in self._known
-
-    def add(self, recorded: str, met: str) -> None:
-        """A title changed. Only a part of it counts: another title altogether is a difference each time."""
-        titles = mask_text(recorded), mask_text(met)
-        change = changed_part(*titles)
-        if change not in (titles, ("", "")):
-            self._known.add(change)
 
 
 def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:

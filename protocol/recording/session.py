@@ -242,7 +242,7 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     state: bool
     """The page after the step has the recorded state hash."""
     url: bool
-    """The address is the recorded one, but for generated ids in it."""
+    """The address is the recorded one, but for generated ids in it and for a number that an earlier step has shown to change."""
     title: bool
     """The title is the recorded one, but for what changes by itself and for a change that an earlier step has shown."""
     extracted: bool

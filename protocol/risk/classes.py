@@ -16,7 +16,6 @@ caused it.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 import msgspec
@@ -44,6 +43,7 @@ from protocol.page.action import (
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url, is_asset
+from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.graphql import is_query
 from protocol.risk.words import (
@@ -434,7 +434,7 @@ def judge_request(
     if not policy.read_only:
         return None
     verb = (announced or method).upper()
-    if any(_allows(entry, verb, url) for entry in policy.allow):
+    if any(allows(entry, verb, url) for entry in policy.allow):
         return None
     word = destructive_url(url)
     # The body of the announced POST is not known yet; the POST itself is judged when it comes.
@@ -447,10 +447,3 @@ def judge_request(
     if word and not is_asset(url, resource_type):
         return f"address: {word}"
     return None
-
-
-def _allows(entry: str, method: str, url: str) -> bool:
-    verb, _, glob = entry.partition(" ")
-    # Brackets are those of an IPv6 host here, not a set of characters.
-    glob = glob.strip().replace("[", "[[]")
-    return verb.upper() == method and bool(glob) and fnmatchcase(url.partition("#")[0], glob)

@@ -71,6 +71,23 @@ async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_
     await page.close()
 
 
+_FADES = """<style>p {transition: opacity 400ms, color 30s} p.going {opacity: 0; color: red}</style>
+<h1>Draft</h1><p>still here</p>
+<button onclick="const p = document.querySelector('p'); p.className = 'going'; p.ontransitionend = () => p.remove()">Done</button>"""
+
+
+async def test_what_fades_away_is_waited_for_and_a_change_of_colour_is_not(browser: Browser, site: PageServer) -> None:
+    """Taken out: ``moving`` in ``scripts.QUIET``."""
+    site.extra["/fades.html"] = _FADES
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    opened = await page.perform(Goto(url=f"{site.origin}/fades.html"))
+    ref = next(item.ref for item in opened.observation.elements if item.role == "button")
+    outcome = await page.perform(Click(target=Locator(role="button", name="Done")), ref=ref)
+    assert "still here" not in outcome.observation.text
+    assert outcome.settled
+    await page.close()
+
+
 _WRONG = """<h1>Wrong</h1><script>
 fetch('/nothing').catch(() => 0);
 fetch('/write', {method: 'POST', body: 'x'}).catch(() => 0);

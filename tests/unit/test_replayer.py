@@ -186,7 +186,7 @@ async def test_a_step_that_writes_is_not_performed_after_a_mismatch() -> None:
         (True, ""),
         (False, "replay.diverged"),
     ]
-    assert done.stopped == "step 4 not performed: step 1 did not match, and this step writes (class 3)"
+    assert done.stopped == "step 4 not performed: step 1 did not match (another title), and this step writes (class 3)"
     assert (done.report.verdict, done.report.reason) == ("partial", "step 1: other title")
     check_report(done.report, session=recorder.session, manifest_digest=bytes(32), steps=recorder.steps)
 

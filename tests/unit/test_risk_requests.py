@@ -110,6 +110,13 @@ def test_an_allowed_request_is_let_through_by_method_and_glob() -> None:
     assert judge("POST", "https://b.example/login", policy=policy) == "method"
 
 
+def test_a_name_and_a_password_in_the_address_do_not_change_what_is_allowed() -> None:
+    policy = GuardPolicy(allow=("PUT https://a.example/*",))
+    assert judge_request("PUT", "https://ann:s3cret@a.example/put", "xhr", False, None, policy) is None
+    for other in ("https://a.example@b.example/put", "https://ann:a.example/@b.example/put"):
+        assert judge_request("PUT", other, "xhr", False, None, policy) == "method", other
+
+
 def test_origins_bind_every_request_whatever_else_is_allowed() -> None:
     policy = GuardPolicy(origins=("https://a.example",), allow=("POST https://b.example/*",), read_only=False)
     assert judge("GET", "https://a.example/x", policy=policy) is None

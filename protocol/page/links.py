@@ -1,0 +1,31 @@
+"""What a link says of the record that it leads to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+_NUMBERED: Final = re.compile(r"[^/?&=]*\d[^/?&=]*")
+_PLACE: Final = re.compile(r"[?&](i|n|idx|index|row|line|pos|position|offset|page|nr)=", re.IGNORECASE)
+"""Keys of a query that number the rows of a page, not the records of a site."""
+
+
+def identities(links: Iterable[str]) -> frozenset[str]:
+    """Paths and queries of those ``links`` that have a number. A replay may be at another origin; a fragment is only a place."""
+    return frozenset(path for link in links if _NUMBERED.search(path := path_of(link)) and not _PLACE.search(path))
+
+
+def path_of(link: str) -> str:
+    """Path and query; empty for what is no address."""
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return ""
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+def numbers(links: Iterable[str]) -> frozenset[str]:
+    """The parts of ``identities`` that have a number."""
+    return frozenset(part for path in identities(links) for part in _NUMBERED.findall(path))

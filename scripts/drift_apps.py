@@ -1,0 +1,90 @@
+"""Install the applications of ``make bench-drift``, each version into an environment of its own.
+
+    python scripts/drift_apps.py install     make what is missing (again, if its lock file changed)
+    python scripts/drift_apps.py lock NAME   write the lock file of an environment that was made by hand
+
+A lock file has one line for each package, with the hash of the file that was installed: those of CPython 3.11 on Linux. That of
+npm has the integrity of each package. Nothing else is installed. ``TRAILMESH_DRIFT_APPS`` moves the directory (default:
+``.venv-drift``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+LOCKS = REPOSITORY / "benchmarks" / "drift" / "locks"
+ENVIRONMENTS = Path(os.environ.get("TRAILMESH_DRIFT_APPS", REPOSITORY / ".venv-drift"))
+INSTALL_TIMEOUT_S = 900
+
+
+def install() -> int:
+    """Make what is missing or was made from another lock file."""
+    for lock in sorted(LOCKS.iterdir()):
+        name = lock.name.removesuffix(lock.suffix)
+        target = ENVIRONMENTS / name
+        made_from = hashlib.sha256(lock.read_bytes()).hexdigest()
+        mark = target / "made-from"
+        if mark.is_file() and mark.read_text(encoding="utf-8") == made_from:
+            continue
+        print(f"{name}: installing", flush=True)
+        shutil.rmtree(target, ignore_errors=True)
+        _npm(lock, target) if lock.suffix == ".json" else _pip(lock, target)
+        # Written last: an interrupted installation is made anew.
+        mark.write_text(made_from, encoding="utf-8")
+    return 0
+
+
+def _pip(lock: Path, target: Path) -> None:
+    venv.EnvBuilder(with_pip=True).create(target)
+    python = target / "bin" / "python"
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--requirement", str(lock)]
+    subprocess.run([str(python), "-m", "pip", "install", *options], check=True, timeout=INSTALL_TIMEOUT_S)
+
+
+def _npm(lock: Path, target: Path) -> None:
+    target.mkdir(parents=True)
+    locked = json.loads(lock.read_text(encoding="utf-8"))
+    (target / "package.json").write_text(json.dumps(locked["packages"][""]), encoding="utf-8")
+    shutil.copy(lock, target / "package-lock.json")
+    subprocess.run(["npm", "ci", "--silent", "--ignore-scripts"], check=True, timeout=INSTALL_TIMEOUT_S, cwd=target)
+
+
+def lock(name: str) -> int:
+    """Write the lock file from ``report.json`` of pip, or from the lock file of npm without addresses."""
+    made = ENVIRONMENTS / name
+    npm = made / "package-lock.json"
+    if npm.is_file():
+        locked = json.loads(npm.read_text(encoding="utf-8"))
+        for package in locked["packages"].values():
+            package.pop("resolved", None)
+        (LOCKS / f"{name}.json").write_text(json.dumps(locked, indent=1) + "\n", encoding="utf-8")
+        return 0
+    report = json.loads((made / "report.json").read_text(encoding="utf-8"))
+    lines = []
+    for item in report["install"]:
+        package, archive = item["metadata"], item["download_info"]["archive_info"]
+        lines.append(f"{package['name']}=={package['version']} --hash=sha256:{archive['hashes']['sha256']}")
+    (LOCKS / f"{name}.lock").write_text("\n".join(sorted(lines, key=str.lower)) + "\n", encoding="utf-8")
+    return 0
+
+
+def main() -> int:
+    """Run one of the commands."""
+    parser = argparse.ArgumentParser(description="Install the applications of the drift benchmark.")
+    parser.add_argument("command", choices=("install", "lock"))
+    parser.add_argument("name", nargs="?", default="")
+    options = parser.parse_args()
+    return lock(options.name) if options.command == "lock" else install()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
