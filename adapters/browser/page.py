@@ -98,8 +98,9 @@ class ChromiumPage:
         return await self._worlds.in_frame(frame, expression)
 
     async def follow_window(self) -> None:
-        """Open in the page what it wanted to open beside it."""
+        """Open in the page what it wanted to open beside it, and show the page: the window had taken its place."""
         await self._follow_pop_up()
+        await self._page.bring_to_front()
 
     async def gone(self) -> None:
         """Return once the page is closed, or its browser gone."""
