@@ -284,6 +284,7 @@ def test_what_a_statement_says_is_what_is_done(statement: str, actions: list[Act
     ],
 )
 def test_what_has_no_action_is_refused_with_its_line(statement: str, words: str) -> None:
+    """Guard: node/sessions/playwright_locators.py, text_value."""
     error = refusal(script(statement))
     assert error.code == "input.invalid"
     line = 5 + (statement.count("\n") if "page.close()" in statement or "page2" in statement else 0)
