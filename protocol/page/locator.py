@@ -11,7 +11,19 @@ from protocol.page.action import Locator
 from protocol.page.names import same_name, visible
 from protocol.page.observation import Element, Observation
 
-FORMS: Final = ("css=", "xpath=", "text=", "role=", "testid=", "label=", "placeholder=", "title=", "alt=", "aria/", "pierce/")
+FORMS: Final = (
+    "css=",
+    "xpath=",
+    "text=",
+    "role=",
+    "testid=",
+    "label=",
+    "placeholder=",
+    "title=",
+    "alt=",
+    "aria/",
+    "pierce/",
+)
 """How a selector can begin."""
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
 _PLACELESS: Final = re.compile(r"(?:^|\d)x\d+\Z")
