@@ -98,6 +98,7 @@ class _Reader:
         self._keys = Keys()
         self._clicks: list[str] = []
         self._unused: list[str] = []
+        self._framed: list[str] = []
         self._left_out = LeftOut(lenient=lenient)
         self._number = 0
         self._default_ms = self._timeout_ms(recording, limits.STEP_TIMEOUT_MS)
@@ -107,6 +108,7 @@ class _Reader:
         """Notes about what is performed differently."""
         parts = (
             ("elements are clicked in the middle; `offsetX` and `offsetY` are ignored: steps", self._clicks),
+            ("frames are counted among those that are shown: steps", self._framed),
             ("selectors without an equivalent are left out, the others of the step are used:", self._unused),
         )
         return tuple(f"{words} {counted_places(places)}" for words, places in parts if places)
@@ -324,4 +326,7 @@ class _Reader:
             raise self._bad("must be a list of numbers", "frame")
         if len(path) > 1:
             raise self._bad("a frame inside a frame is not supported", "frame")
-        return f"f{path[0] + 1}" if path else ""
+        if not path:
+            return ""
+        self._framed.append(str(self._number))
+        return f"f{path[0] + 1}"

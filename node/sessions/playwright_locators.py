@@ -23,6 +23,7 @@ _FLAGS: Final = {"IGNORECASE": "i", "I": "i", "MULTILINE": "m", "M": "m", "DOTAL
 _SLASH: Final = re.compile(r"(?<!\\)/")
 _ESCAPED: Final = r"\\/"
 _ROLE_STATES: Final = ("checked", "disabled", "expanded", "pressed", "selected")
+_PROPERTIES: Final = frozenset({"first", "last", "visible", "content_frame"})
 _TRUTH: Final = {True: "true", False: "false"}
 
 
@@ -94,6 +95,8 @@ def text_or_pattern(node: ast.expr, bad: Bad) -> str | Pattern:
 
 def _part(link: Link, *, alone: bool, bad: Bad) -> str:
     build = _PARTS.get(link.name)
+    if build is not None and link.called == (link.name in _PROPERTIES):
+        raise bad(link.node, f"`{link.name}` is {'no call' if link.called else 'a call'}")
     if build is None:
         raise bad(link.node, f"`{link.name[:40]}` is not known here; known: {', '.join(_PARTS)}")
     return build(link, alone, bad)

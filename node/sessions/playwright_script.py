@@ -207,6 +207,8 @@ class _Reader:
             self._expect(value, value.func)
             return
         root, links = chain_of(value, _bad)
+        if not links or not links[-1].called:
+            raise _bad(value, "only calls on the page are read")
         names = [link.name for link in links]
         if root in ("context", "browser"):
             if names != ["close"]:

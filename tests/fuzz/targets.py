@@ -289,6 +289,16 @@ def _register_files() -> None:
 _YAML: Final = (
     b"title: t\nstart: http://a/\nprofile: {width_px: 800}\nsteps:\n- click: {role: link, name: Mugs}\n- wait: x\n"
 )
+_SCRIPT: Final = b"""\
+import re
+from playwright.sync_api import Page, expect
+
+def test_a(page: Page) -> None:
+    page.goto("http://a.example/")
+    page.get_by_role("row", name=re.compile(r"a/b", re.I)).filter(has=page.get_by_text("x")).get_by_label("y").nth(-1).fill("z")
+    page.locator("li", has_text="a").first.select_option(["b"])
+    expect(page.locator("#a")).to_have_count(2, timeout=9)
+"""
 _DEVTOOLS: Final = (
     b'{"title":"r","steps":[{"type":"setViewport","width":800,"height":600},{"type":"navigate","url":"http://a/"},'
     b'{"type":"click","selectors":[["aria/Mugs[role=\\"link\\"]"],["#m"]]},{"type":"keyDown","key":"Enter"},'
@@ -343,6 +353,7 @@ def _snapshot(text: str) -> object:
 def _register_texts() -> None:
     _add("actions.yaml", _actions, _YAML)
     _add("actions.devtools", _actions, _DEVTOOLS)
+    _add("actions.playwright", _actions, _SCRIPT)
     _add("config", _config, _CONFIG)
     _add("condition", _condition, b'{"any":[{"url":"*/cart*"},{"not":{"element":{"role":"link","name":"x"}}}]}')
     _add(

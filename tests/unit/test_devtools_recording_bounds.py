@@ -257,6 +257,7 @@ def test_each_recorded_selector_stays_a_way_of_its_own_or_is_noted(
 
 def test_a_frame_is_counted_from_one() -> None:
     assert [target("#a", frame=frame).frame for frame in ([], [0], [99])] == ["", "f1", "f100"]
+    assert recording(click("#a", frame=[0])).notes == ("frames are counted among those that are shown: steps 1",)
     assert "inside a frame" in refusal(click("#a", frame=[0, 0])).message
 
 

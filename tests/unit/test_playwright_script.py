@@ -279,11 +279,16 @@ def test_what_a_statement_says_is_what_is_done(statement: str, actions: list[Act
         ("browser = playwright.chromium.launch(proxy={'server': 'x'})", "`proxy` is not supported"),
         ("page = context.new_page()\npage2 = context.new_page()", "a second page"),
         ("print('done')", "only calls on a page"),
+        ("page", "only calls on the page"),
+        ("page.reload", "only calls on the page"),
+        ("page.get_by_text.first.click()", "`get_by_text` is a call"),
+        ('page.locator("#a").first().click()', "`first` is no call"),
         (".".join(["page", *["first"] * 40, "click()"]), "more than 32 calls"),
         (f'page.locator("#a").fill("{"x" * 5_000}")', "4,096 characters"),
     ],
 )
 def test_what_has_no_action_is_refused_with_its_line(statement: str, words: str) -> None:
+    """Guard: node/sessions/playwright_locators.py, text_value."""
     error = refusal(script(statement))
     assert error.code == "input.invalid"
     line = 5 + (statement.count("\n") if "page.close()" in statement or "page2" in statement else 0)

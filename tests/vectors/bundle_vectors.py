@@ -76,6 +76,14 @@ def _saying(manifest: bytes, caller: str | None) -> bytes:
     return cbor.encode(said)
 
 
+def _lacking(manifest: bytes, reason: str, count: int = 1) -> bytes:
+    """``manifest`` of an import of which steps were left out."""
+    said = cbor.decode(manifest)
+    said["session"]["skipped"] = [{"place": "steps[3].type", "what": "close", "reason": reason, "before": 2}] * count
+    said["session"] |= {"verdict": "partial"}
+    return cbor.encode(said)
+
+
 def _signed(data: bytes, manifest: bytes) -> bytes:
     parts = _parts(data)
     parts[1:3] = [("manifest.cose", sign(manifest)), ("manifest.cbor", manifest)]
@@ -105,6 +113,13 @@ def cases() -> list[dict[str, Any]]:
         ("a signature over another manifest", _resealed(good, sign(manifest + b"\x00")), "bundle.element"),
         ("a recorder that does not say who called", _signed(good, _saying(manifest, None)), ""),
         ("a caller of the longest name", _signed(good, _saying(manifest, "c" * 128)), ""),
+        ("two steps of an import left out", _signed(good, _lacking(manifest, "r" * 400, 2)), ""),
+        (
+            "a longer reason for a step that was left out",
+            _signed(good, _lacking(manifest, "r" * 401)),
+            "bundle.invalid",
+        ),
+        ("more steps left out than can be listed", _signed(good, _lacking(manifest, "r", 201)), "bundle.invalid"),
         ("a caller of a longer name", _signed(good, _saying(manifest, "c" * 129)), "bundle.invalid"),
     ]
     return [{"name": name, "code": code, "bundle": base64.b64encode(data).decode()} for name, data, code in made]

@@ -173,7 +173,7 @@ function judge(session, expected, matches, strict) {
   if (bad >= 0) reason = `step ${matches[bad].index}: ${difference(matches[bad], expected[bad], strict)}`
   else if (matches.length < expected.length) reason = 'not every step was performed'
   else if (!expected.length) reason = 'the recording has no step to perform'
-  else if (session.get('verdict') !== 'pass') reason = `the recording did not pass${said && ': '}${said}`
+  else if (session.get('verdict') !== 'pass' || session.get('skipped')?.length) reason = `the recording did not pass${said && ': '}${said}`
   const verdict = reason === '' ? 'pass' : matches.some(({ performed }) => performed) ? 'partial' : 'fail'
   return [verdict, [...reason].slice(0, 400).join('')]
 }
