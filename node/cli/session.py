@@ -52,7 +52,8 @@ def _step_line(event: Result) -> str:
         refused = _refused("  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
-        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}: {event['action']}"
+        instead = f": {event['instead']}" if event["instead"] else ""
+        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}: {event['action']}{instead}"
         return f"  {event['step']}/{event['of']} {mark}{_TEXT_MARKS.get(event['text'], '')}"
     return ""
 

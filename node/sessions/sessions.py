@@ -21,7 +21,7 @@ from node.sessions.reading import Reading
 from node.sessions.references import held_by, named_by
 from node.sessions.remains import remains_of
 from node.sessions.replayer import OnMismatch, ReplayPlan, replay
-from node.sessions.showing.files import ReplayFiles, write_replay
+from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_replay
 from node.sessions.showing.told import tell as tell_replay
 from node.sessions.verifying import Verifying
 from node.signing import Witness
@@ -197,12 +197,13 @@ class Sessions:
             total = len(replayable(recorded.steps))
             described = {step.index: describe(step.action) for step in recorded.steps}
 
-            def on_step(match: StepMatch) -> None:
+            def on_step(match: StepMatch, instead: str) -> None:
                 seen = {
                     "action": described[match.index],
                     "matched": match.matched,
                     "text": match.text,
                     "error": match.error,
+                    "instead": instead,
                 }
                 tell({"step": match.index, "of": total, **seen})
 
@@ -239,6 +240,7 @@ class Sessions:
             replayable=total,
             stopped_at=stopped_at(done.report.steps, total),
             lacking=done.lacking,
+            call_log=done.call_log,
         )
         told = tell_replay(recorded.session, recorded.steps, replayed)
         signed = (
@@ -246,7 +248,8 @@ class Sessions:
             self.reading.signature("replay report", done.report.node),
         )
         made_ms = self._clock.now_ms()
-        await write_replay(files, told, self._store.blob, done.screenshots, signed, made_ms=made_ms)
+        seen = ReplaySeen(pictures=done.screenshots, texts=done.texts)
+        await write_replay(files, told, self._store.blob, seen, signed, made_ms=made_ms)
         return replayed
 
     @contextlib.contextmanager

@@ -185,6 +185,9 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     lacking: str = ""
     """What the call lacked at the first step that did not match, and the option to add: an approval, an allowed request, or the
     site of a secret. Empty if it lacked nothing; otherwise the report says nothing about the site."""
+    call_log: tuple[str, ...] = ()
+    """What was tried at the last step, if it was not performed or its assertion did not hold: how its element was looked for, on
+    which page, how that ended, and the elements most like it. Empty if secrets of the recording were not given."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

@@ -29,5 +29,5 @@ def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixtu
     ("text", "said"), [("", "no sessions yet"), ("mugs", "no session contains 'mugs' in title, address or id")]
 )
 def test_that_there_is_none_is_said_in_words(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _show_list({"sessions": [], "text": text})
+    _show_list({"sessions": [], "text": text, "archived": False})
     assert capsys.readouterr().out.startswith(said)

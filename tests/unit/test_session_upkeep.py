@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -113,7 +114,7 @@ async def test_a_fork_acts_on_the_recorded_row_and_on_no_other(bench: Bench) -> 
     ],
 )
 async def test_a_fork_that_cannot_be_is_refused_before_anything_is_done(
-    bench: Bench, given: dict[str, object], words: str
+    bench: Bench, given: dict[str, Any], words: str
 ) -> None:
     done = await bench.record(FILE)
     refused = await bench.refused("fork", session=done.id, **given)

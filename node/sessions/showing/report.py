@@ -16,11 +16,13 @@ import jinja2
 import msgspec
 
 from node.base import counted
-from node.sessions.showing.files import Signature
+from node.sessions.showing.files import ReplaySeen, Signature
+from node.sessions.showing.lines import Line, compare_lines
 from node.sessions.showing.pictures import compare_pictures, media_type
 from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session import Shown
 from protocol import ids
+from protocol.recording.replay import snapshot_text
 from protocol.recording.session import Session, Step, Verdict
 
 _TEMPLATE: Final = "session.html.j2"
@@ -44,6 +46,9 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
     pictures: str = ""
     """How the two pictures compare, in words."""
     differences: Sequence[Any] = ()
+    lines: Sequence[Line] = ()
+    """The recorded and the met text of the page, compared; empty if they are not at hand or the same."""
+    call_log: Sequence[str] = ()
 
 
 def render_recording(
@@ -69,15 +74,16 @@ def render_recording(
 
 def render_replay(
     told: Told,
-    recorded: Mapping[bytes, bytes],
-    met: Mapping[int, bytes],
+    blobs: Mapping[bytes, bytes],
+    seen: ReplaySeen,
     signed: Sequence[Signature],
     *,
     made_ms: int,
 ) -> str:
-    """A replay beside its recording. recorded: screenshots by SHA-256; met: by index of the step; made_ms: now, since 1970."""
+    """A replay beside its recording. blobs: recorded screenshots and texts by SHA-256; made_ms: now, since 1970."""
     rows = [
-        _replayed(each, recorded.get(each.step.screenshot, b""), met.get(each.step.index, b"")) for each in told.steps
+        _replayed(each, blobs, seen.pictures.get(each.step.index, b""), seen.texts.get(each.step.index))
+        for each in told.steps
     ]
     report = told.replayed.report
     return _render(
@@ -94,7 +100,9 @@ def render_replay(
     )
 
 
-def _replayed(each: ToldStep, old: bytes, new: bytes) -> _Row:
+def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], new: bytes, text: str | None) -> _Row:
+    old = blobs.get(each.step.screenshot, b"")
+    recorded = None if text is None else snapshot_text(blobs.get(each.step.snapshot))
     compared = compare_pictures(old, new) if old and new else None
     words = ""
     if compared is not None:
@@ -115,6 +123,8 @@ def _replayed(each: ToldStep, old: bytes, new: bytes) -> _Row:
         marked=_address(compared.marked) if compared else "",
         pictures=words,
         differences=each.differences,
+        lines=() if recorded is None or text is None else compare_lines(recorded, text),
+        call_log=each.call_log,
     )
 
 
