@@ -305,7 +305,30 @@ def _status_of_replay(r: Any) -> int:
     return 0 if r["report"]["verdict"] == "pass" else 1
 
 
+def _show_runs(r: Result) -> None:
+    for name in ("first", "second"):
+        report = r[name]
+        told = f"{report['id']}, {_verdict(report)}" if report else "the recording"
+        click.echo(f"{name:<7} {told}")
+    same = sum(step["status"] == "same" for step in r["steps"])
+    click.echo(f"{same} of {counted(len(r['steps']), 'step')} are the same")
+    for step in r["steps"]:
+        if step["status"] != "same":
+            click.echo(
+                f"step {step['index']}, {step['did']}:\n    first   {step['first']}\n    second  {step['second']}"
+            )
+
+
 def _show_diff(r: Result) -> None:
+    if "session" in r:
+        _show_runs(r)
+    else:
+        _show_recordings(r)
+    if r["html"]:
+        click.echo(f"as a page: {r['html']}")
+
+
+def _show_recordings(r: Result) -> None:
     same = sum(step["status"] == "same" for step in r["steps"])
     click.echo(f"{same} of {counted(len(r['steps']), 'step')} are the same")
     for step in r["steps"]:

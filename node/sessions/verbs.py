@@ -13,6 +13,7 @@ from node.verbs.session import (
     Exported,
     RecordedSession,
     Replayed,
+    RunDiff,
     SessionDiff,
     SessionList,
     Shown,
@@ -87,8 +88,8 @@ class SessionVerbs:
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.verifying.import_bundle(params.path)
 
-    async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff:
-        return await self._sessions.diff(params.first, params.second)
+    async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff | RunDiff:
+        return await self._sessions.diff(params.first, params.second, html=params.html)
 
     async def _trust_key(self, params: NoParams, tell: Tell) -> TrustKey:
         return self._sessions.trust_key()

@@ -20,6 +20,7 @@ from node.verbs.session_params import (
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Row, Verb
 from protocol.recording.diff import StepDiff
 from protocol.recording.findings import Difference
+from protocol.recording.report_diff import RunStep
 from protocol.recording.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -143,6 +144,22 @@ class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[StepDiff, ...]
     same: bool
     """Whether no step differs and none is in one of them only."""
+    html: str = ""
+    """Path of the HTML file, if one was written."""
+
+
+class RunDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs of one session, compared by what their reports say."""
+
+    session: Session
+    first: ReplayReport | None
+    """None for the recording itself."""
+    second: ReplayReport | None
+    steps: tuple[RunStep, ...]
+    same: bool
+    """Whether both say the same of every step."""
+    html: str = ""
+    """Path of the HTML file, if one was written."""
 
 
 class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -334,14 +351,19 @@ DIFF: Final = Verb(
     name="session.diff",
     command="session diff",
     takes=DiffParams,
-    gives=SessionDiff,
+    gives=SessionDiff | RunDiff,
     help="""Compare two recordings: steps that only one of them has, and what differs after each step that both have.
 
     Steps are paired by their actions, in order. Compared are outcome, address, title, extracted text and the lines of the page. If
     the two began at different origins, addresses are compared without them. Exit codes: 0 nothing differs; 1 something does.
+
+    Two replay reports of one session (`session show` lists them), or a report and its session, are compared by what the reports
+    say of each step: they contain no page. To compare the pages of two runs, record the second one with `session fork`. With
+    --html, pictures and texts of both recordings stand side by side.
     """,
     callers=OWNER_AND_AGENTS,
     scope="read",
+    owner_fields=frozenset({"html"}),
     read_only=True,
     row=None,
 )

@@ -136,7 +136,7 @@ async def test_only_what_is_here_signed_and_whole_is_forked(bench: Bench) -> Non
 async def test_an_archived_session_is_kept_and_left_out_of_the_list(bench: Bench) -> None:
     first, second = await bench.record(FILE), await bench.record(FILE)
 
-    async def listed(**given: object) -> list[str]:
+    async def listed(**given: Any) -> list[str]:
         found: SessionList = await bench.call("list", **given)
         return [session.id for session in found.sessions]
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import msgspec
 
+from adapters.ports import SessionStore
 from node.base import write_private
 from node.sessions.showing.told import Told
-from node.verbs.session import Shown
+from node.verbs.session import RunDiff, SessionDiff, Shown
 from protocol.errors import MeshError
 
 ReadBlob = Callable[[bytes], Awaitable[bytes]]
@@ -85,6 +86,18 @@ async def write_recording(
 
     pictures = await read_blobs((step.screenshot for step in shown.steps), read_blob)
     page = await asyncio.to_thread(render_recording, shown, pictures, signed, made_ms=made_ms)
+    await asyncio.to_thread(_write, path, page.encode())
+
+
+async def write_comparison(path: str, compared: SessionDiff | RunDiff, store: SessionStore, *, made_ms: int) -> None:
+    """Write two recordings or runs side by side as HTML, as ``write_files`` does. Errors: ``input.invalid``, ``store.*``."""
+    from node.sessions.showing.comparison import render_comparison
+
+    sessions = (compared.first, compared.second) if isinstance(compared, SessionDiff) else (compared.session,)
+    steps = [await store.steps(session.id) for session in sessions]
+    wanted = {digest for each in steps for step in each for digest in (step.screenshot, step.snapshot)}
+    blobs = await read_blobs(wanted, store.blob)
+    page = await asyncio.to_thread(render_comparison, compared, steps, blobs, made_ms=made_ms)
     await asyncio.to_thread(_write, path, page.encode())
 
 
