@@ -11,7 +11,7 @@ import click
 from node.base import counted, exit_code
 from node.cli import apart
 from node.cli.build import Look, commands_of
-from node.cli.common import BUNDLE_SUFFIX, Result, is_session_id, moment, table
+from node.cli.common import BUNDLE_SUFFIX, Result, called, is_session_id, moment, table
 from node.verbs import session as verbs
 from node.verbs import session_upkeep as upkeep
 from protocol.errors import MeshError
@@ -133,8 +133,8 @@ def _show_list(r: Result) -> None:
             else "no sessions yet: `trailmesh session record`"
         )
     for s in r["sessions"]:
-        steps = counted(s["steps"], "step")
-        click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {s['node'][:7]}")
+        steps, by = counted(s["steps"], "step"), called(s["node"], r["names"])
+        click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {by}")
         click.echo(f"  {s['title']}\n  {s['start_url']}{_incomplete(s['start_url'])}")
 
 
@@ -150,7 +150,8 @@ def _show_session(r: Result) -> None:
     click.echo(f"start    {s['start_url']}{_incomplete(s['start_url'])}")
     click.echo(f"browser  {browser['name']} {browser['version']} ({browser['backend']})")
     doubt = f"  no longer relied on: {r['standing']}" if r["standing"] else ""
-    click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
+    signer = called(r["signed_by"], r["names"]) or "not committed"
+    click.echo(f"signed   {signer}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
     if s["parent"]:
@@ -167,9 +168,9 @@ def _show_session(r: Result) -> None:
         why = _unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
         judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
-        click.echo(f"{when}, replayed by {report['node'][:7]}, {judged}: {matched}{refused}{why}")
+        click.echo(f"{when}, replayed by {called(report['node'], r['names'])}, {judged}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
-        click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
+        click.echo(f"replayed by {called(report['node'], r['names'])}: no longer relied on ({report['code']})")
     if r["html"]:
         click.echo(f"as a page: {r['html']}")
 
@@ -282,7 +283,7 @@ def _show_replayed(r: Result) -> None:
     judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
     click.echo(
         f"{judged}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
-        f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
+        f"{_refused('; ', report['blocked'])}; signed by {called(r['signed_by'], r['names'])}{_unreached(r['unreached'])}"
     )
     if r["lacking"]:
         click.echo(f"the call lacked a permission, so this says nothing about the site: {r['lacking']}")

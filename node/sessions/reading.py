@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 
 import msgspec
 
@@ -50,6 +51,10 @@ class Reading:
         listed = [one for one in stored if (one.id in put_away) is archived and self._visible(one)][:limit]
         return [await self._as_it_is(session) for session in listed]
 
+    def names_of(self, sessions: Iterable[Session]) -> dict[str, str]:
+        """Names of the recorders of ``sessions``, by node id."""
+        return self._peers.names_of(session.node for session in sessions)
+
     async def _as_it_is(self, session: Session) -> Session:
         """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
         if session.verdict is not Verdict.OPEN:
@@ -75,7 +80,11 @@ class Reading:
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
         """
         shown = await self._show(session_id)
-        shown = msgspec.structs.replace(shown, archived=shown.session.id in await self.archive.ids())
+        nodes = (shown.session.node, shown.signed_by, *(report.node for report in shown.reports))
+        nodes += tuple(report.node for report in shown.reports_refused)
+        shown = msgspec.structs.replace(
+            shown, archived=shown.session.id in await self.archive.ids(), names=self._peers.names_of(nodes)
+        )
         if not html:
             return shown
         signed = [self.signature("replay report", report.node) for report in shown.reports]

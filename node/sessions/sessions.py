@@ -241,6 +241,7 @@ class Sessions:
             stopped_at=stopped_at(done.report.steps, total),
             lacking=done.lacking,
             call_log=done.call_log,
+            names=self._peers.names_of((self._witness.node,)),
         )
         told = tell_replay(recorded.session, recorded.steps, replayed)
         signed = (

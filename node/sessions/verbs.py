@@ -68,7 +68,8 @@ class SessionVerbs:
 
     async def _list(self, params: ListParams, tell: Tell) -> SessionList:
         found = await self._sessions.reading.sessions(params.text, params.limit, archived=params.archived)
-        return SessionList(sessions=found, text=params.text, archived=params.archived)
+        names = self._sessions.reading.names_of(found)
+        return SessionList(sessions=found, text=params.text, archived=params.archived, names=names)
 
     async def _show(self, params: ShowParams, tell: Tell) -> Shown | WasRemoved:
         remains = await self._sessions.reading.remains(params.session)

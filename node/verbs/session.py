@@ -44,6 +44,8 @@ class SessionList(msgspec.Struct, frozen=True, kw_only=True):
     """Text that was searched for."""
     archived: bool = False
     """Whether these are the archived ones."""
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names of the nodes above, by node id; the own one is ``this node``."""
 
 
 class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +82,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the HTML file, if one was written."""
     archived: bool = False
     """Whether `session.list` leaves it out."""
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names of the nodes above, by node id; the own one is ``this node``."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,6 +209,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     call_log: tuple[str, ...] = ()
     """What was tried at the last step, if it was not performed or its assertion did not hold: how its element was looked for, on
     which page, how that ended, and the elements most like it. Empty if secrets of the recording were not given."""
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names of the nodes above, by node id; the own one is ``this node``."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixtu
         "node": "NODEIDX-REST",
         "created_ms": 1_000,
     }
-    _show_list({"sessions": [session], "text": ""})
+    _show_list({"sessions": [session], "text": "", "names": {}})
     assert capsys.readouterr().out.splitlines() == [
         "ses-A  partial, 3 steps, 1970-01-01 00:00:01 UTC, recorded by NODEIDX",
         "  The mugs",
