@@ -52,9 +52,9 @@ def _step_line(event: Result) -> str:
         refused = _refused("  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
-        instead = f": {event['instead']}" if event["instead"] else ""
-        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}: {event['action']}{instead}"
-        return f"  {event['step']}/{event['of']} {mark}{_TEXT_MARKS.get(event['text'], '')}"
+        instead = f": {event['instead']}" if event["instead"] else _TEXT_MARKS.get(event["text"], "")
+        failed = f"✗ {event['error'] or 'differs'}: {event['action']}"
+        return f"  {event['step']}/{event['of']} {'✓ matched' if event['matched'] else failed}{instead}"
     return ""
 
 
