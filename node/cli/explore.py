@@ -10,7 +10,7 @@ import click
 from node.base import counted
 from node.cli import schedule
 from node.cli.build import Look, commands_of, parameter
-from node.cli.common import Result, common_options, emit, moment, run_verb, short_caller, table
+from node.cli.common import Result, called, common_options, emit, moment, run_verb, short_caller, table
 from node.cli.explore_words import progress_line, read_condition
 from node.verbs import explore as verbs
 from protocol.errors import MeshError
@@ -116,7 +116,7 @@ def _show_list(r: Result) -> None:
         click.echo("no searches yet: `trailmesh explore run`")
         return
     rows = [
-        [s["id"], s["status"], s["coordinator"][:7], short_caller(s["caller"]), moment(s["created_ms"])]
+        [s["id"], s["status"], called(s["coordinator"], r["names"]), short_caller(s["caller"]), moment(s["created_ms"])]
         for s in r["searches"]
     ]
     table("searches", ["id", "status", "coordinator", "for", "when (UTC)"], rows)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from node.base import counted
-from node.cli.common import Result
+from node.cli.common import Result, called
 from protocol.errors import MeshError
 
 
@@ -27,22 +27,23 @@ def read_condition(text: str) -> Any:
 
 def progress_line(event: Result) -> str:
     """One line for a progress event of a search; empty for none."""
+    names = event.get("names", {})
     if "participants" in event:
         return f"search {event['search']} with {counted(len(event['participants']), 'node')}"
     if "visits" in event:
         left = max(0, event["of_seconds"] - event["seconds"])
-        shares = ", ".join(f"{peer[:7]} {count}" for peer, count in event["visits"].items() if count)
+        shares = ", ".join(f"{called(peer, names)} {count}" for peer, count in event["visits"].items() if count)
         return (
             f"  {left:>4} s left: {counted(event['live_leases'], 'lease')}, {counted(event['nodes'], 'action')} found, "
             f"{counted(sum(event['visits'].values()), 'visit')}{f' ({shares})' if shares else ''}, "
             f"best {event['best']:.2f}, {counted(event['claims'], 'claim')}"
         )
     if "claim" in event:
-        return f"  {event['peer'][:7]} claims success after {counted(event['claim'], 'step')}: replaying …"
+        return f"  {called(event['peer'], names)} claims success after {counted(event['claim'], 'step')}: replaying …"
     if "claim_refused" in event:
-        return f"  the claim of {event['peer'][:7]} was not confirmed by the replay"
+        return f"  the claim of {called(event['peer'], names)} was not confirmed by the replay"
     if "lease_expired" in event:
-        return f"  {event['peer'][:7]} stopped answering: its branch can be leased again"
+        return f"  {called(event['peer'], names)} stopped answering: its branch can be leased again"
     if "error" in event:
-        return f"  {event['peer'][:7]} could not take a branch: {event['error']}"
+        return f"  {called(event['peer'], names)} could not take a branch: {event['error']}"
     return ""

@@ -11,7 +11,7 @@ import click
 from node.base import counted, exit_code
 from node.cli import apart, headed
 from node.cli.build import Look, commands_of
-from node.cli.common import BUNDLE_SUFFIX, Result, is_session_id, moment, table
+from node.cli.common import BUNDLE_SUFFIX, Result, called, is_session_id, moment, table
 from node.verbs import session as verbs
 from node.verbs import session_upkeep as upkeep
 from protocol.errors import MeshError
@@ -53,8 +53,9 @@ def _step_line(event: Result) -> str:
         refused = _refused("  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
-        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}: {event['action']}"
-        return f"  {event['step']}/{event['of']} {mark}{_TEXT_MARKS.get(event['text'], '')}"
+        instead = f": {event['instead']}" if event["instead"] else _TEXT_MARKS.get(event["text"], "")
+        failed = f"✗ {event['error'] or 'differs'}: {event['action']}"
+        return f"  {event['step']}/{event['of']} {'✓ matched' if event['matched'] else failed}{instead}"
     return ""
 
 
@@ -136,8 +137,8 @@ def _show_list(r: Result) -> None:
             else "no sessions yet: `trailmesh session record`"
         )
     for s in r["sessions"]:
-        steps = counted(s["steps"], "step")
-        click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {s['node'][:7]}")
+        steps, by = counted(s["steps"], "step"), called(s["node"], r["names"])
+        click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {by}")
         click.echo(f"  {s['title']}\n  {s['start_url']}{_incomplete(s['start_url'])}")
 
 
@@ -153,7 +154,8 @@ def _show_session(r: Result) -> None:
     click.echo(f"start    {s['start_url']}{_incomplete(s['start_url'])}")
     click.echo(f"browser  {browser['name']} {browser['version']} ({browser['backend']})")
     doubt = f"  no longer relied on: {r['standing']}" if r["standing"] else ""
-    click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
+    signer = called(r["signed_by"], r["names"]) or "not committed"
+    click.echo(f"signed   {signer}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
     if s["parent"]:
@@ -172,9 +174,9 @@ def _show_session(r: Result) -> None:
         why = _unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
         judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
-        click.echo(f"{when}, replayed by {report['node'][:7]}, {judged}: {matched}{refused}{why}")
+        click.echo(f"{when}, replayed by {called(report['node'], r['names'])}, {judged}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
-        click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
+        click.echo(f"replayed by {called(report['node'], r['names'])}: no longer relied on ({report['code']})")
     if r["html"]:
         click.echo(f"as a page: {r['html']}")
 
@@ -305,7 +307,7 @@ def _show_replayed(r: Result) -> None:
     judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
     click.echo(
         f"{judged}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
-        f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
+        f"{_refused('; ', report['blocked'])}; signed by {called(r['signed_by'], r['names'])}{_unreached(r['unreached'])}"
     )
     if r["lacking"]:
         click.echo(f"the call lacked a permission, so this says nothing about the site: {r['lacking']}")
@@ -328,7 +330,30 @@ def _status_of_replay(r: Any) -> int:
     return 0 if r["report"]["verdict"] == "pass" else 1
 
 
+def _show_runs(r: Result) -> None:
+    for name in ("first", "second"):
+        report = r[name]
+        told = f"{report['id']}, {_verdict(report)}" if report else "the recording"
+        click.echo(f"{name:<7} {told}")
+    same = sum(step["status"] == "same" for step in r["steps"])
+    click.echo(f"{same} of {counted(len(r['steps']), 'step')} are the same")
+    for step in r["steps"]:
+        if step["status"] != "same":
+            click.echo(
+                f"step {step['index']}, {step['did']}:\n    first   {step['first']}\n    second  {step['second']}"
+            )
+
+
 def _show_diff(r: Result) -> None:
+    if "session" in r:
+        _show_runs(r)
+    else:
+        _show_recordings(r)
+    if r["html"]:
+        click.echo(f"as a page: {r['html']}")
+
+
+def _show_recordings(r: Result) -> None:
     same = sum(step["status"] == "same" for step in r["steps"])
     click.echo(f"{same} of {counted(len(r['steps']), 'step')} are the same")
     for step in r["steps"]:

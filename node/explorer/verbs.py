@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from node.base import Serving
 from node.explorer.showing.show import Parts, show_search, summarise
 from node.log import LogExchange
@@ -50,7 +52,7 @@ class ExploreVerbs:
             peers=params.peers if self._serving else [],
             seconds=params.seconds,
             seed=params.seed,
-            tell=tell,
+            tell=self._naming(tell),
         )
         return await summarise(self._parts, found.id)
 
@@ -59,8 +61,17 @@ class ExploreVerbs:
             self._serving.need()  # peers return results by calling this node, so it must serve
         if self._serving:
             self._log_exchange.soon()
-        found = await self._explorer.resume(params.search, seconds=params.seconds, tell=tell)
+        found = await self._explorer.resume(params.search, seconds=params.seconds, tell=self._naming(tell))
         return await summarise(self._parts, found.id)
+
+    def _naming(self, tell: Tell) -> Tell:
+        """``tell``, with the names of the nodes that an event is about."""
+
+        def named(event: dict[str, Any]) -> None:
+            nodes = [node for node in (*event.get("visits", ()), event.get("peer", "")) if node]
+            tell({**event, "names": self._peers.names_of(nodes)} if nodes else event)
+
+        return named
 
     async def _stop(self, params: SearchParams, tell: Tell) -> Summary:
         found = await self._explorer.stop(params.search)
@@ -80,7 +91,8 @@ class ExploreVerbs:
             searches=[
                 Listed(id=f.id, status=f.status, coordinator=f.coordinator, created_ms=f.created_ms, caller=f.caller)
                 for f in found
-            ]
+            ],
+            names=self._peers.names_of(f.coordinator for f in found),
         )
 
     async def _show(self, params: ShowParams, tell: Tell) -> Summary:

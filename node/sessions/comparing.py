@@ -1,14 +1,18 @@
-"""Compares two stored sessions."""
+"""Compares two stored sessions, or two runs of one."""
 
 from __future__ import annotations
 
 import asyncio
 
 from adapters.ports import SessionStore
-from node.verbs.session import SessionDiff
+from node.sessions.reading import Reading
+from node.sessions.replayer import Recorded
+from node.verbs.session import RunDiff, SessionDiff
 from protocol.errors import MeshError
 from protocol.recording.diff import between, diff_steps, pair_steps
-from protocol.recording.session import Session, Step
+from protocol.recording.replay import replayable
+from protocol.recording.report_diff import diff_runs
+from protocol.recording.session import ReplayReport, Session, Step
 
 
 async def compare_sessions(store: SessionStore, first: Session, second: Session) -> SessionDiff:
@@ -20,6 +24,31 @@ async def compare_sessions(store: SessionStore, first: Session, second: Session)
         steps.append(await asyncio.to_thread(diff_steps, old, new, texts, mapping))
     same = all(step.status == "same" for step in steps)
     return SessionDiff(first=first, second=second, steps=tuple(steps), same=same)
+
+
+def is_report(text: str) -> bool:
+    """Whether ``text`` is meant as the id of a replay report."""
+    return text.lower().startswith("rep-")
+
+
+async def compare_runs(reading: Reading, first_id: str, second_id: str) -> RunDiff:
+    """How two replays of a session compare, or a replay and the recording.
+
+    Errors: those of ``Reading.report`` and ``Reading.recorded``; ``input.invalid`` if they are of different sessions.
+    """
+    runs = [await _run(reading, which) for which in (first_id, second_id)]
+    (first, recorded), (second, other) = runs
+    if recorded.session.id != other.session.id:
+        raise MeshError(
+            "input.invalid", f"they are runs of different sessions: {recorded.session.id} and {other.session.id}"
+        )
+    steps = diff_runs(replayable(recorded.steps), first.steps if first else None, second.steps if second else None)
+    same = all(step.status == "same" for step in steps)
+    return RunDiff(session=recorded.session, first=first, second=second, steps=steps, same=same)
+
+
+async def _run(reading: Reading, which: str) -> tuple[ReplayReport | None, Recorded]:
+    return await reading.report(which) if is_report(which) else (None, await reading.recorded(which))
 
 
 async def _text(store: SessionStore, step: Step) -> bytes | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
+
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports import ArtefactRecord, Clock, Store
 from node.base import find_stored
 from node.config import Config
 from node.live import may_open
@@ -16,14 +19,14 @@ from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, current_caller
 from node.verbs.session import RefusedReport, Remains, Shown
-from protocol import ids
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import describe
 from protocol.recording.bundle import KIND
 from protocol.recording.replay import replayable, unreached
 from protocol.recording.session import ReplayReport, Session, Verdict
-from protocol.wire import envelope
+from protocol.wire import cbor, envelope
 
 _ALL = 2**31 - 1
 
@@ -47,6 +50,10 @@ class Reading:
         stored = await self._store.sessions(text=text, limit=_ALL if some_hidden else limit)
         listed = [one for one in stored if (one.id in put_away) is archived and self._visible(one)][:limit]
         return [await self._as_it_is(session) for session in listed]
+
+    def names_of(self, sessions: Iterable[Session]) -> dict[str, str]:
+        """Names of the recorders of ``sessions``, by node id."""
+        return self._peers.names_of(session.node for session in sessions)
 
     async def _as_it_is(self, session: Session) -> Session:
         """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
@@ -73,7 +80,11 @@ class Reading:
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
         """
         shown = await self._show(session_id)
-        shown = msgspec.structs.replace(shown, archived=shown.session.id in await self.archive.ids())
+        nodes = (shown.session.node, shown.signed_by, *(report.node for report in shown.reports))
+        nodes += tuple(report.node for report in shown.reports_refused)
+        shown = msgspec.structs.replace(
+            shown, archived=shown.session.id in await self.archive.ids(), names=self._peers.names_of(nodes)
+        )
         if not html:
             return shown
         signed = [self.signature("replay report", report.node) for report in shown.reports]
@@ -141,6 +152,30 @@ class Reading:
         if session.verdict is Verdict.OPEN:
             return False
         return may_open(self._config.policy, session.start_url)
+
+    async def report(self, report_id: str) -> tuple[ReplayReport, Recorded]:
+        """A stored replay report by its id or the beginning of it, verified, and its recording.
+
+        Errors: ``input.not_found``, ``input.invalid`` (several begin so), those of ``recorded`` and ``open_report``.
+        """
+        found: dict[str, ArtefactRecord] = {}
+        page: list[ArtefactRecord] = await self._store.artefacts(kind=KIND_REPLAY_REPORT)
+        while page:
+            for one in page:
+                # One that an earlier version has written may have another form; it has no id then.
+                with contextlib.suppress(MeshError):
+                    payload = envelope.peek(one.envelope).payload
+                    told = cbor.decode_as(payload, ReplayReport, bytes_max=limits.ARTEFACT_BYTES_MAX)
+                    if told.id.startswith(report_id):
+                        found[told.id] = one
+            page = await self._store.artefacts(kind=KIND_REPLAY_REPORT, after=page[-1])
+        if len(found) > 1 and report_id not in found:
+            raise MeshError("input.invalid", f"{len(found)} replay reports begin with {report_id}", id=report_id)
+        artefact = found.get(report_id) or next(iter(found.values()), None)
+        if artefact is None:
+            raise MeshError("input.not_found", f"no replay report {report_id}", id=report_id)
+        recorded = await self.recorded(artefact.subject)
+        return open_report(artefact.envelope, self._peers.find_key, recorded), recorded
 
     async def _all(self) -> list[Session]:
         return await self._store.sessions(limit=_ALL)

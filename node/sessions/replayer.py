@@ -16,6 +16,7 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Assert, Wait
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.recording.call_log import call_log
 from protocol.recording.caution import forbids
 from protocol.recording.findings import Difference, merged
 from protocol.recording.inputs import Exchange, applied, change, values_of
@@ -46,6 +47,10 @@ from protocol.wire.envelope import KeyFinder, verify
 
 OnMismatch = Literal["stop", "go"]
 """How to treat steps that write, after a step that did not match."""
+
+
+OnStep = Callable[[StepMatch, str], None]
+"""Told of each step, and what was there instead of what is recorded."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +99,11 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Secrets that the recording names and the replay was not given, sorted. If there are any, ``differences`` is empty."""
     stopped: str
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
+    call_log: tuple[str, ...]
+    """What was tried at the last step, if it was not performed or its assertion did not hold
+    (``protocol.recording.call_log``); empty if secrets of the recording were not given."""
+    texts: dict[int, str]
+    """The text of the page by index of the step, where it is not the recorded one; only with ``every_screenshot``."""
     lacking: str
     """What the call lacked at the first step that did not match (``protocol.recording.lacking``); empty if nothing."""
 
@@ -153,8 +163,10 @@ class _Run:
         """Those in ``blocked`` that the owner can allow."""
         self.screenshots: dict[int, bytes] = {}
         self.differences: list[Difference] = []
+        self.call_log: tuple[str, ...] = ()
+        self.texts: dict[int, str] = {}
 
-    async def drive(self, steps: Sequence[Step], on_step: Callable[[StepMatch], None] | None) -> None:
+    async def drive(self, steps: Sequence[Step], on_step: OnStep | None) -> None:
         """Perform all steps. Continue after a step that diverged; stop at one that cannot be performed or would write after
         a mismatch."""
         for step in steps:
@@ -166,9 +178,18 @@ class _Run:
             if self._plan.every_screenshot or (self._plan.screenshots and not match.matched):
                 await self._picture(step.index, failed=not match.performed)
             if on_step is not None:
-                on_step(match)
+                on_step(match, self._instead(match))
             if not goes_on(step, match):
                 return
+
+    def _instead(self, match: StepMatch) -> str:
+        """What was there instead of what is recorded, the most important of it; empty for a step that matched."""
+        found = next((item for item in self.differences if item.step == match.index), None)
+        if found is None or match.matched:
+            return ""
+        if found.what in ("action", "assertion"):
+            return found.met
+        return f"{found.what} “{found.met.strip()}” instead of “{found.recorded.strip()}”"
 
     async def _step(self, step: Step) -> StepMatch:
         began_ms = self._clock.now_ms()
@@ -183,6 +204,8 @@ class _Run:
             answer = step.expect.dialog if step.expect else None
             outcome = await self._driver.act(action, expect=expect, evidence=step.evidence, answer=answer)
         except MeshError as error:
+            if self._explains:
+                self.call_log = call_log(step, error, self._driver.observation, secrets)
             if (unmet := self._unmet(step, error)) is not None:
                 return await self._compared(step, unmet, began_ms, None, error)
             self.stop = error
@@ -218,6 +241,8 @@ class _Run:
             text = snapshot_text(snapshot)
             said = await asyncio.to_thread(forbids, step, match, met, text, elsewhere=self._mapping.active)
             self._forbidden = (step.index, said) if said else None
+        if self._plan.every_screenshot and match.text in ("numbers", "differs") and self._explains:
+            self.texts[step.index] = self._exchange.home(met.text)
         if not match.title:
             self._known.add(step.title, met.title)
         if not match.url:
@@ -322,7 +347,7 @@ async def replay(
     signer: Signer,
     plan: ReplayPlan,
     *,
-    on_step: Callable[[StepMatch], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> Replayed:
     """Replay ``recorded`` on ``page`` (blank, in a fresh context) and sign the result.
 
@@ -370,6 +395,8 @@ async def replay(
         screenshots=run.screenshots,
         differences=differences,
         secrets_missing=missing,
+        call_log=run.call_log,
+        texts=run.texts,
         stopped=run.stopped,
         lacking=redact_text(lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets),
     )

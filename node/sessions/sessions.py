@@ -14,20 +14,20 @@ from adapters.ports import Clock, Store
 from node.config import Config
 from node.live import Browsers, Gate, Recording, Uploads, guard_for, record, record_actions
 from node.sessions.action_files import ActionFile, incomplete, parse_actions
-from node.sessions.comparing import compare_sessions
+from node.sessions.comparing import compare_runs, compare_sessions, is_report
 from node.sessions.forking import forked
 from node.sessions.handover import write_file
 from node.sessions.reading import Reading
 from node.sessions.references import held_by, named_by
 from node.sessions.remains import remains_of
 from node.sessions.replayer import OnMismatch, ReplayPlan, replay
-from node.sessions.showing.files import ReplayFiles, write_replay
+from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_comparison, write_replay
 from node.sessions.showing.told import tell as tell_replay
 from node.sessions.verifying import Verifying
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
-from node.verbs.session import RecordedSession, Replayed, SessionDiff, TrustKey
+from node.verbs.session import RecordedSession, Replayed, RunDiff, SessionDiff, TrustKey
 from node.verbs.session_upkeep import Archived, Purged
 from protocol import ids
 from protocol.audit import OWNER
@@ -201,12 +201,13 @@ class Sessions:
             total = len(replayable(recorded.steps))
             described = {step.index: describe(step.action) for step in recorded.steps}
 
-            def on_step(match: StepMatch) -> None:
+            def on_step(match: StepMatch, instead: str) -> None:
                 seen = {
                     "action": described[match.index],
                     "matched": match.matched,
                     "text": match.text,
                     "error": match.error,
+                    "instead": instead,
                 }
                 tell({"step": match.index, "of": total, **seen})
 
@@ -244,6 +245,8 @@ class Sessions:
             replayable=total,
             stopped_at=stopped_at(done.report.steps, total),
             lacking=done.lacking,
+            call_log=done.call_log,
+            names=self._peers.names_of((self._witness.node,)),
         )
         told = tell_replay(recorded.session, recorded.steps, replayed)
         signed = (
@@ -251,7 +254,8 @@ class Sessions:
             self.reading.signature("replay report", done.report.node),
         )
         made_ms = self._clock.now_ms()
-        await write_replay(files, told, self._store.blob, done.screenshots, signed, made_ms=made_ms)
+        seen = ReplaySeen(pictures=done.screenshots, texts=done.texts)
+        await write_replay(files, told, self._store.blob, seen, signed, made_ms=made_ms)
         return replayed
 
     @contextlib.contextmanager
@@ -301,10 +305,20 @@ class Sessions:
         await self.reading.archive.put(session.id, archived=False)
         return Purged(session=session.id, title=session.title, steps=session.steps, may_hold=may_hold)
 
-    async def diff(self, first_id: str, second_id: str) -> SessionDiff:
-        """Compare two sessions that the caller may see. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""
-        first, second = await self.reading.session(first_id), await self.reading.session(second_id)
-        return await compare_sessions(self._store, first, second)
+    async def diff(self, first_id: str, second_id: str, *, html: str = "") -> SessionDiff | RunDiff:
+        """Compare two sessions that the caller may see, or two runs of one. html: where to write it as a file too.
+
+        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (reports of different sessions; the file), ``store.*``.
+        """
+        if is_report(first_id) or is_report(second_id):
+            compared: SessionDiff | RunDiff = await compare_runs(self.reading, first_id, second_id)
+        else:
+            first, second = await self.reading.session(first_id), await self.reading.session(second_id)
+            compared = await compare_sessions(self._store, first, second)
+        if not html:
+            return compared
+        await write_comparison(html, compared, self._store, made_ms=self._clock.now_ms())
+        return msgspec.structs.replace(compared, html=html)
 
     def trust_key(self) -> TrustKey:
         """The key of this node as text. Errors: ``keylog.*``, ``node.not_initialised`` if nobody accepts its signatures."""

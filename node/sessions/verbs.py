@@ -13,6 +13,7 @@ from node.verbs.session import (
     Exported,
     RecordedSession,
     Replayed,
+    RunDiff,
     SessionDiff,
     SessionList,
     Shown,
@@ -68,7 +69,8 @@ class SessionVerbs:
 
     async def _list(self, params: ListParams, tell: Tell) -> SessionList:
         found = await self._sessions.reading.sessions(params.text, params.limit, archived=params.archived)
-        return SessionList(sessions=found, text=params.text, archived=params.archived)
+        names = self._sessions.reading.names_of(found)
+        return SessionList(sessions=found, text=params.text, archived=params.archived, names=names)
 
     async def _show(self, params: ShowParams, tell: Tell) -> Shown | WasRemoved:
         remains = await self._sessions.reading.remains(params.session)
@@ -94,8 +96,8 @@ class SessionVerbs:
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.verifying.import_bundle(params.path)
 
-    async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff:
-        return await self._sessions.diff(params.first, params.second)
+    async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff | RunDiff:
+        return await self._sessions.diff(params.first, params.second, html=params.html)
 
     async def _trust_key(self, params: NoParams, tell: Tell) -> TrustKey:
         return self._sessions.trust_key()

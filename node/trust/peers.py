@@ -161,6 +161,11 @@ class Peers:
         record = self.record(node)
         return record.name if record else ""
 
+    def names_of(self, nodes: Iterable[str]) -> dict[str, str]:
+        """What a person calls each of ``nodes`` that has a name here, by node id: ``this node`` is the own one."""
+        named = {node: "this node" if node == self.me else self.name_of(node) for node in nodes if node}
+        return {node: name for node, name in named.items() if name}
+
     def check_welcome(self, node: str) -> None:
         """Refuse ``node`` if it is distrusted. Errors: ``peer.distrusted``."""
         record = self._distrusted.get(node)

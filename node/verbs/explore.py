@@ -149,6 +149,8 @@ class SearchList(msgspec.Struct, frozen=True, kw_only=True):
     """The searches that this node takes or took part in."""
 
     searches: list[Listed]
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names of the coordinators, by node id; the own one is ``this node``."""
 
 
 class Freed(msgspec.Struct, frozen=True, kw_only=True):

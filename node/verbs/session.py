@@ -20,6 +20,7 @@ from node.verbs.session_params import (
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Row, Verb
 from protocol.recording.diff import StepDiff
 from protocol.recording.findings import Difference
+from protocol.recording.report_diff import RunStep
 from protocol.recording.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -43,6 +44,8 @@ class SessionList(msgspec.Struct, frozen=True, kw_only=True):
     """Text that was searched for."""
     archived: bool = False
     """Whether these are the archived ones."""
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names of the nodes above, by node id; the own one is ``this node``."""
 
 
 class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +82,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the HTML file, if one was written."""
     archived: bool = False
     """Whether `session.list` leaves it out."""
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names of the nodes above, by node id; the own one is ``this node``."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +148,22 @@ class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[StepDiff, ...]
     same: bool
     """Whether no step differs and none is in one of them only."""
+    html: str = ""
+    """Path of the HTML file, if one was written."""
+
+
+class RunDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs of one session, compared by what their reports say."""
+
+    session: Session
+    first: ReplayReport | None
+    """None for the recording itself."""
+    second: ReplayReport | None
+    steps: tuple[RunStep, ...]
+    same: bool
+    """Whether both say the same of every step."""
+    html: str = ""
+    """Path of the HTML file, if one was written."""
 
 
 class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +210,11 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     lacking: str = ""
     """What the call lacked at the first step that did not match, and the option to add: an approval, an allowed request, or the
     site of a secret. Empty if it lacked nothing; otherwise the report says nothing about the site."""
+    call_log: tuple[str, ...] = ()
+    """What was tried at the last step, if it was not performed or its assertion did not hold: how its element was looked for, on
+    which page, how that ended, and the elements most like it. Empty if secrets of the recording were not given."""
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names of the nodes above, by node id; the own one is ``this node``."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -344,14 +370,19 @@ DIFF: Final = Verb(
     name="session.diff",
     command="session diff",
     takes=DiffParams,
-    gives=SessionDiff,
+    gives=SessionDiff | RunDiff,
     help="""Compare two recordings: steps that only one of them has, and what differs after each step that both have.
 
     Steps are paired by their actions, in order. Compared are outcome, address, title, extracted text and the lines of the page. If
     the two began at different origins, addresses are compared without them. Exit codes: 0 nothing differs; 1 something does.
+
+    Two replay reports of one session (`session show` lists them), or a report and its session, are compared by what the reports
+    say of each step: they contain no page. To compare the pages of two runs, record the second one with `session fork`. With
+    --html, pictures and texts of both recordings stand side by side.
     """,
     callers=OWNER_AND_AGENTS,
     scope="read",
+    owner_fields=frozenset({"html"}),
     read_only=True,
     row=None,
 )

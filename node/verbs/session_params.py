@@ -83,8 +83,11 @@ class ShowParams(SessionParams, frozen=True, kw_only=True):
 class DiffParams(Params, frozen=True, kw_only=True):
     """``session.diff``"""
 
-    first: Annotated[str, argument("Id of a session.", metavar="FIRST")]
-    second: Annotated[str, argument("Id of the session that is compared with it.", metavar="SECOND")]
+    first: Annotated[str, argument("Id of a session or of a replay report.", metavar="FIRST")]
+    second: Annotated[
+        str, argument("Id of the session or the replay report that is compared with it.", metavar="SECOND")
+    ]
+    html: Annotated[str, _HTML] = ""
 
 
 class TargetParams(Params, frozen=True, kw_only=True):

@@ -97,7 +97,7 @@ def test_a_follower_sees_the_whole_feed_over_a_restart_and_no_word_of_page_or_pe
             found = anna.run(*explore(url))
             assert found["verified"]
             anna.run("session", "export", session, "--out", str(tmp_path / "one.tmsession"))
-            anna.run("session", "rm", session, "--yes")
+            anna.run("session", "purge", session, "--yes")
             anna.run("session", "import", str(tmp_path / "one.tmsession"))
             anna.run("node", "distrust", "bruno", "--reason", "canary in a reason")
             anna.stop()

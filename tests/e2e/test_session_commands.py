@@ -88,10 +88,11 @@ def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_rep
         status, out, err = cli("session", "replay", session, "--out", str(report), home=node.home)
         given = node.run("session", "replay", session)
     assert status == 1
-    assert f"1/2 ✗ differs: open {url}/mug; text: only numbers differ" in err
+    there = "text “- paragraph: Price: £99000.00” instead of “- paragraph: Price: £10.00”"
+    assert f"1/2 ✗ differs: open {url}/mug: {there}\n" in err
     told = "partial (step 1: other numbers in the text), level text: 1 of 2 steps matched; text: 1 same, 1 only numbers differ"
     assert out.splitlines()[:4] == [
-        f"{told}; signed by {given['signed_by'][:7]}",
+        f"{told}; signed by this node",
         f"step 1, open {url}/mug, text:",
         "  recorded  - paragraph: Price: £10.00",
         "  met       - paragraph: Price: £99000.00",
@@ -217,7 +218,7 @@ def test_a_recording_that_was_killed_is_listed_as_interrupted_with_its_steps(tmp
     assert (
         (listed["verdict"], listed["steps"]) == ("interrupted", 1) == (shown["session"]["verdict"], len(shown["steps"]))
     )
-    assert node.run("session", "rm", listed["id"], "--yes")["steps"] == 1
+    assert node.run("session", "purge", listed["id"], "--yes")["steps"] == 1
 
 
 def test_a_recording_that_runs_is_listed_as_open_with_the_steps_so_far(tmp_path: Path) -> None:
@@ -229,7 +230,7 @@ def test_a_recording_that_runs_is_listed_as_open_with_the_steps_so_far(tmp_path:
         assert "1/2" in running.stderr.readline()
         (listed,) = node.run("session", "ls")["sessions"]
         assert (listed["verdict"], listed["steps"]) == ("open", 1)
-        assert refusal("session", "rm", listed["id"], "--yes", home=node.home)[:2] == ("input.invalid", 2)
+        assert refusal("session", "purge", listed["id"], "--yes", home=node.home)[:2] == ("input.invalid", 2)
         interrupt(running)
 
 
@@ -326,6 +327,4 @@ def test_what_was_extracted_is_printed_and_each_replay_has_its_time_and_id(tmp_p
     assert "step 2: extracted “heading”: Till" in shown
     for report in reports:
         (line,) = (line for line in shown.splitlines() if line.startswith(report["id"][:11] + "  20"))
-        assert line.endswith(
-            f" UTC, replayed by {report['node'][:7]}, pass, level text: 2 of 2 steps matched; text: 2 same"
-        )
+        assert line.endswith(" UTC, replayed by this node, pass, level text: 2 of 2 steps matched; text: 2 same")

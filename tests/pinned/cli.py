@@ -67,10 +67,18 @@ _STEP_EVENTS: tuple[dict[str, Any], ...] = (
         "helps": "allow it with --allow 'POST URL'",
     },
     _STEP | {"did": "open", "ok": False, "blocked": ["WS /socket", "WS /b", "WS /c"]},
-    _STEP | {"action": "click link “Mugs”", "matched": True, "error": "", "text": "same"},
-    _STEP | {"action": "click link “Mugs”", "matched": True, "error": "", "text": "numbers"},
-    _STEP | {"action": "click link “Mugs”", "matched": False, "error": "step.not_found", "text": "differs"},
-    _STEP | {"action": "click link “Mugs”", "matched": False, "error": "", "text": ""},
+    _STEP | {"action": "click link “Mugs”", "matched": True, "error": "", "text": "same", "instead": ""},
+    _STEP | {"action": "click link “Mugs”", "matched": True, "error": "", "text": "numbers", "instead": ""},
+    _STEP
+    | {
+        "action": "click link “Mugs”",
+        "matched": False,
+        "error": "step.not_found",
+        "text": "differs",
+        "instead": "no link “Mugs”",
+    },
+    _STEP
+    | {"action": "click link “Mugs”", "matched": False, "error": "", "text": "", "instead": "text “b” instead of “a”"},
     {"of another": "kind"},
 )
 _EVENTS = {

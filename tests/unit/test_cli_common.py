@@ -198,15 +198,15 @@ def test_a_command_asks_as_the_agent_whose_token_file_is_named(monkeypatch: pyte
 
 def test_nothing_is_removed_without_a_yes() -> None:
     agree("Really?", yes=True)
-    node = Answers(session_remove=[{"session": "ses-A", "steps": 1, "title": "Mugs"}])
-    words = ("session", "rm", "ses-A")
+    node = Answers(session_purge=[{"session": "ses-A", "steps": 1, "title": "Mugs", "may_hold": []}])
+    words = ("session", "purge", "ses-A")
     done = node.run(*words, typed="y\n")
     assert (done.code, done.asked) == (2, []) and "pass --yes" in done.err[0]
     done = node.run(*words, typed=Terminal(b"n\n"))
     assert (done.code, done.asked) == (130, []) and "nothing was removed" in done.err[0] + done.err[1]
     done = node.run(*words, typed=Terminal(b"y\n"))
-    assert (done.code, len(done.asked), done.out) == (0, 1, ["removed ses-A: 1 step, Mugs"])
-    assert done.err == ["Remove ses-A for good? [y/N]: y"]
+    assert (done.code, len(done.asked), done.out) == (0, 1, ["purged ses-A: 1 step, Mugs"])
+    assert done.err == ["Delete ses-A for good? [y/N]: y"]
     assert node.run(*words, "--yes").out == done.out
 
 

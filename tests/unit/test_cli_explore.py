@@ -234,7 +234,7 @@ DIFFERENT: dict[str, Any] = {
         "level": "text", "strict": False, "reason": "step 1: other text", "inputs": [],
     },
     "signed_by": "NODEABC-REST", "unreached": "", "stopped": "", "differences": [], "out": "", "secrets_missing": [],
-    "replayable": 3, "lacking": "", "described": ["open /a", "click link “B”"],
+    "replayable": 3, "lacking": "", "names": {}, "described": ["open /a", "click link “B”"],
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixtu
         "node": "NODEIDX-REST",
         "created_ms": 1_000,
     }
-    _show_list({"sessions": [session], "text": ""})
+    _show_list({"sessions": [session], "text": "", "names": {}})
     assert capsys.readouterr().out.splitlines() == [
         "ses-A  partial, 3 steps, 1970-01-01 00:00:01 UTC, recorded by NODEIDX",
         "  The mugs",
@@ -29,5 +29,5 @@ def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixtu
     ("text", "said"), [("", "no sessions yet"), ("mugs", "no session contains 'mugs' in title, address or id")]
 )
 def test_that_there_is_none_is_said_in_words(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _show_list({"sessions": [], "text": text})
+    _show_list({"sessions": [], "text": text, "archived": False})
     assert capsys.readouterr().out.startswith(said)

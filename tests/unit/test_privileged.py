@@ -283,6 +283,7 @@ async def test_what_only_the_owner_may_set_is_refused_from_others_and_heard_from
         "explore.show": {"search": "sea-x"},
         "session.show": {"session": "ses-x"},
         "log.show": {"peer": "nobody"},
+        "session.diff": {"first": "ses-x", "second": "ses-y"},
     }
     async with opened(tmp_path / "home") as node:
         for name, field in [(name, field) for name, (verb, _) in node.verbs.items() for field in verb.owner_fields]:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from PIL import Image, ImageDraw
 
-from node.sessions.showing.files import ReplayFiles, Signature, write_recording, write_replay
+from node.sessions.showing.files import ReplayFiles, ReplaySeen, Signature, write_recording, write_replay
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.report import render_recording, render_replay
 from node.verbs.session import Shown
@@ -42,7 +42,8 @@ def picture(text: str = "", size: tuple[int, int] = (80, 40)) -> bytes:
 
 OLD, NEW = picture("ten"), picture("sold out")
 RECORDED = {STEPS[0].screenshot: OLD}
-HTML = render_replay(RED, RECORDED, {1: OLD, 4: NEW}, SIGNED, made_ms=0)
+PICTURES = ReplaySeen(pictures={1: OLD, 4: NEW})
+HTML = render_replay(RED, RECORDED, PICTURES, SIGNED, made_ms=0)
 
 
 class Seen(HTMLParser):
@@ -85,7 +86,7 @@ def test_recorded_and_met_picture_stand_side_by_side_with_their_difference() -> 
 def test_verdict_differences_refusals_and_signatures_are_in_it() -> None:
     report = msgspec.structs.replace(RED.replayed.report, blocked=("POST /buy",))
     shown = msgspec.structs.replace(RED, replayed=msgspec.structs.replace(RED.replayed, report=report))
-    text = " ".join(Seen(render_replay(shown, {}, {}, SIGNED, made_ms=0)).text.split())
+    text = " ".join(Seen(render_replay(shown, {}, ReplaySeen(), SIGNED, made_ms=0)).text.split())
     for each in (
         "Replay: partial",
         "First at step 4, extract “price” from status “Total”",
@@ -98,7 +99,7 @@ def test_verdict_differences_refusals_and_signatures_are_in_it() -> None:
 
 def test_steps_that_were_not_reached_are_named_as_such() -> None:
     stopped = told(matched(STEPS[0]), not_performed(STEPS[1], "action.target_missing", 3))
-    text = Seen(render_replay(stopped, {}, {}, (), made_ms=0)).text
+    text = Seen(render_replay(stopped, {}, ReplaySeen(), (), made_ms=0)).text
     assert (text.count("not reached"), text.count("not performed")) == (2, 1)
     assert "action.target_missing" in text
 
@@ -120,7 +121,7 @@ def test_nothing_that_a_page_says_becomes_markup_or_an_address_to_load() -> None
     recording = Shown(session=session, steps=tuple(steps), described=(EVIL,) * len(steps), signed_by=NODE)
     svg = b"<svg onload=alert(1)>"
     for html in (
-        render_replay(replay, {STEPS[0].screenshot: svg}, {4: svg}, evil, made_ms=0),
+        render_replay(replay, {STEPS[0].screenshot: svg}, ReplaySeen(pictures={4: svg}), evil, made_ms=0),
         render_recording(recording, {STEPS[0].screenshot: svg}, evil, made_ms=0),
     ):
         seen = Seen(html)
@@ -207,7 +208,7 @@ async def blob(digest: bytes) -> bytes:
 
 async def test_the_page_is_for_its_owner_only_and_a_lost_picture_is_left_out(tmp_path: Path) -> None:
     files, other_file = ReplayFiles(html=str(tmp_path / "a.html")), tmp_path / "b.html"
-    await write_replay(files, RED, blob, {1: OLD, 4: NEW}, SIGNED, made_ms=0)
+    await write_replay(files, RED, blob, PICTURES, SIGNED, made_ms=0)
     steps = (msgspec.structs.replace(STEPS[0], screenshot=bytes(32)), *STEPS[1:])
     shown = Shown(session=sample_session(steps), steps=steps, described=("a", "b", "c", "d"))
     await write_recording(str(other_file), shown, blob, (), made_ms=0)
@@ -231,6 +232,31 @@ async def test_a_store_that_fails_ends_the_file(tmp_path: Path, code: str) -> No
         raise MeshError(code)
 
     with pytest.raises(MeshError, match=re.escape(code)):
-        await write_replay(ReplayFiles(html=str(tmp_path / "a.html")), RED, failing, {}, (), made_ms=0)
+        await write_replay(ReplayFiles(html=str(tmp_path / "a.html")), RED, failing, ReplaySeen(), (), made_ms=0)
     assert PRICE in RED.replayed.differences
     assert check(tmp_path) == {}
+
+
+def test_the_texts_of_both_pages_are_shown_beside_the_pictures_line_by_line() -> None:
+    old = "\n".join(["- heading Mugs", *(f"- line {i}" for i in range(20)), f"- price £10 {EVIL}"])
+    blobs = {STEPS[3].snapshot: old.encode()}
+    seen = ReplaySeen(texts={4: old.replace("£10", "£12") + "\n- Sold out"})
+    html = render_replay(RED, blobs, seen, (), made_ms=0)
+    (shown,) = re.findall(r'<pre class="lines">(.*?)</pre>', html, re.DOTALL)
+    assert shown.count("<del>") == 1 and shown.count("<ins>") == 2
+    assert "<del>- - price £10 &lt;/style&gt;" in shown
+    assert "<ins>+ - Sold out</ins>" in shown
+    assert "line 19" in shown and "line 2\n" not in shown  # some lines around each change, and no more
+    assert "<script" not in html
+    assert '<pre class="lines">' not in HTML
+
+
+def test_what_was_tried_at_the_step_that_failed_is_shown() -> None:
+    ended = msgspec.structs.replace(
+        RED.steps[-1], call_log=("click button “Buy”", "looked for css=#buy", f"near: button “{EVIL}”")
+    )
+    html = render_replay(msgspec.structs.replace(RED, steps=(*RED.steps[:-1], ended)), {}, ReplaySeen(), (), made_ms=0)
+    text = Seen(html).text
+    assert "What was tried" in text and "looked for css=#buy" in text
+    assert "<script" not in html
+    assert "What was tried" not in HTML

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -113,7 +114,7 @@ async def test_a_fork_acts_on_the_recorded_row_and_on_no_other(bench: Bench) -> 
     ],
 )
 async def test_a_fork_that_cannot_be_is_refused_before_anything_is_done(
-    bench: Bench, given: dict[str, object], words: str
+    bench: Bench, given: dict[str, Any], words: str
 ) -> None:
     done = await bench.record(FILE)
     refused = await bench.refused("fork", session=done.id, **given)
@@ -135,7 +136,7 @@ async def test_only_what_is_here_signed_and_whole_is_forked(bench: Bench) -> Non
 async def test_an_archived_session_is_kept_and_left_out_of_the_list(bench: Bench) -> None:
     first, second = await bench.record(FILE), await bench.record(FILE)
 
-    async def listed(**given: object) -> list[str]:
+    async def listed(**given: Any) -> list[str]:
         found: SessionList = await bench.call("list", **given)
         return [session.id for session in found.sessions]
 

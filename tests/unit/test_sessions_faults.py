@@ -293,7 +293,7 @@ async def test_a_step_that_differs_is_pictured_if_that_is_wanted_and_can_be_done
     told: list[bool] = []
     page = Pictured(bench, image)
     found = await replay(
-        session, bench.store, page, bench.clock, bench.witness, how, on_step=lambda match: told.append(match.matched)
+        session, bench.store, page, bench.clock, bench.witness, how, on_step=lambda match, _: told.append(match.matched)
     )
     assert told == [True, False, False]
     assert found.screenshots == ({2: b"png", 3: b"png"} if wanted and image else {})

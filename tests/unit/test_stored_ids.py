@@ -120,7 +120,7 @@ async def test_a_stored_session_whose_id_is_none_can_be_shown_and_removed(bad: s
         for typed in (bad, one_line(bad)):
             assert (await sessions.reading.show(typed)).session.id == bad
             assert await sessions.reading.remains(typed) is None
-        assert (await sessions.remove(one_line(bad))).id == bad
+        assert (await sessions.purge(one_line(bad), referenced=False)).session == bad
         assert await anna.store.sessions() == []
 
 

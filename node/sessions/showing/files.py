@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
+from adapters.ports import SessionStore
 from node.base import write_private
 from node.sessions.showing.told import Told
-from node.verbs.session import Shown
+from node.verbs.session import RunDiff, SessionDiff, Shown
 from protocol.errors import MeshError
-from protocol.recording.session import Step
 
 ReadBlob = Callable[[bytes], Awaitable[bytes]]
 
@@ -23,6 +23,14 @@ class ReplayFiles(msgspec.Struct, frozen=True, kw_only=True):
     junit: str = ""
     markdown: str = ""
     html: str = ""
+
+
+class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What a replay saw, by index of the step. It is shown, and stored nowhere."""
+
+    pictures: Mapping[int, bytes] = {}
+    texts: Mapping[int, str] = {}
+    """Texts of pages that are not as recorded."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,20 +61,20 @@ async def write_replay(
     files: ReplayFiles,
     told: Told,
     read_blob: ReadBlob,
-    met: Mapping[int, bytes],
+    seen: ReplaySeen,
     signed: Sequence[Signature],
     *,
     made_ms: int,
 ) -> None:
-    """As ``write_files``, and the HTML file if it is asked for. met: screenshots of the replay by index of the step.
-    Errors: ``input.invalid``, ``store.*``."""
+    """As ``write_files``, and the HTML file if it is asked for. Errors: ``input.invalid``, ``store.*``."""
     await asyncio.to_thread(write_files, files, told)
     if not files.html:
         return
     from node.sessions.showing.report import render_replay
 
-    recorded = await _screenshots((each.step for each in told.steps), read_blob)
-    page = await asyncio.to_thread(render_replay, told, recorded, met, signed, made_ms=made_ms)
+    blobs = await read_blobs((each.step.screenshot for each in told.steps), read_blob)
+    blobs |= await read_blobs((each.step.snapshot for each in told.steps if each.step.index in seen.texts), read_blob)
+    page = await asyncio.to_thread(render_replay, told, blobs, seen, signed, made_ms=made_ms)
     await asyncio.to_thread(_write, files.html, page.encode())
 
 
@@ -76,15 +84,27 @@ async def write_recording(
     """Write a recording as HTML, with the modes of ``write_files``. Errors: ``input.invalid``, ``store.*``."""
     from node.sessions.showing.report import render_recording
 
-    pictures = await _screenshots(shown.steps, read_blob)
+    pictures = await read_blobs((step.screenshot for step in shown.steps), read_blob)
     page = await asyncio.to_thread(render_recording, shown, pictures, signed, made_ms=made_ms)
     await asyncio.to_thread(_write, path, page.encode())
 
 
-async def _screenshots(steps: Iterable[Step], read_blob: ReadBlob) -> dict[bytes, bytes]:
-    """The recorded pictures by SHA-256; without those that the store has lost."""
+async def write_comparison(path: str, compared: SessionDiff | RunDiff, store: SessionStore, *, made_ms: int) -> None:
+    """Write two recordings or runs side by side as HTML, as ``write_files`` does. Errors: ``input.invalid``, ``store.*``."""
+    from node.sessions.showing.comparison import render_comparison
+
+    sessions = (compared.first, compared.second) if isinstance(compared, SessionDiff) else (compared.session,)
+    steps = [await store.steps(session.id) for session in sessions]
+    wanted = {digest for each in steps for step in each for digest in (step.screenshot, step.snapshot)}
+    blobs = await read_blobs(wanted, store.blob)
+    page = await asyncio.to_thread(render_comparison, compared, steps, blobs, made_ms=made_ms)
+    await asyncio.to_thread(_write, path, page.encode())
+
+
+async def read_blobs(digests: Iterable[bytes], read_blob: ReadBlob) -> dict[bytes, bytes]:
+    """What is stored by SHA-256; without what the store has lost."""
     found = {}
-    for digest in {step.screenshot for step in steps if step.screenshot}:
+    for digest in set(filter(None, digests)):
         try:
             found[digest] = await read_blob(digest)
         except MeshError as error:

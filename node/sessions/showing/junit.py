@@ -68,7 +68,7 @@ def _first(each: ToldStep) -> str:
 
 def _details(told: Told, each: ToldStep) -> str:
     lines = [f"{item.what}\n  recorded  {item.recorded}\n  met       {item.met}" for item in each.differences]
-    return "\n".join([*lines, *told.reasons])
+    return "\n".join([*lines, *each.call_log, *told.reasons])
 
 
 def _iso(ms: int) -> str:

@@ -16,11 +16,13 @@ import jinja2
 import msgspec
 
 from node.base import counted
-from node.sessions.showing.files import Signature
+from node.sessions.showing.files import ReplaySeen, Signature
+from node.sessions.showing.lines import Line, compare_lines
 from node.sessions.showing.pictures import compare_pictures, media_type
 from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session import Shown
 from protocol import ids
+from protocol.recording.replay import snapshot_text
 from protocol.recording.session import Session, Step, Verdict
 
 _TEMPLATE: Final = "session.html.j2"
@@ -28,7 +30,7 @@ _STYLE: Final = "session.css"
 _TAGS: Final = {"matched": "good", "differs": "bad", "not performed": "bad", "not reached": "warn"}
 
 
-class _Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One step of the file."""
 
     step: Step
@@ -37,13 +39,16 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
     tag: str
     why: str = ""
     duration_ms: int
-    recorded: str = ""
-    """Address of the picture (``data:``); empty if there is none."""
-    met: str = ""
-    marked: str = ""
+    recorded: bytes = b""
+    """Picture; empty if there is none."""
+    met: bytes = b""
+    marked: bytes = b""
     pictures: str = ""
     """How the two pictures compare, in words."""
     differences: Sequence[Any] = ()
+    lines: Sequence[Line] = ()
+    """The recorded and the met text of the page, compared; empty if they are not at hand or the same."""
+    call_log: Sequence[str] = ()
 
 
 def render_recording(
@@ -51,36 +56,37 @@ def render_recording(
 ) -> str:
     """A recording. pictures: screenshots by SHA-256; made_ms: now, since 1970."""
     rows = [
-        _Row(
+        Row(
             step=step,
             did=did,
             status="done" if step.ok else step.error,
             tag="good" if step.ok else "bad",
             duration_ms=step.duration_ms,
-            recorded=_address(pictures.get(step.screenshot, b"")),
+            recorded=pictures.get(step.screenshot, b""),
         )
         for step, did in zip(shown.steps, shown.described, strict=True)
     ]
     refused = [f"step {step.index}: {item}" for step in shown.steps for item in step.blocked]
-    return _render(
+    return render(
         shown.session, "Recording", shown.session.verdict, rows, signed, made_ms, refused=refused, reports=shown.reports
     )
 
 
 def render_replay(
     told: Told,
-    recorded: Mapping[bytes, bytes],
-    met: Mapping[int, bytes],
+    blobs: Mapping[bytes, bytes],
+    seen: ReplaySeen,
     signed: Sequence[Signature],
     *,
     made_ms: int,
 ) -> str:
-    """A replay beside its recording. recorded: screenshots by SHA-256; met: by index of the step; made_ms: now, since 1970."""
+    """A replay beside its recording. blobs: recorded screenshots and texts by SHA-256; made_ms: now, since 1970."""
     rows = [
-        _replayed(each, recorded.get(each.step.screenshot, b""), met.get(each.step.index, b"")) for each in told.steps
+        _replayed(each, blobs, seen.pictures.get(each.step.index, b""), seen.texts.get(each.step.index))
+        for each in told.steps
     ]
     report = told.replayed.report
-    return _render(
+    return render(
         told.session,
         "Replay",
         report.verdict,
@@ -94,46 +100,54 @@ def render_replay(
     )
 
 
-def _replayed(each: ToldStep, old: bytes, new: bytes) -> _Row:
-    compared = compare_pictures(old, new) if old and new else None
-    words = ""
-    if compared is not None:
-        words = (
-            f"{compared.per_mille / 10:.1f} % of the picture differs"
-            if compared.per_mille
-            else "the pictures are the same"
-        )
-    return _Row(
+def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], new: bytes, text: str | None) -> Row:
+    old = blobs.get(each.step.screenshot, b"")
+    recorded = None if text is None else snapshot_text(blobs.get(each.step.snapshot))
+    marked, words = beside(old, new)
+    return Row(
         step=each.step,
         did=each.did,
         status=each.status,
         tag=_TAGS[each.status],
         why=each.why,
         duration_ms=each.match.duration_ms if each.match else 0,
-        recorded=_address(old),
-        met=_address(new),
-        marked=_address(compared.marked) if compared else "",
+        recorded=old,
+        met=new,
+        marked=marked,
         pictures=words,
         differences=each.differences,
+        lines=() if recorded is None or text is None else compare_lines(recorded, text),
+        call_log=each.call_log,
     )
 
 
-def _render(
+def beside(old: bytes, new: bytes) -> tuple[bytes, str]:
+    """What differs between two pictures, as a picture and in words; empty if one of them is missing or cannot be read."""
+    compared = compare_pictures(old, new) if old and new else None
+    if compared is None:
+        return b"", ""
+    share = f"{compared.per_mille / 10:.1f} % of the picture differs"
+    return compared.marked, share if compared.per_mille else "the pictures are the same"
+
+
+def render(
     session: Session,
     kind: str,
     verdict: Verdict,
-    rows: Sequence[_Row],
+    rows: Sequence[Row],
     signed: Sequence[Signature],
     made_ms: int,
     **more: Any,
 ) -> str:
+    """The file about ``session``: its rows, and what else the template knows."""
     env = _environment()
     assert env.loader is not None
     style = env.loader.get_source(env, _STYLE)[0]
     # The hash is over the exact text between the style tags.
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    given = {"summary": "", "reasons": (), "origin": "", "refused": (), "reports": ()} | more
+    given = {"summary": "", "reasons": (), "origin": "", "refused": (), "reports": ()}
+    given |= {"sides": ("recorded", "met")} | more
     return env.get_template(_TEMPLATE).render(
         session=session,
         kind=kind,
@@ -156,7 +170,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(short=ids.short, moment=_moment, duration=_duration, counted=counted)
+    env.filters.update(short=ids.short, address=_address, moment=_moment, duration=_duration, counted=counted)
     return env
 
 

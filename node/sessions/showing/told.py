@@ -29,6 +29,8 @@ class ToldStep(msgspec.Struct, frozen=True, kw_only=True):
     match: StepMatch | None = None
     """None if it was not reached."""
     differences: tuple[Difference, ...] = ()
+    call_log: tuple[str, ...] = ()
+    """What was tried, if this is the step at which the replay ended."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +66,7 @@ def with_inputs(changed: Sequence[ChangedInput]) -> str:
 def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:
     """What to write about ``replayed``, a replay of ``session`` with these recorded ``steps``."""
     matches = {match.index: match for match in replayed.report.steps}
+    last = replayed.report.steps[-1].index if replayed.report.steps else 0
     found: dict[int, list[Difference]] = {}
     for difference in replayed.differences:
         for index in (difference.step, *difference.also):
@@ -72,13 +75,19 @@ def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:
         session=session,
         replayed=replayed,
         steps=tuple(
-            _told(step, matches.get(step.index), tuple(found.get(step.index, ()))) for step in replayable(steps)
+            _told(
+                step,
+                matches.get(step.index),
+                tuple(found.get(step.index, ())),
+                replayed.call_log if step.index == last else (),
+            )
+            for step in replayable(steps)
         ),
         reasons=tuple(_reasons(replayed)),
     )
 
 
-def _told(step: Step, match: StepMatch | None, found: tuple[Difference, ...]) -> ToldStep:
+def _told(step: Step, match: StepMatch | None, found: tuple[Difference, ...], tried: tuple[str, ...]) -> ToldStep:
     status: Status
     if match is None:
         status, why = "not reached", ""
@@ -89,7 +98,9 @@ def _told(step: Step, match: StepMatch | None, found: tuple[Difference, ...]) ->
     else:
         text = (f"text {TEXT_WORDS[match.text]}",) if match.text not in ("", "same") else ()
         status, why = "differs", ", ".join((*new_faults(match, step), *differences(match), *text)) or "differs"
-    return ToldStep(step=step, did=describe(step.action), status=status, why=why, match=match, differences=found)
+    return ToldStep(
+        step=step, did=describe(step.action), status=status, why=why, match=match, differences=found, call_log=tried
+    )
 
 
 def _reasons(replayed: Replayed) -> list[str]:

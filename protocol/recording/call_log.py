@@ -1,0 +1,90 @@
+"""What a replay tried at the step that it could not perform, or whose assertion did not hold, and what came near to it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Final
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Locator, describe, target_of
+from protocol.page.evidence import Evidence
+from protocol.page.names import visible
+from protocol.page.observation import Element, Observation
+from protocol.page.redaction import redact_address, redact_text
+from protocol.recording.session import Step
+
+_NEAR_MAX: Final = 5
+_LIKE_MIN: Final = 0.45
+"""How much two names must have in common, 0 to 1, to be near each other."""
+_CELLS_SHOWN: Final = 3
+
+
+def call_log(step: Step, error: MeshError, page: Observation | None, secrets: Mapping[str, str]) -> tuple[str, ...]:
+    """What was to be done, how its element was looked for, on which page, how that ended, and the elements most like it.
+
+    page: the page at the end. All of it is redacted as a recording is.
+    """
+    target, lines = target_of(step.action), [describe(step.action)]
+    if target is not None:
+        lines.append(f"looked for {_ways(target)}")
+    if step.evidence is not None:
+        lines.append(f"recorded was {_recorded(step.evidence)}")
+    if page is not None:
+        count = len(page.elements)
+        where = redact_address(page.url, secrets)
+        lines.append(f"on “{page.title}” at {where}, with {count} element{'' if count == 1 else 's'}")
+    lines.append(f"{error.code}: {error.message}")
+    wanted = _wanted(target, step.evidence)
+    if page is not None and wanted is not None:
+        lines += [f"near: {_said(element)}" for element in _near(*wanted, page)]
+    texts = (" ".join(redact_text(line, secrets).split()) for line in lines)
+    return tuple(line[: limits.REASON_CHARS_MAX] for line in texts)
+
+
+def _ways(target: Locator) -> str:
+    ways = ", then ".join(target.selectors)
+    named = f"{target.role or 'element'} “{visible(target.name)}”"
+    frame = f" in frame {target.frame}" if target.frame else ""
+    within = target.within
+    if within is None:
+        return f"{ways or named}{frame}"
+    around = within.selectors[0] if within.selectors else f"{within.role} “{visible(within.name or within.text)}”"
+    return f"{ways or named}{frame}, in {around}"
+
+
+def _recorded(evidence: Evidence) -> str:
+    cells = [visible(cell) for cell in evidence.cells if cell][:_CELLS_SHOWN]
+    row = f" in a {evidence.group or 'part'} that said {' · '.join(cells)}" if cells else ""
+    alike = f", one of {evidence.alike + 1} of this name" if evidence.alike else ""
+    return f"{evidence.role} “{visible(evidence.name)}”{row}{alike}"
+
+
+def _wanted(target: Locator | None, evidence: Evidence | None) -> tuple[str, str] | None:
+    """Role and name of the element; None if neither is known."""
+    if evidence is not None and evidence.name:
+        return evidence.role, evidence.name
+    if target is not None and (target.name or target.role):
+        return target.role, target.name
+    return None
+
+
+def _near(role: str, name: str, page: Observation) -> list[Element]:
+    """The elements whose names are most like ``name``, those of the same role first; without a name, those of the role."""
+    matcher = difflib.SequenceMatcher(b=name.casefold())
+    scored = []
+    for place, element in enumerate(page.elements):
+        if not element.name or (not name and element.role != role):
+            continue
+        matcher.set_seq1(element.name.casefold()[: 2 * len(name) + 20])
+        like = matcher.ratio() if name and matcher.quick_ratio() >= _LIKE_MIN else 0.0
+        if like >= _LIKE_MIN or not name:
+            scored.append((-(like + (0.2 if element.role == role else 0.0)), place, element))
+    return [element for _, _, element in sorted(scored, key=lambda one: one[:2])[:_NEAR_MAX]]
+
+
+def _said(element: Element) -> str:
+    states = f" ({', '.join(element.states)})" if element.states else ""
+    context = f", under “{visible(element.context)}”" if element.context else ""
+    return f"{element.role} “{visible(element.name)}”{states}{context}"
