@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
-from playwright.async_api import CDPSession, Page, Request, Response
+from playwright.async_api import CDPSession, ConsoleMessage, Page, Request, Response
 from playwright.async_api import Dialog as PlaywrightDialog
 
 from adapters.browser.caused import Caused
@@ -29,6 +30,7 @@ _KEPT_MAX: Final = 100
 """How many pop-ups and dialogs are remembered until they are read; a page could open any number of them."""
 
 
+_REFUSED: Final = re.compile(r"net::ERR_(BLOCKED_BY_CLIENT|ABORTED)")
 _ANSWERS_MAX: Final = 1_000
 _GIVEN_UP: Final = "net::ERR_ABORTED"
 
@@ -41,6 +43,8 @@ class Activity:
         """Grows with every navigation and scripted request that begins."""
         self.popups: list[str] = []
         self.dialogs: list[Dialog] = []
+        self.console_errors: list[str] = []
+        """What the page has written to its console as errors, or did not catch."""
         self.answers: list[tuple[str, str]] = []
         """Method and address of the requests of scripts that were answered since the last action that acts."""
         self.given = NOTHING
@@ -76,6 +80,8 @@ class Activity:
         session.on("Page.domContentEventFired", self._dom_ready)
         session.on("Page.windowOpen", self._window_opened)
         page.on("dialog", self._dialog)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self._error(error.message))
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
         # Having a listener keeps Chromium from opening its own file chooser.
@@ -192,6 +198,14 @@ class Activity:
     def stirred(self) -> None:
         """Something happened that somebody may wait for."""
         self._changed.set()
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not _REFUSED.search(message.text):
+            self._error(message.text)
+
+    def _error(self, text: str) -> None:
+        if len(self.console_errors) < limits.CONSOLE_ERRORS_MAX:
+            self.console_errors.append(well_formed(text)[: limits.CONSOLE_ERROR_CHARS_MAX])
 
     def _began(self) -> None:
         self.serial += 1

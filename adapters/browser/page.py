@@ -188,6 +188,11 @@ class ChromiumPage:
         """``adapters.ports.Page.downloads``."""
         return self._downloads.finished
 
+    def console_errors(self) -> tuple[str, ...]:
+        """``adapters.ports.Page.console_errors``."""
+        mask = masker(self._secrets)
+        return tuple(mask(each) for each in self._activity.console_errors)
+
     async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
         await self._activity.alive(

@@ -125,6 +125,12 @@ class Page(Protocol):
     def downloads(self) -> tuple[Download, ...]:
         """The files that the page let the browser download so far, oldest first."""
 
+    def console_errors(self) -> tuple[str, ...]:
+        """What the page has written to its console as errors, or did not catch, so far: the first ``CONSOLE_ERRORS_MAX``.
+
+        Not what Chromium writes there of requests that were refused.
+        """
+
     async def pause(self, pause_ms: int) -> None:
         """Let the page go on for so long. Errors: ``browser.crashed``."""
 

@@ -14,6 +14,7 @@ from protocol.page.assertion import Seen, count_named, failed, holds
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
+from protocol.page.tables import cell_text, column_texts, named_texts
 from protocol.recording.replay import redact_downloads
 
 Find = Callable[[Page, Observation, Locator], Awaitable[Element]]
@@ -36,7 +37,11 @@ async def hold(page: Page, assertion: Assert, around: Around, find: Find, secret
     Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
     they are recorded: with the names of secrets in place of their values. Errors: ``action.assertion_failed``, ``browser.*``.
     """
-    wanted = msgspec.structs.replace(assertion, expected=redact_text(assertion.expected, secrets))
+    wanted = msgspec.structs.replace(
+        assertion,
+        expected=redact_text(assertion.expected, secrets),
+        items=tuple(redact_text(item, secrets) for item in assertion.items),
+    )
     pauses = _pauses(assertion.timeout_ms)
     while True:
         seen = await _look(page, wanted, around, find, secrets)
@@ -60,8 +65,12 @@ def _pauses(left_ms: int) -> Iterator[int]:
 async def _look(page: Page, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]) -> Seen:
     if assertion.what == "download":
         return Seen(downloads=redact_downloads(page.downloads(), secrets))
+    if assertion.what == "no_console_error":
+        return Seen(items=tuple(redact_text(each, secrets) for each in page.console_errors()))
     observation = await page.observe()
     target = assertion.target
+    if assertion.what in ("cell", "order"):
+        return _read_table(await _table(page, assertion, observation, around, find), assertion, observation, secrets)
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
     try:
@@ -82,6 +91,43 @@ async def _look(page: Page, assertion: Assert, around: Around, find: Find, secre
             raise
         return Seen()  # it went away between looking and reading
     return Seen(count=max(count, 1), element=element, text=None if text is None else redact_text(text, secrets))
+
+
+async def _table(
+    page: Page, assertion: Assert, observation: Observation, around: Around, find: Find
+) -> tuple[Element | None, Observation] | None:
+    """The element to read in, and the part of the page that it is looked for in; None if it is not there."""
+    target = assertion.target
+    if target is None:
+        return None, observation
+    try:
+        if assertion.what == "order" and not assertion.column:
+            return None, part(await around(page, observation, target), observation)
+        return await find(page, observation, target), observation
+    except MeshError as error:
+        if error.code not in _NOT_FOUND:
+            raise
+        return None
+
+
+def _read_table(
+    found: tuple[Element | None, Observation] | None,
+    assertion: Assert,
+    observation: Observation,
+    secrets: Mapping[str, str],
+) -> Seen:
+    if found is None:
+        return Seen()
+    table, scope = found
+    if assertion.what == "cell":
+        text = cell_text(assertion.row, assertion.column, table, observation)
+        return Seen(count=1, text=None if text is None else redact_text(text, secrets))
+    if assertion.column:
+        items = column_texts(assertion.column, table, observation)
+    else:
+        assert assertion.target is not None, "the order is one of elements or of a column"
+        items = named_texts(assertion.target, scope)
+    return Seen(count=1, items=tuple(redact_text(item, secrets) for item in items))
 
 
 def _count_around(error: MeshError) -> int:

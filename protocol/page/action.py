@@ -205,6 +205,9 @@ Asserted = Literal[
     "checked",
     "unchecked",
     "download",
+    "cell",
+    "order",
+    "no_console_error",
 ]
 
 
@@ -225,6 +228,12 @@ class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type")
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
     sha256: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
     """What the content of the file must have (``download``), in hexadecimal."""
+    row: Text = ""
+    """A text in the row (``cell``)."""
+    column: Text = ""
+    """The header of the column (``cell``, ``order``)."""
+    items: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.ASSERTED_ITEMS_MAX)] = ()
+    """The texts that must be there in this order (``order``); without them, ``expected`` is ``ascending`` or ``descending``."""
 
 
 Action = (
@@ -336,6 +345,13 @@ def demand(assertion: Assert) -> str:
         case "download":
             content = f" with the SHA-256 {assertion.sha256[:16]}…" if assertion.sha256 else ""
             return f"a download whose name is to {verb} “{expected}”{content}"
+        case "cell":
+            return f"the cell “{assertion.column}” of the row “{assertion.row}” to {verb} “{expected}”"
+        case "order":
+            of = f"the column “{assertion.column}”" if assertion.column else f"each {subject}"
+            return f"{of} to be {expected or ', '.join(f'“{item}”' for item in assertion.items)}"
+        case "no_console_error":
+            return "no error in the console"
         case "count":
             return f"the number of {subject} to be {expected}"
         case _:

@@ -268,8 +268,9 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
         case Wait(text=text, address=address, response=response):
             changed = {"text": change(text), "address": change(address), "response": change(response)}
             action = msgspec.structs.replace(action, **changed)
-        case Assert(expected=text):
-            action = msgspec.structs.replace(action, expected=change(text))
+        case Assert(expected=text, row=row, column=column, items=items):
+            texts = {"expected": change(text), "row": change(row), "column": change(column)}
+            action = msgspec.structs.replace(action, **texts, items=tuple(change(item) for item in items))
         case _:
             pass
     target = target_of(action)

@@ -108,6 +108,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     cookies: tuple[tuple[str, str], ...] = ()
     """Set when it is shown, as are ``items`` in the localStorage of its origin."""
     status: int = 200
+    console: tuple[str, ...] = ()
+    """Errors in the console."""
     items: tuple[tuple[str, str], ...] = ()
 
 
@@ -479,6 +481,10 @@ class MemoryPage:
     def downloads(self) -> tuple[Download, ...]:
         """``adapters.ports.Page.downloads``."""
         return tuple(self._downloads)
+
+    def console_errors(self) -> tuple[str, ...]:
+        """``adapters.ports.Page.console_errors``."""
+        return tuple(self._document.console)
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""

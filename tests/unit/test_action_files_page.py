@@ -24,11 +24,11 @@ EXAMPLES: list[str] = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | r
 ACTIONS: tuple[type[msgspec.Struct], ...] = get_args(Action)
 _WRITTEN = {("extract", "name"): "as", ("extract", "kind"): "type"}
 """Fields that a file calls by another name, by the tag of the action."""
-_ASSERTED = {"what", "expected"}
+_ASSERTED = {"what", "expected", "items"}
 """Fields of an assertion, which a file writes as one of these keys and its value."""
 _RECORDED = {"digests"}
 """Fields that a file does not have."""
-_ASSERT_KEYS = {*READ_TEXTS, *STATES, "is", "sha256"}
+_ASSERT_KEYS = {*READ_TEXTS, *STATES, "is", "sha256", "row", "column", "no_console_error"}
 
 
 def section(title: str) -> str:

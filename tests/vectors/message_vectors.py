@@ -202,7 +202,8 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
         "Action",
         "assert of the page",
         {"type": "assert", "what": "title", "expected": "Mugs", "soft": True},
-        {"match": "is", "target": None, "attribute": "", "timeout_ms": 5_000, "sha256": ""},
+        {"match": "is", "target": None, "attribute": "", "timeout_ms": 5_000}
+        | {"sha256": "", "row": "", "column": "", "items": []},
     ),
     (
         "Action",
@@ -216,6 +217,9 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
             "soft": False,
             "timeout_ms": 5_000,
             "sha256": "",
+            "row": "",
+            "column": "",
+            "items": [],
         },
     ),
     ("CallFrame", "right", CALL, {}),

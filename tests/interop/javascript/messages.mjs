@@ -130,6 +130,9 @@ const ACTIONS = {
       'checked',
       'unchecked',
       'download',
+      'cell',
+      'order',
+      'no_console_error',
     ),
     expected: optional(TEXT, ''),
     match: optional(among('is', 'contains'), 'is'),
@@ -138,6 +141,9 @@ const ACTIONS = {
     soft: optional(bool, false),
     timeout_ms: optional(whole(60_000, 1), 5000),
     sha256: optional(matching(/^([0-9a-f]{64})?$/), ''),
+    row: optional(TEXT, ''),
+    column: optional(TEXT, ''),
+    items: optional(list(TEXT, 200), []),
   },
 }
 
