@@ -260,6 +260,8 @@ class ChromiumPage:
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
         element, internal = self._known(ref)
+        onto = self._activity.given.onto
+        self._hands.onto = self._known(onto)[1] if onto else None
         return await self._hands.perform(action, element, internal, self._secrets, timeout_ms)
 
     def _known(self, ref: str | None) -> tuple[Element | None, str | None]:

@@ -69,6 +69,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """… and whether a dialog is the one that is to be accepted; every other one is dismissed."""
     files: tuple[GivenFile, ...] = ()
     """The files of an upload, in order."""
+    onto: str = ""
+    """Where a drag ends: the ref of an element in the last observation."""
 
 
 NOTHING = Given()

@@ -234,7 +234,7 @@ class Recorder:
             extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
             blocked=tuple(redact_address(item, secrets) for item in blocked),
-            evidence=self._evidence(),
+            evidence=self._redacted(prepared.evidence if prepared else None),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=redact_expect(expect, secrets),
             held=outcome.held if outcome else _unmet(action, error),
@@ -242,6 +242,7 @@ class Recorder:
             lines=text.count("\n") + 1 if text else 0,
             dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
             downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
+            evidence_onto=self._redacted(prepared.evidence_onto if prepared else None),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
@@ -250,8 +251,7 @@ class Recorder:
         if self._on_step is not None:
             self._on_step(step)
 
-    def _evidence(self) -> Evidence | None:
-        seen = self._driver.prepared.evidence if self._driver.prepared else None
+    def _redacted(self, seen: Evidence | None) -> Evidence | None:
         if seen is None:
             return None
         return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)

@@ -168,7 +168,9 @@ class _Run:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self._check_write(step.risk)
             answer = step.expect.dialog if step.expect else None
-            outcome = await self._driver.act(action, expect=expect, evidence=step.evidence, answer=answer)
+            outcome = await self._driver.act(
+                action, expect=expect, evidence=step.evidence, evidence_onto=step.evidence_onto, answer=answer
+            )
         except MeshError as error:
             if (unmet := self._unmet(step, error)) is not None:
                 return await self._compared(step, unmet, began_ms, None, error)

@@ -94,6 +94,14 @@ class Hover(_Record, frozen=True, kw_only=True, tag="hover", tag_field="type"):
     target: Locator
 
 
+class Drag(_Record, frozen=True, kw_only=True, tag="drag", tag_field="type"):
+    """Press the mouse in the middle of an element, and release it in the middle of another one."""
+
+    target: Locator
+    onto: Locator
+    """Where it is released."""
+
+
 class Focus(_Record, frozen=True, kw_only=True, tag="focus", tag_field="type"):
     """Give an element the focus."""
 
@@ -243,6 +251,7 @@ Action = (
     | Reload
     | Click
     | Hover
+    | Drag
     | Focus
     | ScrollTo
     | Fill
@@ -263,6 +272,8 @@ def target_of(action: Action) -> Locator | None:
         case Click(target=target) | Fill(target=target) | Select(target=target) | Check(target=target):
             return target
         case Hover(target=target) | Focus(target=target) | ScrollTo(target=target) | Upload(target=target):
+            return target
+        case Drag(target=target):
             return target
         case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
             return maybe
@@ -291,6 +302,8 @@ def describe(action: Action) -> str:
             return f"{'double ' if count > 1 else ''}{'right ' if button == 'right' else ''}click {_named(target)}"
         case Hover(target=target):
             return f"hover over {_named(target)}"
+        case Drag(target=target, onto=onto):
+            return f"drag {_named(target)} onto {_named(onto)}"
         case Focus(target=target):
             return f"focus {_named(target)}"
         case ScrollTo(target=target):

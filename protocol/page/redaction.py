@@ -16,8 +16,10 @@ import msgspec
 from protocol.page.action import (
     Action,
     Assert,
+    Drag,
     Fill,
     Goto,
+    Locator,
     Secret,
     Select,
     Upload,
@@ -276,10 +278,18 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
     target = target_of(action)
     if target is None:
         return action
-    selectors = tuple(change(selector) for selector in target.selectors)
-    within = _map_within(target.within, change)
-    name = change(target.name)
-    return with_target(action, msgspec.structs.replace(target, name=name, selectors=selectors, within=within))
+    if isinstance(action, Drag):
+        action = msgspec.structs.replace(action, onto=_map_locator(action.onto, change))
+    return with_target(action, _map_locator(target, change))
+
+
+def _map_locator(locator: Locator, change: Callable[[str], str]) -> Locator:
+    return msgspec.structs.replace(
+        locator,
+        name=change(locator.name),
+        selectors=tuple(change(selector) for selector in locator.selectors),
+        within=_map_within(locator.within, change),
+    )
 
 
 def _map_within(within: Within | None, change: Callable[[str], str]) -> Within | None:

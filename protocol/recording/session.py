@@ -183,6 +183,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The dialogs that the step caused, the expected one too."""
     downloads: Annotated[tuple[Download, ...], msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX)] = ()
     """The files that the step let the browser download."""
+    evidence_onto: Evidence | None = None
+    """Of a drag, what told the element that it ended on from others."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]

@@ -15,7 +15,7 @@ import pytest_asyncio
 from adapters.ports import Browser, Given, GivenFile, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Hover, Locator, Upload, Wait
+from protocol.page.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait
 from protocol.page.downloads import Download
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -122,6 +122,23 @@ async def test_an_answer_and_a_time_without_changes_are_waited_for(page: Page, s
     await page.perform(Wait())
     with pytest.raises(MeshError, match="did not rest for 400 ms"):
         await page.perform(Wait(still_ms=400, timeout_ms=1_000))
+
+
+async def test_elements_are_dragged_by_mouse(page: Page) -> None:
+    for role, name, onto, said in (
+        ("listitem", "Apple", "Pear", ""),
+        ("", "css=#knob", "css=#end", "Moved to the end"),
+    ):
+        seen = await page.observe()
+        if role:
+            source, end = (element(seen, role, each).ref for each in (name, onto))
+        else:
+            found = [await page.find(selector) for selector in (name, onto)]
+            source, end = (item.ref for item in found if item is not None)
+        outcome = await page.perform(Drag(target=ANY, onto=ANY), ref=source, given=Given(onto=end))
+        assert said in outcome.observation.text
+        names = [item.name for item in outcome.observation.elements if item.role == "listitem"]
+        assert names == ["Pear", "Apple"]
 
 
 async def test_the_content_of_editors_is_replaced(page: Page, site: PageServer) -> None:

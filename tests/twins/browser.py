@@ -23,6 +23,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    Drag,
     Extract,
     Fill,
     Forward,
@@ -547,6 +548,8 @@ class MemoryPage:
                 self._require(role in _FIELDS and not (typed and isinstance(value, Secret)))
                 before = self._values.get(index, control.element.value) if typed else ""
                 self._values[index] = before + self._value(value, control.element)
+            case Drag():
+                self._target(self._given.onto)
             case Upload():
                 self._require(control.element.traits.input_type == "file")
             case Select(option=option):

@@ -107,6 +107,7 @@ const STEP = {
   lines: optional(whole(), 0),
   dialogs: optional(list(record(DIALOG), 20), []),
   downloads: optional(list(record(DOWNLOAD), 20), []),
+  evidence_onto: optional(orNull(record(EVIDENCE)), null),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

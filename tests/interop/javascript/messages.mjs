@@ -95,6 +95,7 @@ const ACTIONS = {
   scroll_to: { target },
   fill: { target, value: either(TEXT, record(SECRET)), typed: optional(bool, false) },
   select: { target, option: TEXT },
+  drag: { target, onto: target },
   upload: { target, files: list(TEXT, 10, 1), digests: optional(list(exactly(32), 10), []) },
   check: { target, checked: optional(bool, true) },
   press: { key: text(32, 1), target: maybeTarget },
@@ -158,7 +159,7 @@ export function actionFields(map) {
 export function isTerse(map, fields = actionFields(map)) {
   return [...map].every(([name, value]) => {
     const isDefault = fields[name].check && JSON.stringify(value) === JSON.stringify(fields[name].fallback)
-    return !isDefault && (name !== 'target' || isTerse(value, LOCATOR)) && (name !== 'within' || isTerse(value, WITHIN))
+    return !isDefault && (!['target', 'onto'].includes(name) || isTerse(value, LOCATOR)) && (name !== 'within' || isTerse(value, WITHIN))
   })
 }
 
