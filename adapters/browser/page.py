@@ -64,6 +64,8 @@ class ChromiumPage:
         self._stillness = Stillness(activity, self._worlds)
         self._view: View | None = None
         self._secrets = NO_SECRETS
+        self._followed = False
+        """Whether the page was led to what it wanted to open beside it."""
         self._busy = False
         """Whether the page said, in the last observation, that it is at work."""
         self._closed = False
@@ -220,6 +222,7 @@ class ChromiumPage:
             raise MeshError("browser.crashed")
         self._activity.begin(given, waits=isinstance(action, Wait))
         self._activity.popups.clear()
+        self._followed = False
         extracted = ""
         if isinstance(action, Goto):
             await self._navigation.goto(action.url, timeout_ms)
@@ -248,6 +251,7 @@ class ChromiumPage:
             blocked_by=blocked.rules,
             dialogs=dialogs,
             downloads=downloads,
+            tab=self._followed,
             settled=settled,
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
         )
@@ -321,6 +325,7 @@ class ChromiumPage:
             return False
         with contextlib.suppress(MeshError):  # refused by the guard, or it failed to load: the page stays unchanged
             await self._navigation.goto(url, 0)
+            self._followed = True
         return True
 
     # --- the rest ---

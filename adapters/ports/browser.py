@@ -41,6 +41,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Dialogs since the last outcome, and how they were answered."""
     downloads: tuple[Download, ...] = ()
     """Files that the page let the browser download since the last outcome."""
+    tab: bool = False
+    """Whether the page wanted to open a new tab or window, whose address was opened in the page instead."""
     settled: bool = True
     """False when the page was still changing at the settle timeout."""
     faults: tuple[RequestFault, ...] = ()

@@ -242,6 +242,7 @@ class Recorder:
             lines=text.count("\n") + 1 if text else 0,
             dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
             downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
+            tab=outcome is not None and outcome.tab,
             evidence_onto=self._redacted(prepared.evidence_onto if prepared else None),
         )
         self.blocked_by = rules

@@ -238,6 +238,7 @@ class _Run:
             held=outcome.held != "failed",
             dialogs=outcome.dialogs,
             downloads=outcome.downloads,
+            tab=outcome.tab,
         )
 
     async def _once_still(self, met: Met) -> Met:

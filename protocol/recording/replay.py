@@ -129,6 +129,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     """As ``StepMatch.held``."""
     dialogs: tuple[Dialog, ...] = ()
     downloads: tuple[Download, ...] = ()
+    tab: bool = False
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,6 +153,7 @@ def as_recorded(
     held: bool = True,
     dialogs: tuple[Dialog, ...] = (),
     downloads: tuple[Download, ...] = (),
+    tab: bool = False,
 ) -> Met:
     """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording."""
     home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
@@ -167,6 +169,7 @@ def as_recorded(
         held=held,
         dialogs=redact_dialogs(dialogs, secrets),
         downloads=redact_downloads(downloads, secrets),
+        tab=tab,
     )
 
 
@@ -232,6 +235,7 @@ def compare(
         faults=met.faults,
         dialogs=met.dialogs,
         downloads=met.downloads,
+        tab=met.tab,
     )
     return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
 

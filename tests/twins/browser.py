@@ -288,6 +288,7 @@ class MemoryPage:
         self._dialogs: list[Dialog] = []
         self._downloads: list[Download] = []
         self._told = 0
+        self._followed = False
         self._given = NOTHING
         self._gone = False
         self._caused = Caused()
@@ -463,6 +464,7 @@ class MemoryPage:
         self._caused.begin()
         self._unanswered.clear()
         self._given = given
+        self._followed = False
         extracted = self._do(action, ref)
         mask = self._mask()
         blocked = self.blocked()
@@ -476,6 +478,7 @@ class MemoryPage:
             blocked_by=blocked.rules,
             dialogs=dialogs,
             downloads=downloads,
+            tab=self._followed,
             faults=self._caused.end(self._unanswered, self._url, mask),
         )
 
@@ -597,7 +600,7 @@ class MemoryPage:
             self._show("POST", urljoin(self._url, effect.post))
         target = effect.go or effect.popup or (control.element.url if control.element.role == "link" else "")
         if target:
-            self._show("GET", urljoin(self._url, target))
+            self._followed = self._show("GET", urljoin(self._url, target)) and bool(effect.popup)
 
     def _goto(self, url: str) -> None:
         require_web(url)

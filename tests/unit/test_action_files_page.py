@@ -87,6 +87,7 @@ def test_the_examples_use_every_action_and_every_key() -> None:
     }
     # `goto` has its address as its value, and the keys of an element stand among those of the action.
     expected = (fields - {"url", "target"} - _ASSERTED - _RECORDED) | _ASSERT_KEYS | set(VERBS) | LOCATOR_KEYS
+    expected |= {"expect", "dialog", "tab", "kind", "text", "accept"}
     assert used == expected | {"title", "start", "profile", "steps", "secret"} | set(Profile.__struct_fields__)
 
 

@@ -46,6 +46,7 @@ export const EXPECT = {
   failed: optional(bool, false),
   open: optional(bool, false),
   dialog: optional(orNull(record(ANSWER)), null),
+  tab: optional(bool, false),
 }
 const SESSION = {
   id: isId('ses'),
@@ -108,6 +109,7 @@ const STEP = {
   dialogs: optional(list(record(DIALOG), 20), []),
   downloads: optional(list(record(DOWNLOAD), 20), []),
   evidence_onto: optional(orNull(record(EVIDENCE)), null),
+  tab: optional(bool, false),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)
