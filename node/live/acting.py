@@ -258,7 +258,7 @@ async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secre
     aim = Click(target=drag.onto)
     if drag.onto.selectors:
         element = await _selected(page, observation, drag.onto, reads=False)
-        if evidence is not None:
+        if evidence:
             _require_recorded(evidence, element, observation, aim, secrets)
     else:
         element = await _resolved(page, observation, aim, drag.onto, evidence, secrets)
