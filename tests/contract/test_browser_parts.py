@@ -95,11 +95,14 @@ async def test_a_download_that_does_not_end_is_ended_at_the_limit(
     site.hold.set()
 
 
-async def test_a_page_that_says_it_is_at_work_is_waited_for(page: Page, site: PageServer) -> None:
+async def test_a_page_that_says_it_is_at_work_is_waited_for(
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     outcome = await use(page, Click(target=ANY), "button", "Save")
     assert outcome.settled and "All changes saved" in outcome.observation.text
     outcome = await use(page, Click(target=ANY), "button", "Load")
     assert "Three mugs" in outcome.observation.text
+    monkeypatch.setattr(limits, "SETTLE_BUSY_MS", 500)
     site.extra["/saves.html"] = "<p role=status>Loading…</p><button>Next</button>"
     outcome = await page.perform(Goto(url=site.origin + "/saves.html"))
     assert "Next" in outcome.observation.text
