@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
-from playwright.async_api import CDPSession, ConsoleMessage, Page, Request, Response
+from playwright.async_api import CDPSession, Page, Request, Response
 from playwright.async_api import Dialog as PlaywrightDialog
 
 from adapters.browser.caused import Caused
@@ -30,7 +29,6 @@ _KEPT_MAX: Final = 100
 """How many pop-ups and dialogs are remembered until they are read; a page could open any number of them."""
 
 
-_REFUSED: Final = re.compile(r"net::ERR_(BLOCKED_BY_CLIENT|ABORTED)")
 _ANSWERS_MAX: Final = 1_000
 _GIVEN_UP: Final = "net::ERR_ABORTED"
 
@@ -80,8 +78,11 @@ class Activity:
         session.on("Page.domContentEventFired", self._dom_ready)
         session.on("Page.windowOpen", self._window_opened)
         page.on("dialog", self._dialog)
-        page.on("console", self._console)
-        page.on("pageerror", lambda error: self._error(error.message))
+        # Not Playwright's events: these come over this session anyway.
+        session.on("Runtime.consoleAPICalled", self._console)
+        session.on(
+            "Runtime.exceptionThrown", lambda event: self._error([event["exceptionDetails"].get("exception", {})])
+        )
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
         # Having a listener keeps Chromium from opening its own file chooser.
@@ -199,13 +200,16 @@ class Activity:
         """Something happened that somebody may wait for."""
         self._changed.set()
 
-    def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not _REFUSED.search(message.text):
-            self._error(message.text)
+    def _console(self, event: Mapping[str, Any]) -> None:
+        if event["type"] in ("error", "assert"):
+            self._error(event["args"])
 
-    def _error(self, text: str) -> None:
+    def _error(self, said: Sequence[Mapping[str, Any]]) -> None:
         if len(self.console_errors) < limits.CONSOLE_ERRORS_MAX:
-            self.console_errors.append(well_formed(text)[: limits.CONSOLE_ERROR_CHARS_MAX])
+            # Of an exception, the first line; the others say where in the script it was.
+            texts = (str(one.get("value", one.get("description", ""))) for one in said)
+            first = " ".join(text.partition("\n")[0] for text in texts)
+            self.console_errors.append(well_formed(first)[: limits.CONSOLE_ERROR_CHARS_MAX])
 
     def _began(self) -> None:
         self.serial += 1

@@ -130,9 +130,9 @@ class Page(Protocol):
         """The files that the page let the browser download so far, oldest first."""
 
     def console_errors(self) -> tuple[str, ...]:
-        """What the page has written to its console as errors, or did not catch, so far: the first ``CONSOLE_ERRORS_MAX``.
+        """What scripts have written to the console as errors, or did not catch, so far: the first ``CONSOLE_ERRORS_MAX``.
 
-        Not what Chromium writes there of requests that were refused.
+        Not what Chromium writes there of requests that went wrong.
         """
 
     async def pause(self, pause_ms: int) -> None:

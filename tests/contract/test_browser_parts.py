@@ -127,6 +127,13 @@ async def test_an_answer_and_a_time_without_changes_are_waited_for(page: Page, s
         await page.perform(Wait(still_ms=400, timeout_ms=1_000))
 
 
+async def test_errors_in_the_console_are_kept(page: Page, site: PageServer) -> None:
+    assert page.console_errors() == ()
+    script = "<script>console.log('fine'); console.error('no stock', 3); throw new TypeError('x is missing')</script>"
+    await shown(page, site, f"<img src=/none.png>{script}")
+    assert page.console_errors() == ("no stock 3", "TypeError: x is missing")
+
+
 async def test_elements_are_dragged_by_mouse(page: Page) -> None:
     for role, name, onto, said in (
         ("listitem", "Apple", "Pear", ""),
