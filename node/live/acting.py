@@ -50,7 +50,7 @@ from protocol.page.redaction import redact_address, redact_text, reveal_address
 from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
-from protocol.recording.replay import redact_dialogs
+from protocol.recording.effects import redact_dialogs
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped

@@ -15,7 +15,7 @@ from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
 from protocol.page.tables import cell_text, column_texts, named_texts
-from protocol.recording.replay import redact_downloads
+from protocol.recording.effects import redact_downloads
 
 Find = Callable[[Page, Observation, Locator], Awaitable[Element]]
 """Finds the element of a locator. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""

@@ -30,7 +30,7 @@ from protocol.page.outline import element_of, outline, still_there
 from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
-from protocol.recording.replay import redact_dialogs
+from protocol.recording.effects import redact_dialogs
 from protocol.recording.session import Expect
 from protocol.risk.classes import Risk
 

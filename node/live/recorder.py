@@ -36,8 +36,9 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
+from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect
 from protocol.recording.masks import find_masks, learn_masks
-from protocol.recording.replay import redact_dialogs, redact_downloads, redact_expect, redact_faults
+from protocol.recording.replay import redact_faults
 from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
