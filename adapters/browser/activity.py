@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
@@ -41,6 +41,8 @@ class Activity:
         """Grows with every navigation and scripted request that begins."""
         self.popups: list[str] = []
         self.dialogs: list[Dialog] = []
+        self.console_errors: list[str] = []
+        """What the page has written to its console as errors, or did not catch."""
         self.answers: list[tuple[str, str]] = []
         """Method and address of the requests of scripts that were answered since the last action that acts."""
         self.given = NOTHING
@@ -76,6 +78,11 @@ class Activity:
         session.on("Page.domContentEventFired", self._dom_ready)
         session.on("Page.windowOpen", self._window_opened)
         page.on("dialog", self._dialog)
+        # Not Playwright's events: these come over this session anyway.
+        session.on("Runtime.consoleAPICalled", self._console)
+        session.on(
+            "Runtime.exceptionThrown", lambda event: self._error([event["exceptionDetails"].get("exception", {})])
+        )
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
         # Having a listener keeps Chromium from opening its own file chooser.
@@ -192,6 +199,17 @@ class Activity:
     def stirred(self) -> None:
         """Something happened that somebody may wait for."""
         self._changed.set()
+
+    def _console(self, event: Mapping[str, Any]) -> None:
+        if event["type"] in ("error", "assert"):
+            self._error(event["args"])
+
+    def _error(self, said: Sequence[Mapping[str, Any]]) -> None:
+        if len(self.console_errors) < limits.CONSOLE_ERRORS_MAX:
+            # Of an exception, the first line; the others say where in the script it was.
+            texts = (str(one.get("value", one.get("description", ""))) for one in said)
+            first = " ".join(text.partition("\n")[0] for text in texts)
+            self.console_errors.append(well_formed(first)[: limits.CONSOLE_ERROR_CHARS_MAX])
 
     def _began(self) -> None:
         self.serial += 1

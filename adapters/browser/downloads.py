@@ -27,7 +27,8 @@ class Downloads:
     def __init__(self, page: Page, session: CDPSession, activity: Activity) -> None:
         self._activity = activity
         self._under_way: dict[PlaywrightDownload, asyncio.Task[Download]] = {}
-        self._too_large = False
+        self._received: dict[str, int] = {}
+        """How much came since the last outcome, by download."""
         self._all: list[Download] = []
         self._told = 0
         page.on("download", self._begun)
@@ -47,11 +48,17 @@ class Downloads:
         self._activity.stirred()
 
     def _progress(self, event: Mapping[str, Any]) -> None:
-        # Which of several it is cannot be told: a page that sends so much gets none of them.
-        if event.get("receivedBytes", 0) > limits.DOWNLOAD_BYTES_MAX and event.get("state") == "inProgress":
-            self._too_large = True
+        guid = event["guid"]
+        # Of one that was ended Chromium says in the end that nothing came.
+        self._received[guid] = max(self._received.get(guid, 0), int(event["receivedBytes"]))
+        # All of them together, since a page can begin any number of them.
+        if self._too_large:
             for download in list(self._under_way):
                 self._activity.spawn(download.cancel())
+
+    @property
+    def _too_large(self) -> bool:
+        return sum(self._received.values()) > limits.DOWNLOAD_BYTES_MAX
 
     async def _kept(self, download: PlaywrightDownload) -> Download:
         name = well_formed(download.suggested_filename).rpartition("/")[2][: limits.DOWNLOAD_NAME_CHARS_MAX]
@@ -60,9 +67,8 @@ class Downloads:
             async with asyncio.timeout(limits.DOWNLOAD_TIMEOUT_MS / 1000):
                 path = await download.path()
             size, digest = await asyncio.to_thread(_hashed, Path(path))
-            if size <= limits.DOWNLOAD_BYTES_MAX:
-                made = Download(name=name, size_bytes=size, sha256=digest)
-            else:
+            made = Download(name=name, size_bytes=size, sha256=digest)
+            if size > limits.DOWNLOAD_BYTES_MAX:
                 made = Download(name=name, fault="too_large")
         except (PlaywrightError, OSError):  # a TimeoutError is an OSError
             if self._too_large:
@@ -83,7 +89,7 @@ class Downloads:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         found = tuple(self._all[self._told :])
         self._told = len(self._all)
-        self._too_large = False
+        self._received.clear()
         return found
 
 

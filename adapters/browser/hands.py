@@ -16,8 +16,10 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
 from adapters.browser.choosing import choose
+from adapters.browser.dragging import drag
 from adapters.browser.editors import replace
 from adapters.browser.view import Mask, View, masker, well_formed
+from adapters.browser.ways import way
 from adapters.browser.worlds import Worlds, traits_of
 from protocol import limits
 from protocol.errors import MeshError
@@ -27,6 +29,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    Drag,
     Extract,
     Fill,
     Focus,
@@ -68,30 +71,6 @@ class _Place:
     inside: bool = False
 
 
-def way(root: Frame | Locator, selector: str) -> Locator:
-    """What ``selector`` finds below ``root``, as Playwright finds it. A text in quotes must be the whole text."""
-    kind, _, text = selector.partition("=")
-    if selector.startswith("pierce/"):
-        return root.locator(
-            "css=" + selector.removeprefix("pierce/")
-        )  # Playwright's CSS goes through open shadow roots
-    exact = len(text) > 1 and text[0] == text[-1] == '"'
-    value = text[1:-1] if exact else text
-    match kind:
-        case "testid":
-            return root.get_by_test_id(value)
-        case "label":
-            return root.get_by_label(value, exact=exact)
-        case "placeholder":
-            return root.get_by_placeholder(value, exact=exact)
-        case "title":
-            return root.get_by_title(value, exact=exact)
-        case "alt":
-            return root.get_by_alt_text(value, exact=exact)
-        case _:
-            return root.locator(selector)
-
-
 def _takes(element: Element | None) -> bool:
     """Whether it is a control: what is sent to something in it is its."""
     return element is not None and (element.role in INTERACTIVE_ROLES or element.traits.tag == "summary")
@@ -104,6 +83,8 @@ class Hands:
         self._page = page
         self._activity = activity
         self._worlds = worlds
+        self.onto: str | None = None
+        """Playwright ref of the element that a drag ends on."""
         self._held: dict[str, ElementHandle] = {}
         """Elements without a Playwright ref, until the next observation."""
 
@@ -256,6 +237,10 @@ class Hands:
                 case Click(button=button, count=count):
                     await self._require_own_point(element, internal, target, limit)
                     await target.click(button=button, click_count=count, timeout=limit)
+                case Drag():
+                    await self._require_own_point(element, internal, target, limit)
+                    assert self.onto is not None, "the page driver sets it"
+                    await drag(self._page, target, self._page.get_by_ref(self.onto), limit)
                 case Hover():
                     await target.hover(timeout=limit)
                 case Focus():

@@ -67,6 +67,8 @@ class ChromiumPage:
         self._stillness = Stillness(activity, self._worlds)
         self._view: View | None = None
         self._secrets = NO_SECRETS
+        self._followed = False
+        """Whether the page was led to what it wanted to open beside it."""
         self._busy = False
         """Whether the page said, in the last observation, that it is at work."""
         self._closed = False
@@ -220,6 +222,11 @@ class ChromiumPage:
         """``adapters.ports.Page.downloads``."""
         return self._downloads.finished
 
+    def console_errors(self) -> tuple[str, ...]:
+        """``adapters.ports.Page.console_errors``."""
+        mask = masker(self._secrets)
+        return tuple(mask(each) for each in self._activity.console_errors)
+
     async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
         await self._activity.alive(
@@ -247,6 +254,7 @@ class ChromiumPage:
             raise MeshError("browser.crashed")
         self._activity.begin(given, waits=isinstance(action, Wait))
         self._activity.popups.clear()
+        self._followed = False
         extracted = ""
         if isinstance(action, Goto):
             await self._navigation.goto(action.url, timeout_ms)
@@ -275,6 +283,7 @@ class ChromiumPage:
             blocked_by=blocked.rules,
             dialogs=dialogs,
             downloads=downloads,
+            tab=self._followed,
             settled=settled,
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
         )
@@ -287,6 +296,8 @@ class ChromiumPage:
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
         element, internal = self._known(ref)
+        onto = self._activity.given.onto
+        self._hands.onto = self._known(onto)[1] if onto else None
         return await self._hands.perform(action, element, internal, self._secrets, timeout_ms)
 
     def _known(self, ref: str | None) -> tuple[Element | None, str | None]:
@@ -346,6 +357,7 @@ class ChromiumPage:
             return False
         with contextlib.suppress(MeshError):  # refused by the guard, or it failed to load: the page stays unchanged
             await self._navigation.goto(url, 0)
+            self._followed = True
         return True
 
     # --- the rest ---

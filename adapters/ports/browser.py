@@ -41,6 +41,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Dialogs since the last outcome, and how they were answered."""
     downloads: tuple[Download, ...] = ()
     """Files that the page let the browser download since the last outcome."""
+    tab: bool = False
+    """Whether the page wanted to open a new tab or window, whose address was opened in the page instead."""
     settled: bool = True
     """False when the page was still changing at the settle timeout."""
     faults: tuple[RequestFault, ...] = ()
@@ -69,6 +71,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """… and whether a dialog is the one that is to be accepted; every other one is dismissed."""
     files: tuple[GivenFile, ...] = ()
     """The files of an upload, in order."""
+    onto: str = ""
+    """Where a drag ends: the ref of an element in the last observation."""
 
 
 NOTHING = Given()
@@ -124,6 +128,12 @@ class Page(Protocol):
 
     def downloads(self) -> tuple[Download, ...]:
         """The files that the page let the browser download so far, oldest first."""
+
+    def console_errors(self) -> tuple[str, ...]:
+        """What scripts have written to the console as errors, or did not catch, so far: the first ``CONSOLE_ERRORS_MAX``.
+
+        Not what Chromium writes there of requests that went wrong.
+        """
 
     async def pause(self, pause_ms: int) -> None:
         """Let the page go on for so long. Errors: ``browser.crashed``."""

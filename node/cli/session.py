@@ -224,6 +224,8 @@ def _show_steps(r: Result) -> None:
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
+        if step["tab"]:
+            click.echo(f"step {step['index']}: opened a new tab, which was followed in the page")
         for file in step["downloads"]:
             click.echo(f"step {step['index']}: download: {_download(file)}")
         for dialog in step["dialogs"]:

@@ -14,18 +14,18 @@ import msgspec
 from adapters.ports import NOTHING, Given, Outcome, Page
 from node.live.asserting import hold
 from node.live.giving import accepting
+from node.live.options import as_label, fit
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
     Assert,
     Click,
+    Drag,
     Extract,
-    Fill,
     Goto,
     Locator,
     Press,
-    Select,
     Upload,
     target_of,
     with_target,
@@ -47,14 +47,15 @@ from protocol.page.locator import (
     two_ways,
     unmatched,
 )
-from protocol.page.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
+from protocol.page.observation import BLANK, INTERACTIVE_ROLES, Element, Observation
 from protocol.page.redaction import redact_address, redact_text, reveal_address
 from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
-from protocol.recording.replay import redact_dialogs
+from protocol.recording.effects import redact_dialogs
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
+from protocol.risk.drops import dropped
 
 _UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible"})
 """Errors of a selector that does not lead to one element."""
@@ -99,11 +100,18 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     risk: Risk
     observation: Observation
     """The page that it was found on."""
+    onto: Element | None = None
+    """Where it is dropped."""
 
     @property
     def evidence(self) -> Evidence | None:
         """What tells the element from others, not redacted."""
         return collect(self.element, self.observation) if self.element else None
+
+    @property
+    def evidence_onto(self) -> Evidence | None:
+        """The same for where it is dropped."""
+        return collect(self.onto, self.observation) if self.onto else None
 
     @property
     def ref(self) -> str | None:
@@ -133,12 +141,13 @@ class Driver:
         *,
         expect: bytes | None = None,
         evidence: Evidence | None = None,
+        evidence_onto: Evidence | None = None,
         answer: Answer | None = None,
     ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
-        ``answer``: the dialog that it is to cause, and the answer.
+        ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer.
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -154,6 +163,8 @@ class Driver:
             self.prepared, self.observation = await prepare(
                 self._page, self.observation, action, evidence=evidence, secrets=self._secrets or NO_SECRETS
             )
+        if isinstance(action, Drag):
+            self.prepared = await _onto(self._page, self.prepared, evidence_onto, self._secrets or NO_SECRETS)
         self.prepared = msgspec.structs.replace(self.prepared, risk=with_answer(self.prepared.risk, answer))
         await self._gate.admit(self.prepared.action, self.prepared.risk)
         if condition is not None:
@@ -181,6 +192,8 @@ class Driver:
             hashed, files = await asyncio.to_thread(self._uploads.read, prepared.action)
             self.prepared = msgspec.structs.replace(prepared, action=hashed)
             given = msgspec.structs.replace(given, files=files)
+        if prepared.onto is not None:
+            given = msgspec.structs.replace(given, onto=prepared.onto.ref)
         return given
 
     async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
@@ -225,7 +238,7 @@ async def prepare(
             _require_recorded(evidence, element, observation, action, secrets)
     else:
         element, observation = await _named(page, observation, action, evidence, secrets)
-    action = fit(await _by_label(page, action, element), element)
+    action = fit(await as_label(page, action, element), element)
     if not target.role or target.selectors or evidence is not None:
         found = locate(element, observation, target.selectors)
         if target.within is not None:
@@ -237,6 +250,31 @@ async def prepare(
 
 def _unaimed(action: Action, observation: Observation) -> Prepared:
     return Prepared(action=action, element=None, risk=classify(action, None, observation), observation=observation)
+
+
+async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secrets: Secrets) -> Prepared:
+    """``prepared`` with the element that a drag ends on, found on the same observation: the refs of both hold in it only.
+
+    Errors: as ``prepare``.
+    """
+    drag, observation = prepared.action, prepared.observation
+    assert isinstance(drag, Drag) and prepared.element is not None
+    aim = Click(target=drag.onto)
+    if drag.onto.selectors:
+        element = await _selected(page, observation, drag.onto, reads=False)
+        if evidence:
+            _require_recorded(evidence, element, observation, aim, secrets)
+    else:
+        element = await _resolved(page, observation, aim, drag.onto, evidence, secrets)
+    found = locate(element, observation, drag.onto.selectors)
+    if drag.onto.within is not None:
+        found = msgspec.structs.replace(found, nth=drag.onto.nth, within=drag.onto.within)
+    return msgspec.structs.replace(
+        prepared,
+        action=msgspec.structs.replace(drag, onto=found),
+        onto=element,
+        risk=dropped(prepared.element, element),
+    )
 
 
 async def _read_element(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
@@ -358,68 +396,3 @@ async def _by_way(
     if len(pool) > 1:
         raise several(selector, len(pool))
     return pool[0] if pool else None
-
-
-async def _by_label(page: Page, action: Action, element: Element) -> Action:
-    """``action`` with the label of an option where it gives the value, as foreign recordings do.
-
-    The risk is judged by the label: that is what a person would read before choosing.
-    """
-    match action:
-        case Fill(value=str(value)) if element.traits.tag == "select":
-            label = await page.option_label(element.ref, value)
-            return msgspec.structs.replace(action, value=label) if label else action
-        case _:
-            return action
-
-
-async def by_label(page: Page, action: Action, observation: Observation) -> Action:
-    """``action`` with the label of an option where its caller gave the value. Not for replays, where a label is meant.
-
-    Errors: those of ``resolve`` and of ``Page.option_label``.
-    """
-    if not isinstance(action, Select):
-        return action
-    element = resolve(action.target, observation)
-    if element.traits.tag != "select" or action.option in element.options:
-        return action
-    label = await page.option_label(element.ref, action.option)
-    return msgspec.structs.replace(action, option=label) if label else action
-
-
-def fit(action: Action, element: Element) -> Action:
-    """The action that suits the element: foreign recordings say "change" for text fields and lists alike.
-
-    Errors: ``action.not_possible`` when the list has no such option, or for a check box: its value does not say whether it is
-    checked, and browsers send "on" for either.
-    """
-    match action:
-        case Fill() if element.role in CHECKABLE_ROLES:
-            raise MeshError(
-                "action.not_possible",
-                f"“{element.name}” is a {element.role}: use check or click, because its value does not say whether it is checked",
-            )
-        case Fill(target=target, value=str(value)) if element.traits.tag == "select" or (
-            element.role in ("combobox", "listbox") and element.options
-        ):
-            return Select(target=target, option=_option(value, element))
-        case Select(option=option) if element.options and option not in element.options:
-            raise _no_option(option, element)
-        case _:
-            return action
-
-
-def _option(value: str, element: Element) -> str:
-    wanted = " ".join(value.split()).casefold()
-    for label in element.options:
-        if " ".join(label.split()).casefold() == wanted:
-            return label
-    raise _no_option(value, element)
-
-
-def _no_option(wanted: str, element: Element) -> MeshError:
-    return MeshError(
-        "action.not_possible",
-        f"“{element.name}” has no option “{wanted[:80]}”; it has: {', '.join(element.options[:12])}",
-        options=list(element.options[:12]),
-    )

@@ -16,7 +16,8 @@ from protocol.page.locator import disagrees, fitting
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
-from protocol.recording.replay import redact_downloads
+from protocol.page.tables import cell_text, column_texts, named_texts
+from protocol.recording.effects import redact_downloads
 
 Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
 """Finds the element of a locator; the last argument is the part of the page that it is within.
@@ -49,7 +50,11 @@ async def hold(
     Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
     they are recorded: with the names of secrets in place of their values. Errors: ``action.assertion_failed``, ``browser.*``.
     """
-    wanted = msgspec.structs.replace(assertion, expected=redact_text(assertion.expected, secrets))
+    wanted = msgspec.structs.replace(
+        assertion,
+        expected=redact_text(assertion.expected, secrets),
+        items=tuple(redact_text(item, secrets) for item in assertion.items),
+    )
     pauses = _pauses(assertion.timeout_ms)
     while True:
         observation = await page.observe()
@@ -99,7 +104,11 @@ async def _look(
 ) -> Seen:
     if assertion.what == "download":
         return Seen(downloads=redact_downloads(page.downloads(), secrets))
+    if assertion.what == "no_console_error":
+        return Seen(items=tuple(redact_text(each, secrets) for each in page.console_errors()))
     target = assertion.target
+    if assertion.what in ("cell", "order"):
+        return _read_table(await _table(page, assertion, observation, around, find), assertion, observation, secrets)
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
     try:
@@ -121,6 +130,44 @@ async def _look(
             raise
         return Seen()  # it went away between looking and reading
     return Seen(count=max(count, 1), element=element, text=None if text is None else redact_text(text, secrets))
+
+
+async def _table(
+    page: Page, assertion: Assert, observation: Observation, around: Around, find: Find
+) -> tuple[Element | None, Observation] | None:
+    """The element to read in, and the part of the page that it is looked for in; None if it is not there."""
+    target = assertion.target
+    if target is None:
+        return None, observation
+    try:
+        scope = part(await around(page, observation, target), observation)
+        if assertion.what == "order" and not assertion.column:
+            return None, scope
+        return await find(page, observation, target, scope), observation
+    except MeshError as error:
+        if error.code not in _NOT_FOUND:
+            raise
+        return None
+
+
+def _read_table(
+    found: tuple[Element | None, Observation] | None,
+    assertion: Assert,
+    observation: Observation,
+    secrets: Mapping[str, str],
+) -> Seen:
+    if found is None:
+        return Seen()
+    table, scope = found
+    if assertion.what == "cell":
+        text = cell_text(assertion.row, assertion.column, table, observation)
+        return Seen(count=1, text=None if text is None else redact_text(text, secrets))
+    if assertion.column:
+        items = column_texts(assertion.column, table, observation)
+    else:
+        assert assertion.target is not None, "the order is one of elements or of a column"
+        items = named_texts(assertion.target, scope)
+    return Seen(count=1, items=tuple(redact_text(item, secrets) for item in items))
 
 
 def _count_around(error: MeshError) -> int:

@@ -190,6 +190,7 @@ class _PatientPage:
         self.read = page.read
         self.pause = page.pause
         self.downloads = page.downloads
+        self.console_errors = page.console_errors
         self.blocked = page.blocked
         self.screenshot = page.screenshot
         self.close = page.close

@@ -15,9 +15,10 @@ import msgspec
 
 from adapters.ports import Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
-from node.live.acting import Gate, Report, by_label
+from node.live.acting import Gate, Report
 from node.live.browsers import Lent
 from node.live.metering import Meter
+from node.live.options import by_label
 from node.live.recorder import Recorder, Recording, shows_secret
 from node.live.signer import Signer
 from node.verbs.live import Acted, Observed, PageInfo
@@ -30,7 +31,7 @@ from protocol.page.outline import element_of, outline, still_there
 from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
-from protocol.recording.replay import redact_dialogs
+from protocol.recording.effects import redact_dialogs
 from protocol.recording.session import Expect
 from protocol.risk.classes import Risk
 

@@ -36,8 +36,9 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
+from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect
 from protocol.recording.inputs import values_of
-from protocol.recording.replay import redact_dialogs, redact_downloads, redact_expect, redact_faults
+from protocol.recording.replay import redact_faults
 from protocol.recording.session import BrowserInfo, Expect, Held, Input, Profile, Session, Skipped, Step, Verdict
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
@@ -245,7 +246,7 @@ class Recorder:
             extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
             blocked=tuple(redact_address(item, secrets) for item in blocked),
-            evidence=self._evidence(),
+            evidence=self._redacted(prepared.evidence if prepared else None),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=redact_expect(expect, secrets),
             held=outcome.held if outcome else _unmet(action, error),
@@ -253,6 +254,8 @@ class Recorder:
             lines=text.count("\n") + 1 if text else 0,
             dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
             downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
+            tab=outcome is not None and outcome.tab,
+            evidence_onto=self._redacted(prepared.evidence_onto if prepared else None),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
@@ -261,8 +264,7 @@ class Recorder:
         if self._on_step is not None:
             self._on_step(step)
 
-    def _evidence(self) -> Evidence | None:
-        seen = self._driver.prepared.evidence if self._driver.prepared else None
+    def _redacted(self, seen: Evidence | None) -> Evidence | None:
         if seen is None:
             return None
         return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)

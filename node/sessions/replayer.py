@@ -202,7 +202,9 @@ class _Run:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self._check_write(step.risk)
             answer = step.expect.dialog if step.expect else None
-            outcome = await self._driver.act(action, expect=expect, evidence=step.evidence, answer=answer)
+            outcome = await self._driver.act(
+                action, expect=expect, evidence=step.evidence, evidence_onto=step.evidence_onto, answer=answer
+            )
         except MeshError as error:
             if self._explains:
                 self.call_log = call_log(step, error, self._driver.observation, secrets)
@@ -286,6 +288,7 @@ class _Run:
             exchange=self._exchange,
             dialogs=outcome.dialogs,
             downloads=outcome.downloads,
+            tab=outcome.tab,
         )
 
     async def _once_still(self, met: Met) -> Met:

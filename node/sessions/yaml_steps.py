@@ -29,6 +29,7 @@ TARGETED = frozenset(
         "wait",
         "fill",
         "select",
+        "drag",
         "upload",
         "check",
         "uncheck",
@@ -129,6 +130,14 @@ def _type(node: YamlValue) -> dict[str, Any]:
     return plain
 
 
+def _drag(node: YamlValue) -> dict[str, Any]:
+    fields = mapping(node, "drag", None)
+    if "onto" not in fields:
+        raise bad(node, "drag needs `onto`: the element to drag it onto, by its keys or a selector")
+    source = YamlValue({key: item for key, item in fields.items() if key != "onto"}, node.line)
+    return {**targeted(source, "drag", set()), "onto": targeted(fields["onto"], "onto", set())["target"]}
+
+
 def _upload(node: YamlValue) -> dict[str, Any]:
     plain = targeted(node, "upload", {"files"})
     if not all(plain.get("files", [""])) or not plain["files"]:
@@ -194,6 +203,7 @@ VERBS = {
     "type": _type,
     "clear": _at("fill", value=""),
     "select": lambda node: targeted(node, "select", {"option"}),
+    "drag": _drag,
     "upload": _upload,
     "check": lambda node: targeted(node, "check", {"checked"}),
     "uncheck": lambda node: {**targeted(node, "check", set()), "checked": False},

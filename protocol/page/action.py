@@ -94,6 +94,14 @@ class Hover(_Record, frozen=True, kw_only=True, tag="hover", tag_field="type"):
     target: Locator
 
 
+class Drag(_Record, frozen=True, kw_only=True, tag="drag", tag_field="type"):
+    """Press the mouse in the middle of an element, and release it in the middle of another one."""
+
+    target: Locator
+    onto: Locator
+    """Where it is released."""
+
+
 class Focus(_Record, frozen=True, kw_only=True, tag="focus", tag_field="type"):
     """Give an element the focus."""
 
@@ -205,6 +213,9 @@ Asserted = Literal[
     "checked",
     "unchecked",
     "download",
+    "cell",
+    "order",
+    "no_console_error",
 ]
 
 
@@ -225,6 +236,12 @@ class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type")
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
     sha256: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
     """What the content of the file must have (``download``), in hexadecimal."""
+    row: Text = ""
+    """A text in the row (``cell``)."""
+    column: Text = ""
+    """The header of the column (``cell``, ``order``)."""
+    items: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.ASSERTED_ITEMS_MAX)] = ()
+    """The texts that must be there in this order (``order``); without them, ``expected`` is ``ascending`` or ``descending``."""
 
 
 Action = (
@@ -234,6 +251,7 @@ Action = (
     | Reload
     | Click
     | Hover
+    | Drag
     | Focus
     | ScrollTo
     | Fill
@@ -254,6 +272,8 @@ def target_of(action: Action) -> Locator | None:
         case Click(target=target) | Fill(target=target) | Select(target=target) | Check(target=target):
             return target
         case Hover(target=target) | Focus(target=target) | ScrollTo(target=target) | Upload(target=target):
+            return target
+        case Drag(target=target):
             return target
         case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
             return maybe
@@ -282,6 +302,8 @@ def describe(action: Action) -> str:
             return f"{'double ' if count > 1 else ''}{'right ' if button == 'right' else ''}click {_named(target)}"
         case Hover(target=target):
             return f"hover over {_named(target)}"
+        case Drag(target=target, onto=onto):
+            return f"drag {_named(target)} onto {_named(onto)}"
         case Focus(target=target):
             return f"focus {_named(target)}"
         case ScrollTo(target=target):
@@ -336,6 +358,13 @@ def demand(assertion: Assert) -> str:
         case "download":
             content = f" with the SHA-256 {assertion.sha256[:16]}…" if assertion.sha256 else ""
             return f"a download whose name is to {verb} “{expected}”{content}"
+        case "cell":
+            return f"the cell “{assertion.column}” of the row “{assertion.row}” to {verb} “{expected}”"
+        case "order":
+            of = f"the column “{assertion.column}”" if assertion.column else f"each {subject}"
+            return f"{of} to be {expected or ', '.join(f'“{item}”' for item in assertion.items)}"
+        case "no_console_error":
+            return "no error in the console"
         case "count":
             return f"the number of {subject} to be {expected}"
         case _:

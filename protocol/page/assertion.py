@@ -8,8 +8,10 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Locator, Wait, demand
 from protocol.page.downloads import Download, describe_download, named
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
+from protocol.page.tables import in_order
 
 _FOUND_CHARS_MAX = 200
+_ITEMS_SHOWN = 12
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +27,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What was found that is not the recorded element; empty if nothing was."""
     downloads: tuple[Download, ...] = ()
     """What was downloaded so far."""
+    items: tuple[str, ...] = ()
+    """The texts whose order is asserted, or the errors in the console."""
 
 
 def condition_of(action: Action) -> Assert | None:
@@ -72,6 +76,12 @@ def holds(assertion: Assert, seen: Seen) -> bool:
         case "download":
             part = assertion.match == "contains"
             return named(seen.downloads, assertion.expected, part=part, digest=assertion.sha256) is not None
+        case "no_console_error":
+            return not seen.items
+        case "order" if assertion.items:
+            return [fold(item) for item in seen.items] == [fold(item) for item in assertion.items]
+        case "order":
+            return in_order(seen.items, assertion.expected)
         case "count":
             return assertion.expected.strip() == str(seen.count)
         case "hidden":
@@ -108,9 +118,13 @@ def found(assertion: Assert, seen: Seen) -> str:
     what, element = assertion.what, seen.element
     if what == "count":
         return str(seen.count)
+    if what in ("order", "no_console_error"):
+        return ", ".join(f"“{item}”" for item in seen.items[:_ITEMS_SHOWN]) or "nothing"
+    if what == "cell" and seen.text is None:
+        return "no such cell, or several"
     if what == "download":
         return "; ".join(map(describe_download, seen.downloads[-3:])) or "no download"
-    if element is None and (assertion.target is not None and what != "hidden"):
+    if what != "cell" and element is None and (assertion.target is not None and what != "hidden"):
         return seen.instead or (f"{seen.count} such elements" if seen.count > 1 else "no such element")
     match what:
         case "visible" | "hidden":

@@ -19,7 +19,8 @@ class Download(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sha256: Annotated[bytes, msgspec.Meta(max_length=32)] = b""
     """32 bytes; empty with a ``fault``."""
     fault: Literal["", "failed", "too_large"] = ""
-    """``failed``: it broke off, or did not end in time; ``too_large``: it was ended at ``DOWNLOAD_BYTES_MAX``."""
+    """``failed``: it broke off, or did not end in time; ``too_large``: it was ended since the downloads of the step
+    reached ``DOWNLOAD_BYTES_MAX``."""
 
     def __post_init__(self) -> None:
         if bool(self.fault) == bool(self.sha256) or len(self.sha256) not in (0, 32):

@@ -16,8 +16,10 @@ import msgspec
 from protocol.page.action import (
     Action,
     Assert,
+    Drag,
     Fill,
     Goto,
+    Locator,
     Secret,
     Select,
     Upload,
@@ -268,17 +270,26 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
         case Wait(text=text, address=address, response=response):
             changed = {"text": change(text), "address": change(address), "response": change(response)}
             action = msgspec.structs.replace(action, **changed)
-        case Assert(expected=text):
-            action = msgspec.structs.replace(action, expected=change(text))
+        case Assert(expected=text, row=row, column=column, items=items):
+            texts = {"expected": change(text), "row": change(row), "column": change(column)}
+            action = msgspec.structs.replace(action, **texts, items=tuple(change(item) for item in items))
         case _:
             pass
     target = target_of(action)
     if target is None:
         return action
-    selectors = tuple(change(selector) for selector in target.selectors)
-    within = _map_within(target.within, change)
-    name = change(target.name)
-    return with_target(action, msgspec.structs.replace(target, name=name, selectors=selectors, within=within))
+    if isinstance(action, Drag):
+        action = msgspec.structs.replace(action, onto=_map_locator(action.onto, change))
+    return with_target(action, _map_locator(target, change))
+
+
+def _map_locator(locator: Locator, change: Callable[[str], str]) -> Locator:
+    return msgspec.structs.replace(
+        locator,
+        name=change(locator.name),
+        selectors=tuple(change(selector) for selector in locator.selectors),
+        within=_map_within(locator.within, change),
+    )
 
 
 def _map_within(within: Within | None, change: Callable[[str], str]) -> Within | None:

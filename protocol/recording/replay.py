@@ -19,12 +19,13 @@ from protocol.page.downloads import Download
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.page.values import is_typed, same_value
+from protocol.recording.effects import redact_dialogs, redact_downloads
 from protocol.recording.findings import Aspect, Difference, weight
 from protocol.recording.inputs import Exchange
 from protocol.recording.known_changes import KnownChanges
 from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
-from protocol.recording.session import Expect, Level, RequestFault, Step, StepMatch, TextMatch
+from protocol.recording.session import Level, RequestFault, Step, StepMatch, TextMatch
 from protocol.recording.verdicts import matches
 
 TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
@@ -122,6 +123,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     """As ``StepMatch.held``."""
     dialogs: tuple[Dialog, ...] = ()
     downloads: tuple[Download, ...] = ()
+    tab: bool = False
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +148,7 @@ def as_recorded(
     exchange: Exchange = Exchange(),  # noqa: B008 - never changes
     dialogs: tuple[Dialog, ...] = (),
     downloads: tuple[Download, ...] = (),
+    tab: bool = False,
 ) -> Met:
     """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording.
 
@@ -165,6 +168,7 @@ def as_recorded(
         held=held,
         dialogs=redact_dialogs(dialogs, secrets),
         downloads=redact_downloads(downloads, secrets),
+        tab=tab,
     )
 
 
@@ -172,30 +176,6 @@ def redact_faults(faults: Sequence[RequestFault], secrets: Mapping[str, str]) ->
     """The first ``REQUEST_FAULTS_MAX`` of ``faults``, redacted as an address is."""
     kept = faults[: limits.REQUEST_FAULTS_MAX]
     return tuple(msgspec.structs.replace(one, request=redact_address(one.request, secrets)) for one in kept)
-
-
-def redact_dialogs(dialogs: Sequence[Dialog], secrets: Mapping[str, str]) -> tuple[Dialog, ...]:
-    """The first ``DIALOGS_PER_STEP_MAX`` of ``dialogs``, with what they say redacted."""
-    kept = dialogs[: limits.DIALOGS_PER_STEP_MAX]
-    cut = limits.DIALOG_CHARS_MAX
-    return tuple(msgspec.structs.replace(one, message=redact_text(one.message, secrets)[:cut]) for one in kept)
-
-
-def redact_downloads(downloads: Sequence[Download], secrets: Mapping[str, str]) -> tuple[Download, ...]:
-    """The first ``DOWNLOADS_PER_STEP_MAX`` of ``downloads``, with their names redacted."""
-    kept, cut = downloads[: limits.DOWNLOADS_PER_STEP_MAX], limits.DOWNLOAD_NAME_CHARS_MAX
-    return tuple(msgspec.structs.replace(one, name=redact_text(one.name, secrets)[:cut]) for one in kept)
-
-
-def redact_expect(expect: Expect | None, secrets: Mapping[str, str]) -> Expect | None:
-    """``expect`` with the texts of its dialog redacted, as those of an action are."""
-    if expect is None or expect.dialog is None:
-        return expect
-    answer = expect.dialog
-    changed = msgspec.structs.replace(
-        answer, text=redact_text(answer.text, secrets), reply=redact_text(answer.reply, secrets)
-    )
-    return msgspec.structs.replace(expect, dialog=changed)
 
 
 def compare(
@@ -230,6 +210,7 @@ def compare(
         faults=met.faults,
         dialogs=met.dialogs,
         downloads=met.downloads,
+        tab=met.tab,
     )
     return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
 

@@ -102,6 +102,8 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A request is not answered when the step ends."""
     dialog: Answer | None = None
     """The dialog that the step causes, and the answer to it. If another one comes, or none, the step fails."""
+    tab: bool = False
+    """The step opens a new tab or window, which is followed in the page."""
 
     def __post_init__(self) -> None:
         if 0 < self.status < 400:
@@ -225,6 +227,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The dialogs that the step caused, the expected one too."""
     downloads: Annotated[tuple[Download, ...], msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX)] = ()
     """The files that the step let the browser download."""
+    evidence_onto: Evidence | None = None
+    """Of a drag, what told the element that it ended on from others."""
+    tab: bool = False
+    """The page wanted to open a new tab or window, and its address was opened in the page instead."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]
@@ -262,6 +268,8 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """As ``Step.dialogs``, in the replay."""
     downloads: Annotated[tuple[Download, ...], msgspec.Meta(max_length=limits.DOWNLOADS_PER_STEP_MAX)] = ()
     """As ``Step.downloads``, in the replay."""
+    tab: bool = False
+    """As ``Step.tab``, in the replay."""
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

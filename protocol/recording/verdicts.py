@@ -58,8 +58,7 @@ def matches(match: StepMatch, step: Step, level: Level, *, strict: bool = False)
 
 def new_faults(match: StepMatch, step: Step) -> tuple[str, ...]:
     """What is wrong with the requests and dialogs of a step in a replay and was not wrong in the recording."""
-    before = {*wrong_requests(step.faults, step.expect), *wrong_dialogs(step.dialogs, step.expect)}
-    met = (*wrong_requests(match.faults, step.expect), *wrong_dialogs(match.dialogs, step.expect))
+    before, met = set(_wrong(step, step.expect)), _wrong(match, step.expect)
     return (*(said for said in met if said not in before), *other_downloads(step.downloads, match.downloads))
 
 
@@ -67,6 +66,12 @@ def wrong_requests(faults: Sequence[RequestFault], expect: Expect | None) -> tup
     """What is wrong with the requests of a step, in words: those that went wrong unexpectedly, and those that should have."""
     wrong = [_said(fault) for fault in faults if not _expected(fault, expect)]
     return (*wrong, *_absent(faults, expect))
+
+
+def _wrong(seen: Step | StepMatch, expect: Expect | None) -> tuple[str, ...]:
+    """What a step caused that it was not meant to, and the other way round, in words."""
+    tab = ("no new tab was opened, as expected",) if expect and expect.tab and not seen.tab else ()
+    return (*wrong_requests(seen.faults, expect), *wrong_dialogs(seen.dialogs, expect), *tab)
 
 
 def wrong_dialogs(dialogs: Sequence[Dialog], expect: Expect | None) -> tuple[str, ...]:
@@ -134,7 +139,7 @@ def _speaking_against(steps: Sequence[Step], skipped: Sequence[Skipped]) -> Iter
         elif not step.ok:
             yield f"step {step.index}: not performed ({step.error})"
         broken = (f"download of {describe_download(one)}" for one in step.downloads if one.fault)
-        for said in (*wrong_requests(step.faults, step.expect), *wrong_dialogs(step.dialogs, step.expect), *broken):
+        for said in (*_wrong(step, step.expect), *broken):
             yield f"step {step.index}: {said}"
     yield from map(_left_out, skipped)
 

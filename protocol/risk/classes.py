@@ -26,6 +26,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    Drag,
     Extract,
     Fill,
     Focus,
@@ -142,6 +143,9 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return _choice(element, option)
         case Check() if element.role in CHECKABLE_ROLES:
             return _choice(element, "")
+        case Drag():
+            # Where it is dropped counts too: ``drops.dropped``.
+            return max(_click(element), _risk(4, "drags something"), key=_level)
         case Upload():
             # Scripts of the page can read the file at once, whatever is sent later.
             return max(_click(element), _risk(4, "hands over a file"), key=_level)

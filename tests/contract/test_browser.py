@@ -376,7 +376,7 @@ async def test_an_expected_dialog_is_accepted_and_no_other_one(page: Page, world
 async def test_a_pop_up_opens_in_the_page(page: Page, world: Backend) -> None:
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "link", "In a new window")
-    assert outcome.observation.title == "Beside"
+    assert (outcome.observation.title, outcome.tab) == ("Beside", True)
     assert world.reached.count("GET /popup.html") == 1
 
 

@@ -15,7 +15,7 @@ import pytest_asyncio
 from adapters.ports import Browser, Given, GivenFile, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Hover, Locator, Upload, Wait
+from protocol.page.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait
 from protocol.page.downloads import Download
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -95,11 +95,14 @@ async def test_a_download_that_does_not_end_is_ended_at_the_limit(
     site.hold.set()
 
 
-async def test_a_page_that_says_it_is_at_work_is_waited_for(page: Page, site: PageServer) -> None:
+async def test_a_page_that_says_it_is_at_work_is_waited_for(
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     outcome = await use(page, Click(target=ANY), "button", "Save")
     assert outcome.settled and "All changes saved" in outcome.observation.text
     outcome = await use(page, Click(target=ANY), "button", "Load")
     assert "Three mugs" in outcome.observation.text
+    monkeypatch.setattr(limits, "SETTLE_BUSY_MS", 500)
     site.extra["/saves.html"] = "<p role=status>Loading…</p><button>Next</button>"
     outcome = await page.perform(Goto(url=site.origin + "/saves.html"))
     assert "Next" in outcome.observation.text
@@ -122,6 +125,30 @@ async def test_an_answer_and_a_time_without_changes_are_waited_for(page: Page, s
     await page.perform(Wait())
     with pytest.raises(MeshError, match="did not rest for 400 ms"):
         await page.perform(Wait(still_ms=400, timeout_ms=1_000))
+
+
+async def test_errors_in_the_console_are_kept(page: Page, site: PageServer) -> None:
+    assert page.console_errors() == ()
+    script = "<script>console.log('fine'); console.error('no stock', 3); throw new TypeError('x is missing')</script>"
+    await shown(page, site, f"<img src=/none.png>{script}")
+    assert page.console_errors() == ("no stock 3", "TypeError: x is missing")
+
+
+async def test_elements_are_dragged_by_mouse(page: Page) -> None:
+    for role, name, onto, said in (
+        ("listitem", "Apple", "Pear", ""),
+        ("", "css=#knob", "css=#end", "Moved to the end"),
+    ):
+        seen = await page.observe()
+        if role:
+            source, end = (element(seen, role, each).ref for each in (name, onto))
+        else:
+            found = [await page.find(selector) for selector in (name, onto)]
+            source, end = (item.ref for item in found if item is not None)
+        outcome = await page.perform(Drag(target=ANY, onto=ANY), ref=source, given=Given(onto=end))
+        assert said in outcome.observation.text
+        names = [item.name for item in outcome.observation.elements if item.role == "listitem"]
+        assert names == ["Pear", "Apple"]
 
 
 async def test_the_content_of_editors_is_replaced(page: Page, site: PageServer) -> None:

@@ -23,6 +23,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    Drag,
     Extract,
     Fill,
     Forward,
@@ -108,6 +109,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     cookies: tuple[tuple[str, str], ...] = ()
     """Set when it is shown, as are ``items`` in the localStorage of its origin."""
     status: int = 200
+    console: tuple[str, ...] = ()
+    """Errors in the console."""
     items: tuple[tuple[str, str], ...] = ()
 
 
@@ -285,6 +288,7 @@ class MemoryPage:
         self._dialogs: list[Dialog] = []
         self._downloads: list[Download] = []
         self._told = 0
+        self._followed = False
         self._given = NOTHING
         self._gone = False
         self._caused = Caused()
@@ -460,6 +464,7 @@ class MemoryPage:
         self._caused.begin()
         self._unanswered.clear()
         self._given = given
+        self._followed = False
         extracted = self._do(action, ref)
         mask = self._mask()
         blocked = self.blocked()
@@ -473,12 +478,17 @@ class MemoryPage:
             blocked_by=blocked.rules,
             dialogs=dialogs,
             downloads=downloads,
+            tab=self._followed,
             faults=self._caused.end(self._unanswered, self._url, mask),
         )
 
     def downloads(self) -> tuple[Download, ...]:
         """``adapters.ports.Page.downloads``."""
         return tuple(self._downloads)
+
+    def console_errors(self) -> tuple[str, ...]:
+        """``adapters.ports.Page.console_errors``."""
+        return tuple(self._document.console)
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""
@@ -541,6 +551,8 @@ class MemoryPage:
                 self._require(role in _FIELDS and not (typed and isinstance(value, Secret)))
                 before = self._values.get(index, control.element.value) if typed else ""
                 self._values[index] = before + self._value(value, control.element)
+            case Drag():
+                self._target(self._given.onto)
             case Upload():
                 self._require(control.element.traits.input_type == "file")
             case Select(option=option):
@@ -588,7 +600,7 @@ class MemoryPage:
             self._show("POST", urljoin(self._url, effect.post))
         target = effect.go or effect.popup or (control.element.url if control.element.role == "link" else "")
         if target:
-            self._show("GET", urljoin(self._url, target))
+            self._followed = self._show("GET", urljoin(self._url, target)) and bool(effect.popup)
 
     def _goto(self, url: str) -> None:
         require_web(url)

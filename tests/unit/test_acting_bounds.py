@@ -9,8 +9,9 @@ import pytest
 
 from adapters.ports import NOTHING
 from node.config.settings import PolicyConfig
-from node.live.acting import Driver, Gate, fit, never, prepare
+from node.live.acting import Driver, Gate, never, prepare
 from node.live.arrivals import Arrival, check_arrival
+from node.live.options import fit
 from node.live.policy import guard_for
 from node.verbs import OWNER, Caller, CallerKind, called_by
 from protocol.errors import MeshError

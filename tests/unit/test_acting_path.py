@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from node.live.acting import Driver, Gate, fit
+from node.live.acting import Driver, Gate
+from node.live.options import fit
 from protocol.errors import MeshError
 from protocol.page.action import Action, Fill, Goto, Locator, Select
 from protocol.page.observation import Element, Traits

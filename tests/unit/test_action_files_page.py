@@ -24,11 +24,11 @@ EXAMPLES: list[str] = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | r
 ACTIONS: tuple[type[msgspec.Struct], ...] = get_args(Action)
 _WRITTEN = {("extract", "name"): "as", ("extract", "kind"): "type"}
 """Fields that a file calls by another name, by the tag of the action."""
-_ASSERTED = {"what", "expected"}
+_ASSERTED = {"what", "expected", "items"}
 """Fields of an assertion, which a file writes as one of these keys and its value."""
 _RECORDED = {"digests"}
 """Fields that a file does not have."""
-_ASSERT_KEYS = {*READ_TEXTS, *STATES, "is", "sha256"}
+_ASSERT_KEYS = {*READ_TEXTS, *STATES, "is", "sha256", "row", "column", "no_console_error"}
 
 
 def section(title: str) -> str:
@@ -87,6 +87,7 @@ def test_the_examples_use_every_action_and_every_key() -> None:
     }
     # `goto` has its address as its value, and the keys of an element stand among those of the action.
     expected = (fields - {"url", "target"} - _ASSERTED - _RECORDED) | _ASSERT_KEYS | set(VERBS) | LOCATOR_KEYS
+    expected |= {"expect", "dialog", "tab", "kind", "text", "accept"}
     of_file = {
         "title",
         "start",

@@ -8,7 +8,7 @@ from node.sessions.action_files import parse_actions
 from protocol.errors import MeshError
 from protocol.page.dialogs import Answer, Dialog, DialogKind, require_expected, unexpected
 from protocol.page.observation import Element
-from protocol.recording.replay import redact_dialogs, redact_expect
+from protocol.recording.effects import redact_dialogs, redact_expect
 from protocol.recording.session import Expect
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import Risk

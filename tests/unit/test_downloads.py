@@ -12,7 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Assert
 from protocol.page.downloads import Download, describe_download, named
 from protocol.page.observation import Element
-from protocol.recording.replay import redact_downloads
+from protocol.recording.effects import redact_downloads
 from protocol.recording.session import Level
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of

@@ -153,8 +153,14 @@ def test_a_remedy_for_a_model_names_tools_that_there_are_and_leaves_the_command_
     assert not acts or "action file" not in told
 
 
-_OF_FILES = {"action.target_differs", "action.arrival_differs"}
-"""A model names elements by refs and asserts no arrival, so it never gets these."""
+_OF_FILES = {
+    "action.target_differs",
+    "action.arrival_differs",
+    "action.dialog",
+    "action.upload",
+    "action.upload_differs",
+}
+"""A model names elements by refs, asserts no arrival, expects no dialog and uploads nothing, so it never gets these."""
 
 
 def test_no_remedy_is_replaced_for_a_code_that_there_is_not() -> None:

@@ -168,6 +168,7 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ),
     ("Action", "select", {"type": "select", "target": {}, "option": "A"}, {"target": LOCATOR}),
     ("Action", "check", {"type": "check", "target": {}}, {"target": LOCATOR, "checked": True}),
+    ("Action", "drag", CLICK | {"type": "drag", "onto": {}}, {"target": LOCATOR | CLICK["target"], "onto": LOCATOR}),
     ("Action", "upload", {"type": "upload", "target": {}, "files": ["a.txt"]}, {"target": LOCATOR, "digests": []}),
     ("Action", "press", {"type": "press", "key": "Enter"}, {"target": None}),
     ("Action", "scroll", {"type": "scroll"}, {"direction": "down", "amount_px": 600}),
@@ -202,7 +203,8 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
         "Action",
         "assert of the page",
         {"type": "assert", "what": "title", "expected": "Mugs", "soft": True},
-        {"match": "is", "target": None, "attribute": "", "timeout_ms": 5_000, "sha256": ""},
+        {"match": "is", "target": None, "attribute": "", "timeout_ms": 5_000}
+        | {"sha256": "", "row": "", "column": "", "items": []},
     ),
     (
         "Action",
@@ -216,6 +218,9 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
             "soft": False,
             "timeout_ms": 5_000,
             "sha256": "",
+            "row": "",
+            "column": "",
+            "items": [],
         },
     ),
     ("CallFrame", "right", CALL, {}),

@@ -46,6 +46,7 @@ export const EXPECT = {
   failed: optional(bool, false),
   open: optional(bool, false),
   dialog: optional(orNull(record(ANSWER)), null),
+  tab: optional(bool, false),
 }
 const INPUT = {
   name: (v) => text(64)(v) && /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(v),
@@ -115,6 +116,8 @@ const STEP = {
   lines: optional(whole(), 0),
   dialogs: optional(list(record(DIALOG), 20), []),
   downloads: optional(list(record(DOWNLOAD), 20), []),
+  evidence_onto: optional(orNull(record(EVIDENCE)), null),
+  tab: optional(bool, false),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

@@ -95,6 +95,7 @@ const ACTIONS = {
   scroll_to: { target },
   fill: { target, value: either(TEXT, record(SECRET)), typed: optional(bool, false) },
   select: { target, option: TEXT },
+  drag: { target, onto: target },
   upload: { target, files: list(TEXT, 10, 1), digests: optional(list(exactly(32), 10), []) },
   check: { target, checked: optional(bool, true) },
   press: { key: text(32, 1), target: maybeTarget },
@@ -130,6 +131,9 @@ const ACTIONS = {
       'checked',
       'unchecked',
       'download',
+      'cell',
+      'order',
+      'no_console_error',
     ),
     expected: optional(TEXT, ''),
     match: optional(among('is', 'contains'), 'is'),
@@ -138,6 +142,9 @@ const ACTIONS = {
     soft: optional(bool, false),
     timeout_ms: optional(whole(60_000, 1), 5000),
     sha256: optional(matching(/^([0-9a-f]{64})?$/), ''),
+    row: optional(TEXT, ''),
+    column: optional(TEXT, ''),
+    items: optional(list(TEXT, 200), []),
   },
 }
 
@@ -152,7 +159,7 @@ export function actionFields(map) {
 export function isTerse(map, fields = actionFields(map)) {
   return [...map].every(([name, value]) => {
     const isDefault = fields[name].check && JSON.stringify(value) === JSON.stringify(fields[name].fallback)
-    return !isDefault && (name !== 'target' || isTerse(value, LOCATOR)) && (name !== 'within' || isTerse(value, WITHIN))
+    return !isDefault && (!['target', 'onto'].includes(name) || isTerse(value, LOCATOR)) && (name !== 'within' || isTerse(value, WITHIN))
   })
 }
 

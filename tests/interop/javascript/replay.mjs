@@ -23,6 +23,7 @@ const MATCH = {
   faults: optional(list(record(FAULT), 50), []),
   dialogs: optional(list(record(DIALOG), 20), []),
   downloads: optional(list(record(DOWNLOAD), 20), []),
+  tab: optional(bool, false),
 }
 const CHANGED = { name: text(64, 1), recorded: text(1024), value: text(1024) }
 const DIFFERENCE = {
@@ -123,7 +124,13 @@ function wrongDialogs(dialogs, expect) {
   return met.filter((_, place) => place !== meant).map(says)
 }
 
-const wrong = ({ faults, dialogs }, expect) => [...wrongRequests(faults, expect), ...wrongDialogs(dialogs, expect)]
+const wrongTab = (tab, expect) =>
+  expect !== null && read(expect, EXPECT).tab && !tab ? ['no new tab was opened, as expected'] : []
+const wrong = ({ faults, dialogs, tab }, expect) => [
+  ...wrongRequests(faults, expect),
+  ...wrongDialogs(dialogs, expect),
+  ...wrongTab(tab, expect),
+]
 
 function newFaults(match, step) {
   const before = wrong(step, step.expect)

@@ -1,0 +1,76 @@
+"""Fits an action to the kind of its element, and options of lists to their labels."""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapters.ports import Page
+from protocol.errors import MeshError
+from protocol.page.action import Action, Fill, Select
+from protocol.page.locator import resolve
+from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
+
+
+async def as_label(page: Page, action: Action, element: Element) -> Action:
+    """``action`` with the label of an option where it gives the value, as foreign recordings do.
+
+    The risk is judged by the label: that is what a person would read before choosing.
+    """
+    match action:
+        case Fill(value=str(value)) if element.traits.tag == "select":
+            label = await page.option_label(element.ref, value)
+            return msgspec.structs.replace(action, value=label) if label else action
+        case _:
+            return action
+
+
+async def by_label(page: Page, action: Action, observation: Observation) -> Action:
+    """``action`` with the label of an option where its caller gave the value. Not for replays, where a label is meant.
+
+    Errors: those of ``resolve`` and of ``Page.option_label``.
+    """
+    if not isinstance(action, Select):
+        return action
+    element = resolve(action.target, observation)
+    if element.traits.tag != "select" or action.option in element.options:
+        return action
+    label = await page.option_label(element.ref, action.option)
+    return msgspec.structs.replace(action, option=label) if label else action
+
+
+def fit(action: Action, element: Element) -> Action:
+    """The action that suits the element: foreign recordings say "change" for text fields and lists alike.
+
+    Errors: ``action.not_possible`` when the list has no such option, or for a check box: its value does not say whether it is
+    checked, and browsers send "on" for either.
+    """
+    match action:
+        case Fill() if element.role in CHECKABLE_ROLES:
+            raise MeshError(
+                "action.not_possible",
+                f"“{element.name}” is a {element.role}: use check or click, because its value does not say whether it is checked",
+            )
+        case Fill(target=target, value=str(value)) if element.traits.tag == "select" or (
+            element.role in ("combobox", "listbox") and element.options
+        ):
+            return Select(target=target, option=_option(value, element))
+        case Select(option=option) if element.options and option not in element.options:
+            raise _no_option(option, element)
+        case _:
+            return action
+
+
+def _option(value: str, element: Element) -> str:
+    wanted = " ".join(value.split()).casefold()
+    for label in element.options:
+        if " ".join(label.split()).casefold() == wanted:
+            return label
+    raise _no_option(value, element)
+
+
+def _no_option(wanted: str, element: Element) -> MeshError:
+    return MeshError(
+        "action.not_possible",
+        f"“{element.name}” has no option “{wanted[:80]}”; it has: {', '.join(element.options[:12])}",
+        options=list(element.options[:12]),
+    )

@@ -1,0 +1,103 @@
+"""Reads tables and lists of an observation: a cell by its row and column, and whether values are in order. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Final
+
+from protocol.page.action import Locator
+from protocol.page.names import fold
+from protocol.page.observation import Element, Observation, Tree
+from protocol.page.scope import end_of, node_of
+from protocol.page.values import read_value
+
+_CELLS: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
+
+
+def cell_text(row: str, column: str, table: Element | None, page: Observation) -> str | None:
+    """The text of the cell in the row that has a cell with the text ``row``, below the header ``column``; None if not exactly one
+    fits. table: where it is looked for; None for all of the page.
+
+    A text of a cell must be equal; only where none is, a part of it is enough.
+    """
+    for wanted in (lambda text: fold(row) == fold(text), lambda text: fold(row) in fold(text)):
+        rows = [one for one in _body(table, page) if any(map(wanted, one[0])) and _place(column, one[1]) >= 0]
+        if rows:
+            cells, header = rows[0]
+            return cells[_place(column, header)] if len(rows) == 1 and len(cells) == len(header) else None
+    return None
+
+
+def column_texts(column: str, table: Element | None, page: Observation) -> tuple[str, ...]:
+    """The texts of the cells below the header ``column``, from top to bottom."""
+    found = ((cells, header, _place(column, header)) for cells, header in _body(table, page))
+    return tuple(cells[place] for cells, header, place in found if place >= 0 and len(cells) == len(header))
+
+
+def named_texts(target: Locator, page: Observation) -> tuple[str, ...]:
+    """The texts of the elements with the role of ``target``, in the order of the page."""
+    pool = [item for item in page.elements if item.frame == target.frame and item.role == target.role]
+    return tuple(item.name or _text(node_of(item, page), page.tree) for item in pool)
+
+
+def in_order(values: Sequence[str], order: str) -> bool:
+    """Whether ``values`` are ``ascending`` or ``descending``: as dates or numbers if all of them are, else as texts.
+
+    Equal neighbours are in order. Fewer than two values say nothing, and are not.
+    """
+    if len(values) < 2:
+        return False
+    keys = _keys(values)
+    pairs = list(itertools.pairwise(keys))
+    return all(one <= two for one, two in pairs) if order == "ascending" else all(one >= two for one, two in pairs)
+
+
+def _keys(values: Sequence[str]) -> list[tuple[float, str]]:
+    dates = [read_value("date", value) for value in values]
+    if all(dates):
+        return [(0, date.key) for date in dates if date]
+    numbers = [read_value("number", value) for value in values]
+    if all(numbers):
+        return [(float(number.key), "") for number in numbers if number]
+    return [(0, fold(value).casefold()) for value in values]
+
+
+def _place(column: str, header: Sequence[str]) -> int:
+    """Where in ``header`` the column stands; -1 if it is not there, or twice."""
+    found = [place for place, text in enumerate(header) if fold(text) == fold(column)]
+    return found[0] if len(found) == 1 else -1
+
+
+def _body(table: Element | None, page: Observation) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The rows with their cells, each with the header of its table: the last row before it that has only column headers."""
+    tree = page.tree
+    start, end = 0, len(tree.parents)
+    if table is not None:
+        start = node_of(table, page)
+        if start < 0:
+            return []
+        end = end_of(start, tree)
+    rows: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    header: tuple[str, ...] = ()
+    for node in range(start, end):
+        if tree.roles[node] in ("table", "grid", "treegrid"):
+            header = ()
+        if tree.roles[node] != "row":
+            continue
+        inside = [child for child in range(node + 1, end_of(node, tree)) if tree.roles[child] in _CELLS]
+        cells = tuple(_text(child, tree) for child in inside)
+        if inside and all(tree.roles[child] == "columnheader" for child in inside):
+            header = cells
+        else:
+            rows.append((cells, header))
+    return rows
+
+
+def _text(node: int, tree: Tree) -> str:
+    """What a node says: its own name or text, else what stands in it."""
+    if node < 0:
+        return ""
+    if tree.said[node]:
+        return tree.said[node]
+    return " ".join(filter(None, (tree.said[child] for child in range(node + 1, end_of(node, tree)))))

@@ -1,0 +1,37 @@
+"""What a step causes beside the page after it, dialogs and downloads, in the redacted form of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from protocol import limits
+from protocol.page.dialogs import Dialog
+from protocol.page.downloads import Download
+from protocol.page.redaction import redact_text
+from protocol.recording.session import Expect
+
+
+def redact_dialogs(dialogs: Sequence[Dialog], secrets: Mapping[str, str]) -> tuple[Dialog, ...]:
+    """The first ``DIALOGS_PER_STEP_MAX`` of ``dialogs``, with what they say redacted."""
+    kept = dialogs[: limits.DIALOGS_PER_STEP_MAX]
+    cut = limits.DIALOG_CHARS_MAX
+    return tuple(msgspec.structs.replace(one, message=redact_text(one.message, secrets)[:cut]) for one in kept)
+
+
+def redact_downloads(downloads: Sequence[Download], secrets: Mapping[str, str]) -> tuple[Download, ...]:
+    """The first ``DOWNLOADS_PER_STEP_MAX`` of ``downloads``, with their names redacted."""
+    kept, cut = downloads[: limits.DOWNLOADS_PER_STEP_MAX], limits.DOWNLOAD_NAME_CHARS_MAX
+    return tuple(msgspec.structs.replace(one, name=redact_text(one.name, secrets)[:cut]) for one in kept)
+
+
+def redact_expect(expect: Expect | None, secrets: Mapping[str, str]) -> Expect | None:
+    """``expect`` with the texts of its dialog redacted, as those of an action are."""
+    if expect is None or expect.dialog is None:
+        return expect
+    answer = expect.dialog
+    changed = msgspec.structs.replace(
+        answer, text=redact_text(answer.text, secrets), reply=redact_text(answer.reply, secrets)
+    )
+    return msgspec.structs.replace(expect, dialog=changed)
