@@ -12,6 +12,7 @@ from node.live.acting import Driver, Gate
 from node.live.arrivals import Arrival
 from node.live.browsers import Browsers
 from node.live.live_sessions import LiveSessions
+from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
 from node.live.recorder import Recorder, Recording, Signer, record, record_actions, shows_secret
 from node.live.verbs import LiveVerbs
@@ -26,6 +27,8 @@ __all__ = [
     "Recorder",
     "Recording",
     "Signer",
+    "compacted",
+    "data_address",
     "guard_for",
     "may_open",
     "record",

@@ -15,6 +15,7 @@ from node.base import interruptible
 from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
+from node.live.pictures import compacted
 from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -216,6 +217,9 @@ class Recorder:
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
         text = redact_snapshot(page.text, secrets) if page else ""
         snapshot = text.encode()
+        # The picture first, and made small while the page is looked at again.
+        picture = asyncio.ensure_future(self._picture(await self._screenshot(failed=bool(error))))
+        masks = await self._masks(text, page) if page and not error else ()
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -227,7 +231,7 @@ class Recorder:
             started_ms=started_ms,
             duration_ms=duration_ms,
             snapshot=await self._blob(snapshot) if page else b"",
-            screenshot=await self._screenshot(failed=bool(error)),
+            screenshot=await picture,
             ref=(prepared.ref or "") if prepared else "",
             extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
@@ -236,7 +240,7 @@ class Recorder:
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=expect,
             held=outcome.held if outcome else _unmet(action, error),
-            masks=await self._masks(text, page) if page and not error else (),
+            masks=masks,
             lines=text.count("\n") + 1 if text else 0,
         )
         self.blocked_by = rules
@@ -295,11 +299,15 @@ class Recorder:
         if self._plan.secrets and (failed or shows_secret(self.observation, self._plan.secrets)):
             return b""
         try:
-            image = await self._page.screenshot()
+            return await self._page.screenshot()
         except MeshError:
             # If the screenshot fails, the performed step is still recorded.
             return b""
-        return await self._blob(image) if len(image) <= limits.SCREENSHOT_BYTES_MAX else b""
+
+    async def _picture(self, png: bytes) -> bytes:
+        """Store a screenshot. Returns its SHA-256; empty for none, or for one that is too large."""
+        image = await asyncio.to_thread(compacted, png) if png else b""
+        return await self._blob(image) if 0 < len(image) <= limits.SCREENSHOT_BYTES_MAX else b""
 
     def _closed(self, outcome: Verdict, reason: str = "") -> Session:
         return msgspec.structs.replace(

@@ -16,8 +16,9 @@ import jinja2
 import msgspec
 
 from node.base import counted
+from node.live import compacted, data_address
 from node.sessions.showing.files import Signature
-from node.sessions.showing.pictures import compare_pictures, media_type
+from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session import Shown
 from protocol import ids
@@ -57,7 +58,7 @@ def render_recording(
             status="done" if step.ok else step.error,
             tag="good" if step.ok else "bad",
             duration_ms=step.duration_ms,
-            recorded=_address(pictures.get(step.screenshot, b"")),
+            recorded=data_address(pictures.get(step.screenshot, b"")),
         )
         for step, did in zip(shown.steps, shown.described, strict=True)
     ]
@@ -110,9 +111,9 @@ def _replayed(each: ToldStep, old: bytes, new: bytes) -> _Row:
         tag=_TAGS[each.status],
         why=each.why,
         duration_ms=each.match.duration_ms if each.match else 0,
-        recorded=_address(old),
-        met=_address(new),
-        marked=_address(compared.marked) if compared else "",
+        recorded=data_address(old),
+        met=data_address(compacted(new) if new else b""),
+        marked=data_address(compared.marked) if compared else "",
         pictures=words,
         differences=each.differences,
     )
@@ -166,9 +167,3 @@ def _moment(ms: int) -> str:
 
 def _duration(ms: int) -> str:
     return f"{ms} ms" if ms < 1_000 else f"{ms / 1_000:.1f} s"
-
-
-def _address(picture: bytes) -> str:
-    """The picture as an address; empty if it is none that a browser shows."""
-    kind = media_type(picture)
-    return f"data:{kind};base64,{base64.b64encode(picture).decode()}" if kind else ""
