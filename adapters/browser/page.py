@@ -16,6 +16,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
 from adapters.browser.aria import Node, parse
+from adapters.browser.camera import Camera
 from adapters.browser.hands import Hands
 from adapters.browser.network import NetworkGuard
 from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
@@ -397,8 +398,7 @@ class ChromiumPage:
 
     async def screenshot(self) -> bytes:
         """``adapters.ports.Page.screenshot``."""
-        hidden = [frame.locator("input[type=password]") for frame in self._page.frames]
-        work = self._page.screenshot(type="png", animations="disabled", caret="hide", scale="css", mask=hidden)
+        work = Camera(self._page, self._session, self._worlds).picture()
         return await self._activity.alive(
             work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="taking a screenshot"
         )

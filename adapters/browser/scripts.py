@@ -282,3 +282,47 @@ SCROLL: Final = r"""(amount => {
   }
   window.scrollBy({top: amount, behavior: 'instant'});
 })(AMOUNT)"""
+
+HOLD_STILL: Final = r"""(async () => {
+  const roots = [];
+  const collect = root => {
+    roots.push(root);
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) collect(e.shadowRoot);
+  };
+  collect(document);
+  const still = globalThis.__trailmesh_still = {undo: []};
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  if (focused?.style && (focused.isContentEditable || /^(input|textarea)$/i.test(focused.tagName))) {
+    const [colour, priority] = [focused.style.getPropertyValue('caret-color'), focused.style.getPropertyPriority('caret-color')];
+    focused.style.setProperty('caret-color', 'transparent', 'important');
+    still.undo.push(() => focused.style.setProperty('caret-color', colour, priority));
+  }
+  const endless = new Set();
+  for (const root of roots) {
+    const end = () => {
+      for (const animation of root.getAnimations()) {
+        if (!animation.effect || animation.playbackRate === 0 || endless.has(animation)) continue;
+        try {
+          if (Number.isFinite(animation.effect.getComputedTiming().endTime)) animation.finish();
+          else { animation.cancel(); endless.add(animation); }
+        } catch {}
+      }
+    };
+    end();
+    for (const name of ['transitionrun', 'animationstart']) {
+      root.addEventListener(name, end);
+      still.undo.push(() => root.removeEventListener(name, end));
+    }
+  }
+  still.undo.push(() => { for (const animation of endless) try { animation.play(); } catch {} });
+  await document.fonts.ready;
+  return roots.some(root => root.querySelector('input[type=password]') !== null);
+})()"""
+"""Hold a frame still for a picture, as Playwright does before a screenshot. True if it has a password field."""
+
+GO_ON: Final = r"""(() => {
+  for (const undo of globalThis.__trailmesh_still?.undo ?? []) undo();
+  delete globalThis.__trailmesh_still;
+})()"""
+"""End what ``HOLD_STILL`` began."""

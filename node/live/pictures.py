@@ -6,8 +6,10 @@ Half to three quarters of a recording are pictures, and WebP takes about half of
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from protocol import limits
@@ -15,7 +17,8 @@ from protocol.recording.picture import form_of
 
 _METHOD: Final = 1
 """Of libwebp, 0 (fast) to 6 (small)."""
-_EFFORT: Final = 50
+_EFFORT: Final = 75
+"""0 to 100."""
 _SIDE_PX_MAX: Final = 16_383
 """What WebP can hold."""
 
@@ -46,3 +49,32 @@ def compacted(png: bytes) -> bytes:
     except (OSError, SyntaxError, ValueError):
         return png
     return min(out.getvalue(), png, key=len)
+
+
+class Pictures:
+    """Makes the pictures of one recording small and stores them, one at a time, while its next step is performed."""
+
+    def __init__(self, keep: Callable[[int, bytes], Awaitable[None]]) -> None:
+        """keep: stores the picture of the step with this index."""
+        self._keep = keep
+        self._task: asyncio.Task[None] | None = None
+
+    async def add(self, index: int, png: bytes) -> None:
+        """Begin with the picture of a step, once the one before is stored. Errors: those of ``done``."""
+        await self.done()
+        self._task = asyncio.create_task(self._work(index, png), name="storing a picture")
+
+    async def _work(self, index: int, png: bytes) -> None:
+        image = await asyncio.to_thread(compacted, png)
+        if len(image) <= limits.SCREENSHOT_BYTES_MAX:
+            await self._keep(index, image)
+
+    async def done(self) -> None:
+        """Wait until all are stored. Errors: those of ``keep``, each once."""
+        task = self._task
+        if task is None:
+            return
+        # Not awaited itself: a caller who gives up waiting takes no picture away from the recording.
+        await asyncio.wait({task})
+        self._task = None
+        task.result()

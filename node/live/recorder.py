@@ -15,7 +15,7 @@ from node.base import interruptible
 from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
-from node.live.pictures import compacted
+from node.live.pictures import Pictures
 from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -76,7 +76,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Progress = Callable[[Step], None]
-"""Told of every step once it is stored."""
+"""Told of every step once it is stored, but for its picture."""
 
 
 class Recorder:
@@ -103,6 +103,7 @@ class Recorder:
         self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
         self._end: Callable[[MeshError], None] | None = None
+        self._pictures = Pictures(self._keep_picture)
         self._seen: tuple[str, tuple[Mask, ...]] = ("", ())
         """Text of the last step, and its masks."""
         self.steps: list[Step] = []
@@ -136,7 +137,7 @@ class Recorder:
 
     @property
     def size_bytes(self) -> int:
-        """How much is kept of what was seen so far."""
+        """How much is kept of what was seen so far; the last picture may still be missing."""
         return sum(self._blob_sizes.values())
 
     async def look(self) -> Observation:
@@ -202,7 +203,10 @@ class Recorder:
         error: str = "",
         found: str = "",
     ) -> None:
-        """Store what there is to see, then the step. found: what an assertion that failed has found instead."""
+        """Store what there is to see, then the step; its picture follows while the next one is performed.
+
+        found: what an assertion that failed has found instead.
+        """
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
@@ -217,9 +221,9 @@ class Recorder:
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
         text = redact_snapshot(page.text, secrets) if page else ""
         snapshot = text.encode()
-        # The picture first, and made small while the page is looked at again.
-        picture = asyncio.ensure_future(self._picture(await self._screenshot(failed=bool(error))))
-        masks = await self._masks(text, page) if page and not error else ()
+        png, masks, digest = await asyncio.gather(
+            self._screenshot(failed=bool(error)), self._masks(text, page, error), self._snapshot(snapshot, page)
+        )
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -230,8 +234,7 @@ class Recorder:
             risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
             started_ms=started_ms,
             duration_ms=duration_ms,
-            snapshot=await self._blob(snapshot) if page else b"",
-            screenshot=await picture,
+            snapshot=digest,
             ref=(prepared.ref or "") if prepared else "",
             extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
@@ -249,6 +252,8 @@ class Recorder:
         self.steps.append(step)
         if self._on_step is not None:
             self._on_step(step)
+        if png:
+            await self._pictures.add(step.index, png)
 
     def _evidence(self) -> Evidence | None:
         seen = self._driver.prepared.evidence if self._driver.prepared else None
@@ -256,8 +261,13 @@ class Recorder:
             return None
         return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)
 
-    async def _masks(self, text: str, page: Observation) -> tuple[Mask, ...]:
+    async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
+        return await self._blob(snapshot) if page is not None else b""
+
+    async def _masks(self, text: str, page: Observation | None, error: str) -> tuple[Mask, ...]:
         """What of ``text`` changes by itself, by its form and by a second look at the page, if it is another page than before."""
+        if page is None or error:
+            return ()
         if self._seen[0] == text:
             return self._seen[1]
         masks = await asyncio.to_thread(find_masks, text)
@@ -304,10 +314,10 @@ class Recorder:
             # If the screenshot fails, the performed step is still recorded.
             return b""
 
-    async def _picture(self, png: bytes) -> bytes:
-        """Store a screenshot. Returns its SHA-256; empty for none, or for one that is too large."""
-        image = await asyncio.to_thread(compacted, png) if png else b""
-        return await self._blob(image) if 0 < len(image) <= limits.SCREENSHOT_BYTES_MAX else b""
+    async def _keep_picture(self, index: int, image: bytes) -> None:
+        digest = await self._blob(image)
+        await self._store.add_picture(self.session.id, index, digest)
+        self.steps[index - 1] = msgspec.structs.replace(self.steps[index - 1], screenshot=digest)
 
     def _closed(self, outcome: Verdict, reason: str = "") -> Session:
         return msgspec.structs.replace(
@@ -326,6 +336,7 @@ class Recorder:
 
     async def commit(self) -> Session:
         """Sign the manifest and store session and artefact together."""
+        await self._pictures.done()
         session = self._closed(*judge_recording(self.steps))
         sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
         manifest = make_manifest(session, self.steps, sizes)
@@ -340,6 +351,8 @@ class Recorder:
 
     async def interrupt(self) -> Session:
         """Keep what there is as a session that can be shown, not exported."""
+        with contextlib.suppress(MeshError):  # the last picture is missed the least
+            await self._pictures.done()
         self.session = self._closed(Verdict.INTERRUPTED)
         await self._store.put_session(self.session)
         return self.session
