@@ -6,6 +6,7 @@ it small afterwards. Pages with a password field or with a frame out of reach go
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from typing import Final
 
@@ -25,18 +26,20 @@ class Camera:
         self._page = page
         self._session = session
         self._worlds = worlds
+        self._one = asyncio.Lock()  # the end of a picture that nobody waits for any more lets the page go on
 
     async def picture(self) -> bytes:
         """The page as PNG: without caret, finite animations at their end, password fields covered."""
-        frames = len(self._page.frames)
-        try:
-            seen = await self._worlds.everywhere(scripts.HOLD_STILL, wait=True)
-            if len(seen) == frames == len(self._page.frames) and not any(seen):
-                shot = await self._session.send("Page.captureScreenshot", _FAST)
-                return base64.b64decode(shot["data"])
-        finally:
-            await self._worlds.everywhere(scripts.GO_ON)
-        return await self._covered()
+        async with self._one:
+            frames = len(self._page.frames)
+            try:
+                seen = await self._worlds.everywhere(scripts.HOLD_STILL, wait=True)
+                if len(seen) == frames == len(self._page.frames) and not any(seen):
+                    shot = await self._session.send("Page.captureScreenshot", _FAST)
+                    return base64.b64decode(shot["data"])
+            finally:
+                await self._worlds.everywhere(scripts.GO_ON)
+            return await self._covered()
 
     async def _covered(self) -> bytes:
         hidden = [frame.locator("input[type=password]") for frame in self._page.frames]

@@ -15,6 +15,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
+from adapters.browser.ahead import Ahead
 from adapters.browser.aria import Node, parse
 from adapters.browser.camera import Camera
 from adapters.browser.hands import Hands
@@ -60,8 +61,12 @@ class ChromiumPage:
         self._guard = guard
         self._worlds = Worlds(session)
         self._hands = Hands(page, activity, self._worlds)
+        self._camera = Camera(page, session, self._worlds)
+        self._ahead = Ahead(self.observe, self._picture)
         self._view: View | None = None
         self._secrets = NO_SECRETS
+        self._seen = False
+        """Whether the page was read when it was found still."""
         self._closed = False
 
     @property
@@ -204,6 +209,7 @@ class ChromiumPage:
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
         self._activity.begin()
+        self._ahead.forget()
         self._activity.popups.clear()
         extracted = ""
         if isinstance(action, Goto):
@@ -314,8 +320,9 @@ class ChromiumPage:
         """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout."""
         if expect is not None and await self._has(expect):
             return True
-        # Only now, because the check for a still page competes with reading the page.
-        still = asyncio.ensure_future(self._until_still(patience_ms))
+        # Only now, because the check for a still page competes with reading the page again and again.
+        self._seen = False
+        still = asyncio.ensure_future(self._until_still(patience_ms, ahead=expect is None))
         try:
             attempt = 0
             while expect is not None and not still.done():
@@ -325,8 +332,9 @@ class ChromiumPage:
                     return True
             settled = await still
             if await self._follow_pop_up():
-                settled = await self._until_still(patience_ms)
-            await self.observe()
+                self._seen, settled = False, await self._until_still(patience_ms)
+            if not self._seen:
+                await self.observe()
             return settled
         finally:
             still.cancel()
@@ -362,9 +370,10 @@ class ChromiumPage:
             await self._goto(url, 0)
         return True
 
-    async def _until_still(self, patience_ms: int) -> bool:
+    async def _until_still(self, patience_ms: int, *, ahead: bool = False) -> bool:
         """Wait for loading to end and then for a stretch without a change; False if that never came.
 
+        ahead: look at the page meanwhile; ``_seen`` says whether it has not changed since.
         A navigation on its way is waited for longer than scripts that never rest.
         """
         began = time.monotonic()
@@ -378,11 +387,21 @@ class ChromiumPage:
                 await self._activity.changed(left)
                 continue
             serial = self._activity.serial
+            changes = asyncio.ensure_future(asyncio.wait_for(self._worlds.everywhere(quiet, wait=True), left))
+            if ahead:
+                await asyncio.sleep(0)  # the watch begins before the look
+                self._ahead.begin()
             try:
-                answers = await asyncio.wait_for(self._worlds.everywhere(quiet, wait=True), left)
+                answers = await changes
             except TimeoutError:
                 return False
-            if answers and self._activity.idle and self._activity.serial == serial:
+            finally:
+                if not changes.done() or changes.cancelled() or changes.exception():
+                    self._ahead.forget()
+            still = bool(answers) and self._activity.idle and self._activity.serial == serial
+            reached = len(answers) == len(self._page.frames)
+            self._seen = await self._ahead.counts(unchanged=still and reached and not any(answers))
+            if still:
                 return True
             if not answers:
                 await asyncio.sleep(_POLL_S[0])  # between two documents there is no execution context
@@ -398,9 +417,14 @@ class ChromiumPage:
 
     async def screenshot(self) -> bytes:
         """``adapters.ports.Page.screenshot``."""
-        work = Camera(self._page, self._session, self._worlds).picture()
+        return self._ahead.taken() or await self._picture()
+
+    async def _picture(self) -> bytes:
         return await self._activity.alive(
-            work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="taking a screenshot"
+            self._camera.picture(),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="taking a screenshot",
         )
 
     async def close(self) -> None:

@@ -256,21 +256,33 @@ LABELS_OF: Final = r"""(select, value) => {
 """The label of the first option with a value, once for each option that has it: the browser chooses the first as well."""
 
 QUIET: Final = r"""new Promise(done => {
-  const began = performance.now(); let timer = 0;
+  const began = performance.now(); let timer = 0, changes = 0;
+  const roots = [];
+  const held = () => JSON.stringify([scrollX, scrollY, roots.map(root => [
+    root.activeElement?.tagName,
+    Array.from(root.querySelectorAll('input,textarea,select'), e => [e.value, e.checked, e === root.activeElement]),
+  ])]);
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
-  const end = () => { if (document.readyState !== 'complete') return arm(); observer.disconnect(); done(true); };
+  const end = () => {
+    if (document.readyState !== 'complete') return arm();
+    observer.disconnect(); done(changes + (held() !== before));
+  };
   const observer = new MutationObserver(records => {
     const styled = records.every(r => r.type === 'attributes' && r.attributeName === 'style');
     if (styled && performance.now() - began > 1000) return;
-    arm();
+    changes++; arm();
   });
   const options = {subtree: true, childList: true, characterData: true, attributes: true};
   const visit = root => {
-    observer.observe(root, options);
+    roots.push(root); observer.observe(root, options);
     for (const e of root.querySelectorAll('*')) if (e.shadowRoot) visit(e.shadowRoot);
   };
   visit(document); arm();
+  const before = held();
 })"""
+"""How often a frame changed until it stood still for a while. What fields hold, scrolling and focus are nothing to wait for, but
+count as a change.
+"""
 
 SCROLL: Final = r"""(amount => {
   const middle = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
@@ -293,10 +305,11 @@ HOLD_STILL: Final = r"""(async () => {
   const still = globalThis.__trailmesh_still = {undo: []};
   let focused = document.activeElement;
   while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
-  if (focused?.style && (focused.isContentEditable || /^(input|textarea)$/i.test(focused.tagName))) {
-    const [colour, priority] = [focused.style.getPropertyValue('caret-color'), focused.style.getPropertyPriority('caret-color')];
-    focused.style.setProperty('caret-color', 'transparent', 'important');
-    still.undo.push(() => focused.style.setProperty('caret-color', colour, priority));
+  if (focused && (focused.isContentEditable || /^(input|textarea)$/i.test(focused.tagName))) {
+    const sheet = new CSSStyleSheet(), root = focused.getRootNode();  // a sheet of its own changes no element
+    sheet.replaceSync('* {caret-color: transparent !important}');
+    root.adoptedStyleSheets.push(sheet);
+    still.undo.push(() => { root.adoptedStyleSheets = root.adoptedStyleSheets.filter(each => each !== sheet); });
   }
   const endless = new Set();
   for (const root of roots) {
