@@ -7,6 +7,7 @@ site in this process. Median of rounds.
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import statistics
 import subprocess
@@ -74,12 +75,11 @@ def _record(at: Path, port: int) -> None:
     """A session of one page and the key that signed it, in ``at``."""
     (at / "config.yaml").write_text(_CONFIG)
     (at / "page.yaml").write_text(
-        f"start: http://127.0.0.1:{port}/\nsteps:\n  - extract: {{as: name, role: heading}}\n"
+        f"start: http://127.0.0.1:{port}/\nsteps:\n  - extract: {{as: name, role: heading, name: Mugs}}\n"
     )
     _run("node", "init", "--name", "anna", "--config", "config.yaml", "--recovery-out", str(at / "recovery"), at=at)
-    _run("session", "record", "page.yaml", at=at)
-    session = _run("session", "list", "--json", at=at).partition('"ses-')[2].partition('"')[0]
-    _run("session", "export", f"ses-{session}", "--out", "page.tmsession", at=at)
+    recorded = json.loads(_run("session", "record", "page.yaml", "--json", at=at))
+    _run("session", "export", recorded["id"], "--out", "page.tmsession", at=at)
     (at / "trailmesh.key").write_text(_run("session", "trust-key", at=at))
 
 

@@ -39,6 +39,7 @@ from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.masks import find_masks, learn_masks
 from protocol.recording.replay import redact_faults
 from protocol.recording.session import BrowserInfo, Expect, Held, Mask, Profile, Session, Step, Verdict
+from protocol.recording.snapshot import stored_snapshot
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
@@ -220,7 +221,7 @@ class Recorder:
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
         text = redact_snapshot(page.text, secrets) if page else ""
-        snapshot = text.encode()
+        snapshot = stored_snapshot(text)
         png, masks, digest = await asyncio.gather(
             self._screenshot(failed=bool(error)), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
@@ -248,7 +249,7 @@ class Recorder:
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
-        self._note_secrets(step, snapshot)
+        self._note_secrets(step, text)
         self.steps.append(step)
         if self._on_step is not None:
             self._on_step(step)
@@ -288,9 +289,9 @@ class Recorder:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")
         return redact_address(url, self._plan.secrets, with_path=not agent)
 
-    def _note_secrets(self, step: Step, snapshot: bytes) -> None:
+    def _note_secrets(self, step: Step, text: str) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
-        encoded = cbor.encode(step) + snapshot
+        encoded = cbor.encode(step) + text.encode()
         self._names.update(secrets_named(step.action))
         self._names.update(name for name in self._plan.secrets if placeholder(name).encode() in encoded)
 

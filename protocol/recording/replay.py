@@ -29,6 +29,7 @@ from protocol.recording.session import (
     StepMatch,
     TextMatch,
 )
+from protocol.recording.snapshot import snapshot_text
 from protocol.recording.verdicts import judge_replay, matches
 
 TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
@@ -117,7 +118,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     extracted: str
     text: str
     digest: bytes
-    """SHA-256 of ``text``: equals ``Step.snapshot`` exactly if the text is the same."""
+    """SHA-256 of ``text``: where it equals ``Step.snapshot``, the text is the same, and was stored as it is."""
     faults: tuple[RequestFault, ...] = ()
     """Requests of the step that went wrong."""
     held: bool = True
@@ -231,18 +232,10 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
     recorded = snapshot_text(snapshot)
     if recorded is None:
         return "differs"
+    if recorded == met.text:
+        return "same"
     old, new = apply_masks(recorded, step.masks, met.text)
     return "masked" if old == new else compare_text(old, new)
-
-
-def snapshot_text(snapshot: bytes | None) -> str | None:
-    """The text of a stored snapshot; None if there is none, or if no recorder of ours can have stored it."""
-    if snapshot is None or len(snapshot) > limits.SNAPSHOT_BYTES_MAX:
-        return None
-    try:
-        return snapshot.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = False) -> tuple[Difference, ...]:
