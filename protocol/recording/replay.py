@@ -253,7 +253,7 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
         # Not masked: of two dates that were read as dates both are the same mask.
         found.append(("extracted", contrast(step.extracted, met.extracted)))
     recorded = snapshot_text(snapshot)
-    if recorded is not None:
+    if recorded is not None and recorded != met.text:
         old, new = apply_masks(recorded, () if strict else step.masks, met.text)
         found += [("text", pair) for pair in differing_lines(old, new)]
     found.sort(key=lambda one: weight(one[0], *one[1]))

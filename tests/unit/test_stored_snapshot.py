@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zlib
 
 import pytest
@@ -36,7 +37,12 @@ def test_no_more_than_the_largest_snapshot_is_unpacked() -> None:
     assert snapshot_text(stored_snapshot(largest)) == largest
     bomb = stored_snapshot(largest * 20 + "-")
     assert len(bomb) < 32 * 1024
-    assert snapshot_text(bomb) is None
+    tracemalloc.start()
+    try:
+        assert snapshot_text(bomb) is None
+        assert tracemalloc.get_traced_memory()[1] < 4 * limits.SNAPSHOT_BYTES_MAX
+    finally:
+        tracemalloc.stop()
     assert snapshot_text(stored_snapshot(f"{largest}-")) is None
 
 
