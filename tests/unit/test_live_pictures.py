@@ -13,7 +13,9 @@ from PIL import Image, ImageDraw
 
 from benchmarks.loop import longest_block
 from node.live import compacted, data_address
+from node.live.pictures import Pictures
 from protocol import limits
+from protocol.errors import MeshError
 from protocol.recording.picture import form_of
 
 
@@ -118,3 +120,52 @@ def test_a_picture_of_either_form_has_an_address_and_nothing_else_has() -> None:
     assert data_address(small).startswith("data:image/webp;base64,UklGR")
     for other in (b"", b"RIFF\x00\x00\x00\x00WAVEfmt ", b"<svg onload=alert(1)>"):
         assert data_address(other) == ""
+
+
+async def test_a_picture_is_stored_beside_what_follows_and_the_end_waits_for_it() -> None:
+    may, kept = asyncio.Event(), []
+
+    async def keep(index: int, image: bytes) -> None:
+        await may.wait()
+        kept.append((index, opened(image).format))
+
+    pictures = Pictures(keep)
+    await pictures.add(1, png(page((40, 20))))
+    second = asyncio.create_task(pictures.add(2, png(page((40, 20)))))
+    await asyncio.sleep(0)
+    assert not second.done(), "no more than one waits in memory"
+    may.set()
+    await second
+    await pictures.done()
+    assert kept == [(1, "WEBP"), (2, "WEBP")]
+    await pictures.done()
+
+
+async def test_a_picture_that_cannot_be_stored_is_an_error_once() -> None:
+    async def keep(index: int, image: bytes) -> None:
+        raise MeshError("store.full")
+
+    pictures = Pictures(keep)
+    await pictures.add(1, b"picture")
+    with pytest.raises(MeshError, match=r"store\.full"):
+        await pictures.add(2, b"picture")
+    await pictures.done()
+
+
+async def test_who_gives_up_waiting_for_a_picture_takes_it_from_nobody() -> None:
+    may, kept = asyncio.Event(), []
+
+    async def keep(index: int, image: bytes) -> None:
+        await may.wait()
+        kept.append(index)
+
+    pictures = Pictures(keep)
+    await pictures.add(1, b"picture")
+    waiting = asyncio.create_task(pictures.done())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    may.set()
+    await pictures.done()
+    assert kept == [1]
