@@ -14,7 +14,7 @@ from adapters.clock.system import SystemClock
 
 if TYPE_CHECKING:
     from adapters.ports import Browser, Clock, OpenBrowser
-    from node.config.settings import BrowserConfig
+    from node.config import BrowserConfig
 
 
 def system_clock() -> Clock:
