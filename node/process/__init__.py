@@ -1,4 +1,4 @@
-"""Creates and runs a node process, and connects commands to it. Its ``wiring`` and ``machine`` are the only modules that name concrete
+"""Creates and runs a node process, and connects commands to it. Only its ``wiring`` and ``machine`` name concrete
 adapters.
 
 Owns the lock of the data directory and the order in which a node starts and stops. Never holds state of its own.
