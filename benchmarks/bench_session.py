@@ -55,7 +55,7 @@ SETTINGS: Final = BrowserSettings(sandbox=False)
 
 
 @asynccontextmanager
-async def _shop() -> AsyncIterator[str]:
+async def shop() -> AsyncIterator[str]:
     """The shop in a process of its own, so that serving takes no time from either side's event loop."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "trailmesh", "demo", "shop", "--json", "--port", "0", stdout=asyncio.subprocess.PIPE
@@ -116,7 +116,7 @@ async def _ratio() -> float:
     store = MemoryStore()
     witness = Witness(Identity(SigningKey(bytes(32)), SystemClock()), store, SystemClock())
     await witness.load()
-    async with _shop() as url, async_playwright() as driver:
+    async with shop() as url, async_playwright() as driver:
         arguments = [*HARDENING_ARGS, *DETERMINISM_ARGS]
         bare = await driver.chromium.launch(executable_path=find_executable(SETTINGS), args=arguments)
         ours = await launcher(SETTINGS)()

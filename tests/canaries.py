@@ -9,6 +9,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -56,6 +57,9 @@ def layers(data: bytes) -> Iterator[bytes]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in archive.namelist():
                 yield from layers(archive.read(name))
+    if data[:1] == b"\x78":
+        with suppress(zlib.error):
+            yield zlib.decompress(data)  # a snapshot
     for embedded in _EMBEDDED.findall(data):
         yield from layers(base64.b64decode(embedded))
     if data[:4] == b"\x89PNG":

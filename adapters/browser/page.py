@@ -14,7 +14,9 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
+from adapters.browser.ahead import Ahead
 from adapters.browser.aria import Node, parse
+from adapters.browser.camera import Camera
 from adapters.browser.downloads import Downloads
 from adapters.browser.hands import Hands
 from adapters.browser.navigating import Navigation
@@ -64,7 +66,9 @@ class ChromiumPage:
         self._hands = Hands(page, activity, self._worlds)
         self._navigation = Navigation(page, session, activity, guard)
         self._downloads = Downloads(page, session, activity)
-        self._stillness = Stillness(activity, self._worlds)
+        self._camera = Camera(page, session, self._worlds)
+        self._ahead = Ahead(self.observe, self._picture)
+        self._stillness = Stillness(activity, self._worlds, self._ahead, lambda: len(page.frames))
         self._view: View | None = None
         self._secrets = NO_SECRETS
         self._followed = False
@@ -253,6 +257,7 @@ class ChromiumPage:
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
         self._activity.begin(given, waits=isinstance(action, Wait))
+        self._ahead.forget()
         self._activity.popups.clear()
         self._followed = False
         extracted = ""
@@ -317,8 +322,8 @@ class ChromiumPage:
         """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout."""
         if expect is not None and await self._has(expect):
             return True
-        # Only now, because the check for a still page competes with reading the page.
-        still = asyncio.ensure_future(self._stillness.until_still(patience_ms))
+        # Only now, because the check for a still page competes with reading the page again and again.
+        still = asyncio.ensure_future(self._stillness.until_still(patience_ms, ahead=expect is None))
         try:
             attempt = 0
             while expect is not None and not still.done():
@@ -329,7 +334,8 @@ class ChromiumPage:
             settled = await still
             if await self._follow_pop_up():
                 settled = await self._stillness.until_still(patience_ms)
-            await self.observe()
+            if not self._stillness.seen:
+                await self.observe()
             return settled
         finally:
             still.cancel()
@@ -370,10 +376,14 @@ class ChromiumPage:
 
     async def screenshot(self) -> bytes:
         """``adapters.ports.Page.screenshot``."""
-        hidden = [frame.locator("input[type=password]") for frame in self._page.frames]
-        work = self._page.screenshot(type="png", animations="disabled", caret="hide", scale="css", mask=hidden)
+        return self._ahead.taken() or await self._picture()
+
+    async def _picture(self) -> bytes:
         return await self._activity.alive(
-            work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="taking a screenshot"
+            self._camera.picture(),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="taking a screenshot",
         )
 
     async def close(self) -> None:

@@ -280,7 +280,11 @@ QUIET: Final = (
 """
     + _BUSY
     + r"""
-  const began = performance.now(), roots = []; let timer = 0;
+  const began = performance.now(), roots = []; let timer = 0, changes = 0;
+  const held = () => JSON.stringify([scrollX, scrollY, roots.map(root => [
+    root.activeElement?.tagName,
+    Array.from(root.querySelectorAll('input,textarea,select'), e => [e.value, e.checked, e === root.activeElement]),
+  ])]);
   const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
   // What fades or slides away is often taken out of the page at the end of it. Colours change nothing that is read.
@@ -288,22 +292,29 @@ QUIET: Final = (
     && a.effect && a.effect.getComputedTiming().endTime < 2000
     && !/color|shadow|fill|stroke|outline|background|filter|decoration/.test(a.transitionProperty || ''));
   const end = () => {
-    if (document.readyState !== 'complete' || works() || (performance.now() - began < 2000 && moving())) return arm();
-    observer.disconnect(); done(true);
+    if (document.readyState !== 'complete' || works() || (performance.now() - began < 2000 && moving())) {
+      changes++;  // what moves looks another way at the end of it
+      return arm();
+    }
+    observer.disconnect(); done(changes + (held() !== before));
   };
   const observer = new MutationObserver(records => {
     const styled = records.every(r => r.type === 'attributes' && r.attributeName === 'style');
     if (styled && performance.now() - began > 1000) return;
-    arm();
+    changes++; arm();
   });
   const options = {subtree: true, childList: true, characterData: true, attributes: true};
   const visit = root => {
-    observer.observe(root, options); roots.push(root);
+    roots.push(root); observer.observe(root, options);
     for (const e of root.querySelectorAll('*')) if (e.shadowRoot) visit(e.shadowRoot);
   };
   visit(document); arm();
+  const before = held();
 })"""
 )
+"""How often a frame changed until it stood still for a while. What fields hold, scrolling and focus are nothing to wait for, but
+count as a change.
+"""
 
 SCROLL: Final = r"""(amount => {
   const middle = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
@@ -315,3 +326,48 @@ SCROLL: Final = r"""(amount => {
   }
   window.scrollBy({top: amount, behavior: 'instant'});
 })(AMOUNT)"""
+
+HOLD_STILL: Final = r"""(async () => {
+  const roots = [];
+  const collect = root => {
+    roots.push(root);
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) collect(e.shadowRoot);
+  };
+  collect(document);
+  const still = globalThis.__trailmesh_still = {undo: []};
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  if (focused && (focused.isContentEditable || /^(input|textarea)$/i.test(focused.tagName))) {
+    const sheet = new CSSStyleSheet(), root = focused.getRootNode();  // a sheet of its own changes no element
+    sheet.replaceSync('* {caret-color: transparent !important}');
+    root.adoptedStyleSheets.push(sheet);
+    still.undo.push(() => { root.adoptedStyleSheets = root.adoptedStyleSheets.filter(each => each !== sheet); });
+  }
+  const endless = new Set();
+  for (const root of roots) {
+    const end = () => {
+      for (const animation of root.getAnimations()) {
+        if (!animation.effect || animation.playbackRate === 0 || endless.has(animation)) continue;
+        try {
+          if (Number.isFinite(animation.effect.getComputedTiming().endTime)) animation.finish();
+          else { animation.cancel(); endless.add(animation); }
+        } catch {}
+      }
+    };
+    end();
+    for (const name of ['transitionrun', 'animationstart']) {
+      root.addEventListener(name, end);
+      still.undo.push(() => root.removeEventListener(name, end));
+    }
+  }
+  still.undo.push(() => { for (const animation of endless) try { animation.play(); } catch {} });
+  await document.fonts.ready;
+  return roots.some(root => root.querySelector('input[type=password]') !== null);
+})()"""
+"""Hold a frame still for a picture, as Playwright does before a screenshot. True if it has a password field."""
+
+GO_ON: Final = r"""(() => {
+  for (const undo of globalThis.__trailmesh_still?.undo ?? []) undo();
+  delete globalThis.__trailmesh_still;
+})()"""
+"""End what ``HOLD_STILL`` began."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Final
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
+from adapters.browser.ahead import Ahead
 from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
@@ -19,9 +21,14 @@ _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow
 class Stillness:
     """Waits for one page to come to rest."""
 
-    def __init__(self, activity: Activity, worlds: Worlds) -> None:
+    def __init__(self, activity: Activity, worlds: Worlds, ahead: Ahead, frames: Callable[[], int]) -> None:
+        """frames: how many frames the page has, in reach or not."""
         self._activity = activity
         self._worlds = worlds
+        self._ahead = ahead
+        self._frames = frames
+        self.seen = False
+        """Whether the page was read when it was found still, and has not changed since."""
         self.quiet_ms = limits.SETTLE_QUIET_MS
         """How long nothing may change."""
 
@@ -37,12 +44,13 @@ class Stillness:
         while not self._activity.idle and (left := end - time.monotonic()) > 0:
             await self._activity.changed(left)
 
-    async def until_still(self, patience_ms: int) -> bool:
+    async def until_still(self, patience_ms: int, *, ahead: bool = False) -> bool:
         """Wait for loading to end and then for a stretch without a change; False if that never came.
 
+        ahead: look at the page meanwhile; ``seen`` says whether that counts.
         A navigation on its way is waited for longer than scripts that never rest.
         """
-        began = time.monotonic()
+        self.seen, began = False, time.monotonic()
         quiet = scripts.QUIET.replace("QUIET_MS", str(self.quiet_ms)).replace("BUSY_MS", str(limits.SETTLE_BUSY_MS))
         while not self._activity.gone.done():
             patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
@@ -53,11 +61,21 @@ class Stillness:
                 await self._activity.changed(left)
                 continue
             serial = self._activity.serial
+            changes = asyncio.ensure_future(asyncio.wait_for(self._worlds.everywhere(quiet, wait=True), left))
+            if ahead:
+                await asyncio.sleep(0)  # the watch begins before the look
+                self._ahead.begin()
             try:
-                answers = await asyncio.wait_for(self._worlds.everywhere(quiet, wait=True), left)
+                answers = await changes
             except TimeoutError:
                 return False
-            if answers and self._activity.idle and self._activity.serial == serial:
+            finally:
+                if not changes.done() or changes.cancelled() or changes.exception():
+                    self._ahead.forget()
+            still = bool(answers) and self._activity.idle and self._activity.serial == serial
+            reached = len(answers) == self._frames()
+            self.seen = await self._ahead.counts(unchanged=still and reached and not any(answers))
+            if still:
                 return True
             if not answers:
                 await asyncio.sleep(POLL_S[0])  # between two documents there is no execution context

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from protocol.search.delta import Delta
-from protocol.search.entry import TreeUpdate
+if TYPE_CHECKING:  # they bring numpy, which most commands never use
+    from protocol.search.delta import Delta
+    from protocol.search.entry import TreeUpdate
 
 
 class TreeWriter(Protocol):

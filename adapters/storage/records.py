@@ -155,6 +155,11 @@ def no_session(session_id: str) -> MeshError:
     return MeshError("input.not_found", f"no session {session_id}", session=session_id)
 
 
+def no_step(session_id: str, index: int) -> MeshError:
+    """The error for a picture of a step that is not here."""
+    return MeshError("input.not_found", f"no step {index} of session {session_id}", session=session_id)
+
+
 def equivocation(delta: DeltaRecord) -> MeshError:
     """The error for other bytes under the sequence number of ``delta``."""
     return MeshError("delta.equivocation", search=delta.search, peer=delta.peer, epoch=delta.epoch, seq=delta.seq)

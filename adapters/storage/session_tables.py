@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+import msgspec
+
 from adapters.ports import ArtefactRecord
 from adapters.storage import artefact_table, records
 from adapters.storage.records import pack, unpack
@@ -27,6 +29,18 @@ def append_step(db: sqlite3.Connection, session_id: str, step: Step) -> None:
     last = db.execute("SELECT max(number) FROM steps WHERE session = ?", (session_id,)).fetchone()[0]
     records.check_next(session_id, last or 0, step)
     _add_step(db, session_id, step)
+
+
+def add_picture(db: sqlite3.Connection, session_id: str, index: int, screenshot: bytes) -> None:
+    """Implements ``Store.add_picture``."""
+    row = db.execute("SELECT body FROM steps WHERE session = ? AND number = ?", (session_id, index)).fetchone()
+    if row is None:
+        raise records.no_step(session_id, index)
+    step = msgspec.structs.replace(unpack(row[0], Step), screenshot=screenshot)
+    db.execute(
+        "UPDATE steps SET screenshot = ?, body = ? WHERE session = ? AND number = ?",
+        (screenshot, pack(step), session_id, index),
+    )
 
 
 def commit(db: sqlite3.Connection, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:

@@ -12,6 +12,7 @@ from node.live.acting import Driver, Gate
 from node.live.arrivals import Arrival
 from node.live.browsers import Browsers
 from node.live.live_sessions import LiveSessions
+from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
 from node.live.recorder import Recorder, Recording, record, record_actions, shows_secret
 from node.live.signer import Signer
@@ -30,6 +31,8 @@ __all__ = [
     "Recording",
     "Signer",
     "Uploads",
+    "compacted",
+    "data_address",
     "guard_for",
     "may_open",
     "record",

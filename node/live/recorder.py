@@ -14,6 +14,7 @@ from node.base import interruptible
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.live.masking import Masking
+from node.live.pictures import Pictures
 from node.live.signer import Signer
 from node.live.uploads import NO_UPLOADS, Uploads
 from node.verbs import CallerKind, current_caller
@@ -39,7 +40,8 @@ from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect
 from protocol.recording.inputs import values_of
 from protocol.recording.replay import redact_faults
-from protocol.recording.session import BrowserInfo, Expect, Held, Input, Profile, Session, Skipped, Step, Verdict
+from protocol.recording.session import BrowserInfo, Expect, Held, Input, Mask, Profile, Session, Skipped, Step, Verdict
+from protocol.recording.snapshot import stored_snapshot
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
@@ -70,7 +72,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Progress = Callable[[Step], None]
-"""Told of every step once it is stored."""
+"""Told of every step once it is stored, but for its picture."""
 
 
 class Recorder:
@@ -98,6 +100,7 @@ class Recorder:
         self._driver = Driver(page, plan.gate, plan.secrets, plan.uploads)
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
+        self._pictures = Pictures(self._keep_picture)
         self._masking = Masking(page, plan.secrets)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
@@ -135,7 +138,7 @@ class Recorder:
 
     @property
     def size_bytes(self) -> int:
-        """How much is kept of what was seen so far."""
+        """How much is kept of what was seen so far; the last picture may still be missing."""
         return sum(self._blob_sizes.values())
 
     async def look(self) -> Observation:
@@ -213,7 +216,10 @@ class Recorder:
         error: str = "",
         found: str = "",
     ) -> None:
-        """Store what there is to see, then the step. found: what an assertion that failed has found instead."""
+        """Store what there is to see, then the step; its picture follows while the next one is performed.
+
+        found: what an assertion that failed has found instead.
+        """
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
@@ -227,9 +233,10 @@ class Recorder:
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
         text = redact_snapshot(page.text, secrets) if page else ""
-        snapshot = text.encode()
-        screenshot = await self._screenshot(failed=bool(error))
-        masks, self._driver.observation = await self._masking.look(text, page) if page and not error else ((), page)
+        snapshot = stored_snapshot(text)
+        png, (masks, self._driver.observation), digest = await asyncio.gather(
+            self._screenshot(failed=bool(error)), self._masks(text, page, error), self._snapshot(snapshot, page)
+        )
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -240,8 +247,7 @@ class Recorder:
             risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
             started_ms=started_ms,
             duration_ms=duration_ms,
-            snapshot=await self._blob(snapshot) if page else b"",
-            screenshot=screenshot,
+            snapshot=digest,
             ref=(prepared.ref or "") if prepared else "",
             extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
@@ -259,23 +265,33 @@ class Recorder:
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
-        self._note_secrets(step, snapshot)
+        self._note_secrets(step, text)
         self.steps.append(step)
         if self._on_step is not None:
             self._on_step(step)
+        if png:
+            await self._pictures.add(step.index, png)
 
     def _redacted(self, seen: Evidence | None) -> Evidence | None:
         if seen is None:
             return None
         return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)
 
+    async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
+        return await self._blob(snapshot) if page is not None else b""
+
+    async def _masks(
+        self, text: str, page: Observation | None, error: str
+    ) -> tuple[tuple[Mask, ...], Observation | None]:
+        return await self._masking.look(text, page) if page is not None and not error else ((), page)
+
     def _address(self, url: str) -> str:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")
         return redact_address(url, self._plan.secrets, with_path=not agent)
 
-    def _note_secrets(self, step: Step, snapshot: bytes) -> None:
+    def _note_secrets(self, step: Step, text: str) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
-        encoded = cbor.encode(step) + snapshot
+        encoded = cbor.encode(step) + text.encode()
         self._names.update(secrets_named(step.action))
         self._names.update(name for name in self._plan.secrets if placeholder(name).encode() in encoded)
 
@@ -294,11 +310,15 @@ class Recorder:
         if self._plan.secrets and (failed or shows_secret(self.observation, self._plan.secrets)):
             return b""
         try:
-            image = await self._page.screenshot()
+            return await self._page.screenshot()
         except MeshError:
             # If the screenshot fails, the performed step is still recorded.
             return b""
-        return await self._blob(image) if len(image) <= limits.SCREENSHOT_BYTES_MAX else b""
+
+    async def _keep_picture(self, index: int, image: bytes) -> None:
+        digest = await self._blob(image)
+        await self._store.add_picture(self.session.id, index, digest)
+        self.steps[index - 1] = msgspec.structs.replace(self.steps[index - 1], screenshot=digest)
 
     def _closed(self, outcome: Verdict, reason: str = "") -> Session:
         return msgspec.structs.replace(
@@ -317,6 +337,7 @@ class Recorder:
 
     async def commit(self) -> Session:
         """Sign the manifest and store session and artefact together."""
+        await self._pictures.done()
         session = self._closed(*judge_recording(self.steps, self.session.skipped))
         sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
         manifest = make_manifest(session, self.steps, sizes)
@@ -331,6 +352,8 @@ class Recorder:
 
     async def interrupt(self) -> Session:
         """Keep what there is as a session that can be shown, not exported."""
+        with contextlib.suppress(MeshError):  # the last picture is missed the least
+            await self._pictures.done()
         self.session = self._closed(Verdict.INTERRUPTED)
         await self._store.put_session(self.session)
         return self.session

@@ -7,9 +7,11 @@ when the command is interrupted. What the temporary key signs can be verified by
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import importlib
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,9 +20,13 @@ import msgspec
 from node.base import plain
 from protocol.errors import MeshError
 from protocol.pairing.by_invite import Paired
+from protocol.recording.bundle import open_bundle
 from protocol.trust import trust_key
 
 if TYPE_CHECKING:
+    from nacl.signing import VerifyKey
+
+    from adapters.ports import Browser, OpenBrowser
     from node.api import Node
     from node.verbs import Tell
     from protocol.keys.keylog import KeyLog
@@ -29,20 +35,69 @@ _NAME: Final = "temporary"
 _SIGNER: Final = "trusted key"
 
 
+class _Early:
+    """Opens a browser that has been starting since this was made; later calls start another."""
+
+    def __init__(self, opener: OpenBrowser) -> None:
+        self._opener = opener
+        self._first: asyncio.Task[Browser] | None = asyncio.create_task(_awaited(opener()), name="starting a browser")
+
+    async def open(self) -> Browser:
+        """An ``OpenBrowser``."""
+        first, self._first = self._first, None
+        return await (first if first is not None else self._opener())
+
+    async def close(self) -> None:
+        """End the browser if nobody has asked for it."""
+        if self._first is None:
+            return
+        self._first.cancel()
+        # Whatever kept it from starting, nobody has missed it.
+        with contextlib.suppress(MeshError, asyncio.CancelledError):
+            await (await self._first).close()
+
+
+async def _awaited(opened: Awaitable[Browser]) -> Browser:
+    return await opened
+
+
 @contextlib.asynccontextmanager
-async def temporary_node(logs: tuple[KeyLog, ...], config_file: str) -> AsyncIterator[Node]:
+async def _browser(config_file: str) -> AsyncIterator[OpenBrowser]:
+    """A browser that starts now, while the rest of the product is loaded. Errors: ``config.invalid``."""
+    from node.config import settings
+    from node.process.machine import browser_of, load_driver
+
+    config = settings.read(settings.starting(config_file)) if config_file else settings.Config()
+    await asyncio.to_thread(load_driver, config.browser)  # before the rest, so that Chromium starts beside that
+    early = _Early(browser_of(config.browser))
+    try:
+        yield early.open
+    finally:
+        await early.close()
+
+
+@contextlib.asynccontextmanager
+async def temporary_node(
+    logs: tuple[KeyLog, ...], config_file: str, open_browser: OpenBrowser | None = None
+) -> AsyncIterator[Node]:
     """A node that accepts signatures of the nodes of ``logs``, and of nobody else. They may do nothing here.
 
-    config_file: its configuration; empty for the defaults. Errors: ``config.invalid``, ``input.invalid``, ``store.*``.
+    config_file: its configuration; empty for the defaults. open_browser: what the configuration names, unless given.
+    Errors: ``config.invalid``, ``input.invalid``, ``store.*``.
     """
+    # In a thread, where half a second of loading does not keep a browser from starting.
+    for name in ("setup", "wiring"):
+        await asyncio.to_thread(importlib.import_module, f"node.process.{name}")
     from node.process.setup import init_home
     from node.process.wiring import open_node
 
     with tempfile.TemporaryDirectory(prefix="trailmesh-") as directory:  # mode 0700
         home = Path(directory) / "home"
         recovery = str(Path(directory) / "recovery")
-        init_home(home, name=_NAME, listen=None, config_file=config_file or None, recovery_out=recovery)
-        async with open_node(home) as node:
+        await asyncio.to_thread(
+            init_home, home, name=_NAME, listen=None, config_file=config_file or None, recovery_out=recovery
+        )
+        async with open_node(home, open_browser=open_browser) as node:
             for log in logs:
                 paired = Paired(
                     node=log.node,
@@ -60,7 +115,7 @@ async def temporary_node(logs: tuple[KeyLog, ...], config_file: str) -> AsyncIte
 
 def read_trust(given: tuple[str, ...]) -> tuple[KeyLog, ...]:
     """The keys that ``--trust`` names: each is a key itself or a file of keys. Errors: ``trust.invalid``, ``input.no_file``."""
-    from node.process.wiring import system_clock
+    from node.process.machine import system_clock
     from protocol import limits
 
     texts = []
@@ -90,7 +145,9 @@ async def replay_apart(
     logs: tuple[KeyLog, ...], config_file: str, path: Path, params: dict[str, Any], tell: Tell
 ) -> Any:
     """``session.replay`` of the bundle ``path`` with ``params``. Errors: those of import and replay, ``trust.not_signed``."""
-    async with temporary_node(logs, config_file) as node:
+    # No browser for a file that will be refused: the import says why.
+    soon = _browser(config_file) if _is_signed(logs, path) else contextlib.nullcontext()
+    async with soon as open_browser, temporary_node(logs, config_file, open_browser) as node:
         imported = plain(await _judged(node, "session.import", {"path": str(path)}, logs))
         asked = msgspec.json.encode({**params, "session": imported["session"]})
         return plain(await node.dispatch("session.replay", asked, tell))
@@ -100,6 +157,21 @@ async def call_apart(config_file: str, verb: str, params: dict[str, Any], tell: 
     """``verb`` of a temporary node that trusts nobody. Errors: those of the verb, ``config.invalid``."""
     async with temporary_node((), config_file) as node:
         return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
+
+
+def _is_signed(logs: tuple[KeyLog, ...], path: Path) -> bool:
+    """Whether one of ``logs`` has signed the bundle. What else is in it is checked when it is imported."""
+    known = {log.node: log for log in logs}
+
+    def find_key(issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
+        return known[issuer].find_key(key_id, issued_s) if issuer in known else None
+
+    try:
+        with path.open("rb") as file:
+            open_bundle(file, find_key)
+    except (MeshError, OSError):
+        return False
+    return True
 
 
 async def _judged(node: Node, verb: str, params: dict[str, Any], logs: tuple[KeyLog, ...]) -> Any:

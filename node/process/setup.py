@@ -13,7 +13,8 @@ import msgspec
 from node.base import write_atomic, write_private
 from node.config import AskPassphrase
 from node.config import settings as configuration
-from node.process.wiring import advertised_host, new_key_store, recovery_words, system_clock
+from node.process.machine import system_clock
+from node.process.wiring import advertised_host, new_key_store, recovery_words
 from node.signing import check_recovery_file, contents, default_recovery_file, identity
 from protocol import ids
 from protocol.errors import MeshError

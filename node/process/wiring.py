@@ -1,4 +1,4 @@
-"""Assembles a node from its parts: the only place that names concrete adapters."""
+"""Assembles a node from its parts. Only this module, and ``machine`` for the browser and the clock, name concrete adapters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from pathlib import Path
 import msgspec
 
 from adapters.browser.profile_directory import remove_abandoned
-from adapters.browser.settings import BrowserSettings
-from adapters.clock.system import SystemClock
 from adapters.discovery.multicast import MulticastDiscovery
 from adapters.keys import os_keyring, words
 from adapters.keys import passphrase as sealed
@@ -21,7 +19,7 @@ from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
-from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, OpenWatched, Store
+from adapters.ports import Clock, KeyStore, OpenBrowser, OpenWatched, Store
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -35,6 +33,7 @@ from node.base import STORE_FILE, write_private
 from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
 from node.health import doctor
+from node.process.machine import browser_of, browser_settings, opened, system_clock
 from node.rooms import Ports, assemble, open_browsers
 from node.signing import contents, identity
 from node.verbs.node import Health
@@ -45,11 +44,6 @@ from protocol.wire.http_signature import authority_of
 
 _LOCK_WAIT_S = 2.0
 """How long to wait for the lock, because a command without a running node holds it only briefly."""
-
-
-def system_clock() -> Clock:
-    """The clock and randomness of this machine."""
-    return SystemClock()
 
 
 def new_key_store(home: Path, *, passphrase: AskPassphrase | None = None, keyring: bool = False) -> KeyStore:
@@ -179,7 +173,7 @@ async def examine_apart(home: Path, error: MeshError, passphrase: AskPassphrase,
             await store.close()
 
     with locked(home, wait_s=_LOCK_WAIT_S):
-        browsers = open_browsers(config, _open_browser(config))
+        browsers = open_browsers(config, browser_of(config.browser))
         parts = doctor.Apart(
             home=home,
             config=config,
@@ -206,31 +200,12 @@ def _config_apart(home: Path) -> tuple[configuration.Config, MeshError | None]:
         return configuration.Config(), error
 
 
-def _open_browser(config: configuration.Config) -> OpenBrowser:
-    settings = browser_settings(config.browser)
-    return functools.partial(_opened, settings)
-
-
-async def _opened(settings: BrowserSettings) -> Browser:
-    """The browser that ``settings`` name. Errors: ``browser.*``, ``config.invalid``."""
-    opener = await asyncio.to_thread(_opener, settings)
-    return await opener()
-
-
-def _opener(settings: BrowserSettings) -> OpenBrowser:
-    # Imported on first use: Playwright takes 18 MB and 250 ms, and many nodes never open a browser.
-    from adapters.browser.attached import attacher
-    from adapters.browser.chromium import launcher
-
-    return attacher(settings) if settings.cdp_url else launcher(settings)
-
-
 def open_watched(config: configuration.BrowserConfig, attach: str = "") -> OpenWatched:
     """Opens a window for a person: of a Chromium that is started, or of the one that listens at ``attach``."""
     from adapters.browser.watching import watcher
 
     settings = browser_settings(config)
-    return watcher(_opener(msgspec.structs.replace(settings, cdp_url=attach, headless=False)))
+    return watcher(functools.partial(opened, msgspec.structs.replace(settings, cdp_url=attach, headless=False)))
 
 
 def _ports(
@@ -260,7 +235,7 @@ def _ports(
         store=store,
         clock=clock,
         keys=keys,
-        open_browser=open_browser or _open_browser(config),
+        open_browser=open_browser or browser_of(config.browser),
         server=server,
         client=MeshClient(
             own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file, refusals=refusals
@@ -320,16 +295,6 @@ def _is_everywhere(host: str) -> bool:
         return not host.strip(
             "0.x"
         )  # sockets parse "0", "0x0" and "000.0" with inet_aton, and "" means every interface too
-
-
-def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
-    """The settings of the browser adapter, from the configuration."""
-    return BrowserSettings(
-        executable=config.executable,
-        cdp_url=config.cdp_url,
-        headless=config.headless,
-        sandbox=config.sandbox,
-    )
 
 
 def advertised_host(listen: configuration.Listen) -> str:

@@ -35,10 +35,10 @@ from protocol.recording.replay import (
     rebase,
     rebased,
     replayable,
-    snapshot_text,
 )
 from protocol.recording.reports import check_report
 from protocol.recording.session import BrowserInfo, ChangedInput, Level, ReplayReport, Session, Step, StepMatch
+from protocol.recording.snapshot import snapshot_text
 from protocol.recording.verdicts import default_level, judge_replay
 from protocol.risk.classes import WRITE_CLASS, Risk
 from protocol.risk.refused import may_be_allowed

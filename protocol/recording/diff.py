@@ -12,8 +12,9 @@ import msgspec
 
 from protocol.page.action import Goto, describe
 from protocol.recording.findings import Difference
-from protocol.recording.replay import Met, Rebase, explain, snapshot_text
+from protocol.recording.replay import Met, Rebase, explain
 from protocol.recording.session import Session, Step
+from protocol.recording.snapshot import snapshot_text
 
 Status = Literal["same", "differs", "only first", "only second"]
 

@@ -26,6 +26,7 @@ from protocol.recording.known_changes import KnownChanges
 from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
 from protocol.recording.session import Level, RequestFault, Step, StepMatch, TextMatch
+from protocol.recording.snapshot import snapshot_text
 from protocol.recording.verdicts import matches
 
 TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
@@ -116,7 +117,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     extracted: str
     text: str
     digest: bytes
-    """SHA-256 of ``text``: equals ``Step.snapshot`` exactly if the text is the same."""
+    """SHA-256 of ``text``: where it equals ``Step.snapshot``, the text is the same, and was stored as it is."""
     faults: tuple[RequestFault, ...] = ()
     """Requests of the step that went wrong."""
     held: bool = True
@@ -235,18 +236,10 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
     recorded = snapshot_text(snapshot)
     if recorded is None:
         return "differs"
+    if recorded == met.text:
+        return "same"
     old, new = apply_masks(recorded, step.masks, met.text)
     return "masked" if old == new else compare_text(old, new)
-
-
-def snapshot_text(snapshot: bytes | None) -> str | None:
-    """The text of a stored snapshot; None if there is none, or if no recorder of ours can have stored it."""
-    if snapshot is None or len(snapshot) > limits.SNAPSHOT_BYTES_MAX:
-        return None
-    try:
-        return snapshot.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = False) -> tuple[Difference, ...]:
@@ -264,7 +257,7 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
         # Not masked: of two dates that were read as dates both are the same mask.
         found.append(("extracted", contrast(step.extracted, met.extracted)))
     recorded = snapshot_text(snapshot)
-    if recorded is not None:
+    if recorded is not None and recorded != met.text:
         old, new = apply_masks(recorded, () if strict else step.masks, met.text)
         found += [("text", pair) for pair in differing_lines(old, new)]
     found.sort(key=lambda one: weight(one[0], *one[1]))

@@ -200,9 +200,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Time since the session began."""
     duration_ms: _Count
     snapshot: bytes = b""
-    """SHA-256 of the snapshot's text, 32 bytes; empty if none was taken."""
+    """SHA-256 of the stored snapshot (docs/protocol/bundle.md), 32 bytes; empty if none was taken."""
     screenshot: bytes = b""
-    """SHA-256 of the PNG, 32 bytes; empty if none was taken."""
+    """SHA-256 of the picture (lossless WebP or PNG), 32 bytes; empty if none was taken."""
     ref: str = ""
     """Ref of the element acted on, in the observation before."""
     extracted: str = ""

@@ -210,6 +210,29 @@ async def test_a_step_of_an_unknown_session_is_refused(store: Store) -> None:
     assert caught.value.code == "input.not_found"
 
 
+async def test_a_step_names_its_picture_when_that_comes_later(store: Store) -> None:
+    await store.put_session(session())
+    steps = [step(index) for index in (1, 2)]
+    for one in steps:
+        await store.append_step("ses-1", one)
+    picture = await store.put_blob(b"picture")
+    await store.add_picture("ses-1", 2, picture)
+    assert await store.steps("ses-1") == [steps[0], msgspec.structs.replace(steps[1], screenshot=picture)]
+    await store.remove_session("ses-1")
+    with pytest.raises(MeshError):
+        await store.blob(picture)
+
+
+@pytest.mark.parametrize(("name", "index"), [("ses-1", 0), ("ses-1", 2), ("ses-2", 1)])
+async def test_a_step_that_is_not_there_gets_no_picture(store: Store, name: str, index: int) -> None:
+    await store.put_session(session())
+    await store.append_step("ses-1", step(1))
+    with pytest.raises(MeshError) as caught:
+        await store.add_picture(name, index, bytes(32))
+    assert caught.value.code == "input.not_found"
+    assert await store.steps("ses-1") == [step(1)]
+
+
 @pytest.mark.parametrize("index", [0, 1, 3])
 async def test_a_step_that_is_not_the_next_one_is_refused(store: Store, index: int) -> None:
     await store.put_session(session())

@@ -18,12 +18,12 @@ from protocol.recording.replay import (
     explain_stop,
     not_performed,
     rebase,
-    snapshot_text,
     stopped_at,
     unreached,
 )
 from protocol.recording.reports import check_report
 from protocol.recording.session import ReplayReport, StepMatch, Verdict
+from protocol.recording.snapshot import snapshot_text
 from protocol.recording.verdicts import judge_replay
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 

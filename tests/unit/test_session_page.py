@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from PIL import Image, ImageDraw
 
+from node.live import compacted, data_address
 from node.sessions.showing.files import ReplayFiles, ReplaySeen, Signature, write_recording, write_replay
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.report import render_recording, render_replay
@@ -74,8 +75,9 @@ def test_the_policy_allows_the_one_style_sheet_and_pictures_in_the_file() -> Non
 
 def test_recorded_and_met_picture_stand_side_by_side_with_their_difference() -> None:
     images = [value for name, value in Seen(HTML).attributes if name == "src"]
-    old, new = (f"data:image/png;base64,{base64.b64encode(data).decode()}" for data in (OLD, NEW))
-    assert images[:2] == [old, old]  # step 1: the same picture, and nothing to mark
+    old = f"data:image/png;base64,{base64.b64encode(OLD).decode()}"
+    same, new = (data_address(compacted(data)) for data in (OLD, NEW))
+    assert images[:2] == [old, same]  # step 1: the same picture, and nothing to mark
     assert images[-3:-1] == [old, new]
     assert images[-1] not in (old, new)
     seen = Seen(HTML)

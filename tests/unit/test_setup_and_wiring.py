@@ -22,8 +22,9 @@ from node.distrust import Notices
 from node.live import LiveSessions
 from node.log import LogExchange
 from node.process import setup, wiring
+from node.process.machine import browser_settings, system_clock
 from node.process.setup import _host_name, _listen, free_port, init_home
-from node.process.wiring import _is_everywhere, _is_loopback, advertised_host, browser_settings, new_key_store
+from node.process.wiring import _is_everywhere, _is_loopback, advertised_host, new_key_store
 from node.rooms import open_browsers
 from node.schedules import Schedules
 from node.signing import Witness, identity
@@ -149,8 +150,8 @@ def test_peers_are_given_the_address_that_is_advertised_or_else_listened_at() ->
 def ports_of(home: Path, config: Config) -> Any:
     """The adapters of a node with this configuration."""
     keys = FileKeyStore(home / "k", lambda path, data: None)
-    own = identity.create(wiring.system_clock(), recovery.commitment(bytes(recovery.SEED_BYTES)))
-    return wiring._ports(config, own, keys, Any, wiring.system_clock(), None)  # type: ignore[arg-type]
+    own = identity.create(system_clock(), recovery.commitment(bytes(recovery.SEED_BYTES)))
+    return wiring._ports(config, own, keys, Any, system_clock(), None)  # type: ignore[arg-type]
 
 
 PROXY = ("signed+https://node.example:443", "signed+https://other.example:8443")

@@ -17,6 +17,7 @@ import msgspec
 
 from node.base import counted
 from node.explorer.showing.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
+from node.live import data_address
 from protocol import ids
 from protocol.page.action import describe
 from protocol.recording.replay import TEXT_WORDS, differences, text_counts, text_words
@@ -118,7 +119,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(short=ids.short, moment=_moment, duration=_duration, png=_png, digest=_digest, counted=counted)
+    env.filters.update(
+        short=ids.short, moment=_moment, duration=_duration, picture=data_address, digest=_digest, counted=counted
+    )
     return env
 
 
@@ -135,10 +138,6 @@ def _duration(ms: int) -> str:
     if ms < 1_000:
         return f"{ms} ms"
     return f"{ms / 1_000:.1f} s" if ms < 60_000 else f"{ms // 60_000} min {ms % 60_000 // 1_000} s"
-
-
-def _png(data: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(data).decode()
 
 
 def _digest(data: bytes) -> str:

@@ -9,8 +9,8 @@ from node.sessions.showing.lines import compare_lines
 from node.sessions.showing.report import Row, beside, render
 from node.verbs.session import RunDiff, SessionDiff
 from protocol.recording.diff import StepDiff
-from protocol.recording.replay import snapshot_text
 from protocol.recording.session import ReplayReport, Step, Verdict
+from protocol.recording.snapshot import snapshot_text
 
 
 def render_comparison(

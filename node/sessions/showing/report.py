@@ -16,14 +16,15 @@ import jinja2
 import msgspec
 
 from node.base import counted
+from node.live import compacted, data_address
 from node.sessions.showing.files import ReplaySeen, Signature
 from node.sessions.showing.lines import Line, compare_lines
-from node.sessions.showing.pictures import compare_pictures, media_type
+from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session import Shown
 from protocol import ids
-from protocol.recording.replay import snapshot_text
 from protocol.recording.session import Session, Step, Verdict
+from protocol.recording.snapshot import snapshot_text
 
 _TEMPLATE: Final = "session.html.j2"
 _STYLE: Final = "session.css"
@@ -112,7 +113,7 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], new: bytes, text: st
         why=each.why,
         duration_ms=each.match.duration_ms if each.match else 0,
         recorded=old,
-        met=new,
+        met=compacted(new) if new else b"",
         marked=marked,
         pictures=words,
         differences=each.differences,
@@ -170,7 +171,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(short=ids.short, address=_address, moment=_moment, duration=_duration, counted=counted)
+    env.filters.update(short=ids.short, address=data_address, moment=_moment, duration=_duration, counted=counted)
     return env
 
 
@@ -180,9 +181,3 @@ def _moment(ms: int) -> str:
 
 def _duration(ms: int) -> str:
     return f"{ms} ms" if ms < 1_000 else f"{ms / 1_000:.1f} s"
-
-
-def _address(picture: bytes) -> str:
-    """The picture as an address; empty if it is none that a browser shows."""
-    kind = media_type(picture)
-    return f"data:{kind};base64,{base64.b64encode(picture).decode()}" if kind else ""

@@ -1,0 +1,59 @@
+"""The adapters that need no node: the clock of this machine, and the browser that a configuration names.
+
+Beside ``wiring``, which brings every room: a command without a node starts its browser before it has loaded the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from typing import TYPE_CHECKING
+
+from adapters.browser.settings import BrowserSettings
+from adapters.clock.system import SystemClock
+
+if TYPE_CHECKING:
+    from adapters.ports import Browser, Clock, OpenBrowser
+    from node.config import BrowserConfig
+
+
+def system_clock() -> Clock:
+    """The clock and randomness of this machine."""
+    return SystemClock()
+
+
+def browser_settings(config: BrowserConfig) -> BrowserSettings:
+    """The settings of the browser adapter, from the configuration."""
+    return BrowserSettings(
+        executable=config.executable,
+        cdp_url=config.cdp_url,
+        headless=config.headless,
+        sandbox=config.sandbox,
+    )
+
+
+def browser_of(config: BrowserConfig) -> OpenBrowser:
+    """What opens the browser that ``config`` names. Errors of the call: ``browser.*``, ``config.invalid``."""
+    return functools.partial(opened, browser_settings(config))
+
+
+def load_driver(config: BrowserConfig) -> None:
+    """Load what drives the browser that ``config`` names; otherwise its first start does. Takes a quarter of a second."""
+    _opener(browser_settings(config))
+
+
+async def opened(settings: BrowserSettings) -> Browser:
+    """The browser that ``settings`` name. Errors: ``browser.*``, ``config.invalid``."""
+    opener = await asyncio.to_thread(_opener, settings)
+    return await opener()
+
+
+def _opener(settings: BrowserSettings) -> OpenBrowser:
+    # Imported on first use: Playwright takes 18 MB and 250 ms, and many nodes never open a browser.
+    if settings.cdp_url:
+        from adapters.browser.attached import attacher
+
+        return attacher(settings)
+    from adapters.browser.chromium import launcher
+
+    return launcher(settings)
