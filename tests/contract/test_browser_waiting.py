@@ -73,7 +73,8 @@ async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_
 
 _FADES = """<style>p {transition: opacity 400ms, color 30s} p.going {opacity: 0; color: red}</style>
 <h1>Draft</h1><p>still here</p>
-<button onclick="const p = document.querySelector('p'); p.className = 'going'; p.ontransitionend = () => p.remove()">Done</button>"""
+<button onclick="const p = document.querySelector('p'); p.className = 'going';
+p.ontransitionend = () => p.remove()">Done</button>"""
 
 
 async def test_what_fades_away_is_waited_for_and_a_change_of_colour_is_not(browser: Browser, site: PageServer) -> None:
