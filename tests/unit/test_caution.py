@@ -11,7 +11,7 @@ from protocol.page.action import Fill, Goto, Locator
 from protocol.page.observation import Element, Traits
 from protocol.recording.caution import contradiction, forbids
 from protocol.recording.known_changes import KnownChanges
-from protocol.recording.masks import find_masks, mask_text
+from protocol.recording.masks import apply_masks, find_masks, mask_text
 from protocol.recording.replay import Met, compare
 from protocol.recording.session import RequestFault, Step
 from tests.twins.browser import Control, Document
