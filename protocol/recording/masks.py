@@ -170,7 +170,7 @@ def _in_line(line: str) -> Iterator[tuple[int, int, Form]]:
     """What of a line of a snapshot changes by itself, by its form."""
     control = _CONTROL.match(line)
     role = control[1] if control else ""
-    for start, end, form in _forms_in(line):
+    for start, end, form in sorted(_forms_in(line)):
         if role not in INTERACTIVE_ROLES or (role == "link" and form in _LINK_FORMS):
             yield start, end, form
 

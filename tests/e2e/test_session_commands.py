@@ -156,7 +156,7 @@ def test_a_record_is_not_overwritten_once_the_replay_has_diverged(tmp_path: Path
         assert "3/4 ✗ replay.diverged" in err
         assert "4/4" not in err
         said = (
-            "step 3 not performed: step 1 did not match (another text), and this step writes (class 3); "
+            "step 3 not performed: step 1 did not match (another title), and this step writes (class 3); "
             "`--on-mismatch go` performs it"
         )
         assert out.splitlines()[1] == said

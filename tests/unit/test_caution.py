@@ -11,7 +11,7 @@ from protocol.page.action import Fill, Goto, Locator
 from protocol.page.observation import Element, Traits
 from protocol.recording.caution import contradiction, forbids
 from protocol.recording.known_changes import KnownChanges
-from protocol.recording.masks import find_masks, mask_text
+from protocol.recording.masks import apply_masks, find_masks, mask_text
 from protocol.recording.replay import Met, compare
 from protocol.recording.session import RequestFault, Step
 from tests.twins.browser import Control, Document
@@ -222,3 +222,9 @@ def test_how_long_something_took_is_masked_and_a_limit_is_not() -> None:
 
 def test_a_cell_that_changes_by_itself_is_no_cell_that_is_missing() -> None:
     assert contradiction('- cell "‹ago›"', '- cell "since Monday"') == ""
+
+
+def test_all_that_a_line_masks_is_masked() -> None:
+    post = '- listitem "23 Nov 2026, 12:30": 17m'
+    recorded, met = apply_masks(post, find_masks(post), post.replace("17m", "18m"))
+    assert recorded == met == '- listitem "‹date›, ‹time›": ‹ago›'
