@@ -25,6 +25,10 @@ _SELECTOR: Final = {
 }
 
 
+_LISTS: Final = frozenset({"files", "order"})
+"""Keys that take one text or a list of them."""
+
+
 def action_schema() -> dict[str, Any]:
     """The schema (JSON Schema 2020-12)."""
     return {
@@ -37,6 +41,17 @@ def action_schema() -> dict[str, Any]:
             "title": {"type": _SCALAR, "maxLength": limits.TITLE_CHARS_MAX},
             "start": {"type": "string", "maxLength": limits.URL_CHARS_MAX, "description": "The address to open first."},
             "profile": _record(Profile),
+            "inputs": {
+                "type": "object",
+                "maxProperties": limits.INPUTS_MAX,
+                "description": "Values that the steps use as ${NAME}, and that a replay can change.",
+                "additionalProperties": {
+                    "anyOf": [
+                        {"type": _SCALAR},
+                        _object({"value": {"type": _SCALAR}, "type": {"enum": ["text", "number", "date"]}}),
+                    ]
+                },
+            },
             "steps": {
                 "type": "array",
                 "minItems": 1,
@@ -99,7 +114,11 @@ def _is_aimed(word: Word) -> bool:
 def _key(word: Word, key: str) -> dict[str, Any]:
     field = word.field(key)
     # What only the parser knows is a text, such as `is` of an assertion, or a state (`visible: yes`).
-    return {"type": _SCALAR} if field is None else _value(field.type)
+    if field is None:
+        plain: dict[str, Any] = {"type": _SCALAR}
+        return {"anyOf": [plain, {"type": "array", "items": plain}]} if key in _LISTS else plain
+    told = _value(field.type)
+    return {"anyOf": [{"type": _SCALAR}, told]} if key in _LISTS else told
 
 
 def _members(record: type) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from protocol.page.action import (
     Assert,
     Check,
     Click,
+    Drag,
     Extract,
     Fill,
     Focus,
@@ -23,6 +24,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    Upload,
     Wait,
     Within,
 )
@@ -33,6 +35,7 @@ _PLAIN: Final = re.compile(r"[^\W_](?:[\w ./()+%@$€£’“”–-]*[\w./()+%$
 _PLACEHOLDER: Final = re.compile(placeholder("NAME").replace("NAME", r"([A-Za-z0-9_.-]{1,64})"))
 _OPENING: Final = re.compile(r"\$\{(?:([^{}$]{1,64})\})?")
 _POSITIVE: Final = {"hidden": "visible", "disabled": "enabled", "unchecked": "checked"}
+_TIMEOUT_MS: Final = Assert(what="title").timeout_ms
 _STATES: Final = frozenset({"visible", "enabled", "checked"}) | _POSITIVE.keys()
 
 
@@ -68,6 +71,10 @@ def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
             return _line("type" if typed else "fill", target, {"value": _literal(str(value), known)})
         case Select(target=target, option=option):
             return _line("select", target, {"option": _literal(option, known)})
+        case Upload(target=target, files=files):
+            return _line("upload", target, {"files": list(files)})
+        case Drag(target=target, onto=onto):
+            return _line("drag", target, {"onto": _locator(onto)})
         case Check(target=target, checked=checked):
             return _line("check" if checked else "uncheck", target)
         case Press(key=key, target=None):
@@ -93,7 +100,10 @@ def write_address(url: str) -> str:
 
 
 def _wait(action: Wait) -> str:
-    more: dict[str, Any] = {key: value for key in ("text", "address") if (value := getattr(action, key))}
+    keys = ("text", "address", "response", "method")
+    more: dict[str, Any] = {key: value for key in keys if (value := getattr(action, key))}
+    if action.still_ms:
+        more["still_ms"] = str(action.still_ms)
     if action.target is not None:
         more["state"] = action.state
     return _line("wait", action.target, {**more, "timeout_ms": str(action.timeout_ms)})
@@ -104,16 +114,21 @@ def _assert(action: Assert, known: frozenset[str]) -> str:
     more: dict[str, Any] = {}
     if what in _STATES:
         more[_POSITIVE.get(what, what)] = "no" if what in _POSITIVE else "yes"
+    elif what == "no_console_error":
+        more[what] = "yes"
     elif what == "attribute":
         more = {"attribute": action.attribute, "is": expected}
+    elif action.items:
+        more[what] = [_literal(item, known) for item in action.items]
     else:
         more[what] = expected
     usual = "contains" if what == "text" else "is"
-    if what not in _STATES and what != "count" and action.match != usual:
+    if what not in (*_STATES, "count", "order", "no_console_error") and action.match != usual:
         more["match"] = action.match
+    more |= {key: value for key in ("sha256", "row", "column") if (value := getattr(action, key))}
     if action.soft:
         more["soft"] = "yes"
-    if action.timeout_ms != Assert.__struct_defaults__[-1]:
+    if action.timeout_ms != _TIMEOUT_MS:
         more["timeout_ms"] = str(action.timeout_ms)
     return _line("assert", action.target, more)
 

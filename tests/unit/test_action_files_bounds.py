@@ -90,7 +90,7 @@ def test_every_short_form_of_a_step_is_one_action(step: str, action: Action) -> 
         ("back: {to: x}", "back takes nothing"),
         ("press: {role: button, name: A}", "`key` is missing"),
         ("scroll: {by: 5}", "unknown key “by”; known: amount_px, direction"),
-        ("wait: {for: x}", "unknown key “for”; known: address, frame, name, nth"),
+        ("wait: {for: x}", "unknown key “for”; known: address, frame, method, name"),
         ("wait: [a]", "wait must be `key: value` pairs"),
         ("extract: {role: link, name: x}", "extract needs `as: NAME` beside the locator"),
         ("click: {frame: f1}", "click needs `role` (and `name`) or `selectors`"),

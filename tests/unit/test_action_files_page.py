@@ -77,7 +77,7 @@ def test_every_word_of_a_file_is_on_the_page() -> None:
 
 
 def test_the_examples_use_every_action_and_every_key() -> None:
-    assert len(EXAMPLES) == 9
+    assert len(EXAMPLES) == 10
     assert {type(action) for file in files() for action in file.actions} == set(ACTIONS)
     used = set().union(*(written(load_yaml(text).plain()) for text in EXAMPLES))
     fields = {

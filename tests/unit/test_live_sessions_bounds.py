@@ -87,6 +87,9 @@ async def test_every_call_starts_the_idle_time_again_also_one_that_fails(bench: 
 
 async def test_its_watch_ends_it_in_the_millisecond_in_which_it_is_due(bench: Bench) -> None:
     opened = await bench.open(idle=50)
+    recorder = session_of(bench, opened)._tab.recorder
+    assert recorder is not None
+    await recorder._pictures.done()  # in a thread, which virtual time does not wait for
     await bench.clock.run(49_999)
     assert opened.session in bench.live._open
     await bench.clock.run(1)
@@ -154,6 +157,7 @@ async def test_so_many_bytes_are_recorded_and_no_more(bench: Bench, monkeypatch:
     opened = await bench.open()
     recorder = session_of(bench, opened)._tab.recorder
     assert recorder is not None
+    await recorder._pictures.done()
     kept = recorder.size_bytes
     blobs = {digest: len(bench.store._blobs[digest]) for digest in recorder._blob_sizes}
     assert kept == sum(blobs.values()) > 0

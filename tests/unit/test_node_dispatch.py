@@ -21,7 +21,7 @@ from node.verbs.rows import allowed, approved, driven, where
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
 
-EMPTY = {"sessions": [], "text": ""}
+EMPTY = {"sessions": [], "text": "", "archived": False, "names": {}}
 HELPER = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"read", "record"}))
 
 
@@ -59,7 +59,7 @@ async def test_a_call_is_checked_in_order_and_each_refusal_counted(node: Node) -
         error = await refused(node, "session.list", body)
         assert error.code == "input.invalid" and len(error.message) <= 200
     unknown = (await refused(node, "session.list", b'{"' + b"k" * 400 + b'": 1}')).message
-    assert unknown == f"unknown field `{'k' * 64}`; known: limit, text"
+    assert unknown == f"unknown field `{'k' * 64}`; known: archived, limit, text"
     refusals = node.rooms.refusals
     assert (refusals.codes["input.invalid"], refusals.codes["caller.refused"]) == (6, 3)
     assert dict(refusals.by_peer) == {

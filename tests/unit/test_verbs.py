@@ -38,6 +38,9 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "log audit": ("log.audit", "log.audit_peer"),
     "log verify": (),
     "mcp": (),
+    "demo": (),
+    "demo mesh": (),
+    "demo shop": (),
     "actions check": (),
     "actions schema": (),
 }
