@@ -22,6 +22,9 @@ _EFFORT: Final = 75
 _SIDE_PX_MAX: Final = 16_383
 """What WebP can hold."""
 
+_WORTH_BYTES: Final = 1_024
+"""Of a smaller picture there is nothing to gain."""
+
 
 def data_address(picture: bytes) -> str:
     """A picture as an address (``data:``) for a page; empty if it is none, or too large to be shown."""
@@ -65,7 +68,7 @@ class Pictures:
         self._task = asyncio.create_task(self._work(index, png), name="storing a picture")
 
     async def _work(self, index: int, png: bytes) -> None:
-        image = await asyncio.to_thread(compacted, png)
+        image = await asyncio.to_thread(compacted, png) if len(png) >= _WORTH_BYTES else png
         if len(image) <= limits.SCREENSHOT_BYTES_MAX:
             await self._keep(index, image)
 

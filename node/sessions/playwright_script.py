@@ -22,7 +22,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Locator
 from protocol.recording.session import Profile, Skipped
 
-_IMPORTS: Final = re.compile(r"^\s*(?:from|import)\s+playwright\b", re.MULTILINE)
+_IMPORTS: Final = re.compile(r"^[ \t]*(?:from|import)[ \t]+playwright\b", re.MULTILINE)
 _SIZE: Final = Profile(width_px=1280, height_px=720)
 """The window of a script that sets none is Playwright's."""
 _LAUNCHED: Final = frozenset({"headless", "channel", "executable_path", "args", "slow_mo"})

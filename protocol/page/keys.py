@@ -6,6 +6,7 @@ here, so that no spelling of a key is judged as another key.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from protocol.errors import MeshError
@@ -50,6 +51,7 @@ class Stroke(NamedTuple):
         return bool(self.modifiers - {"Shift"})
 
 
+@lru_cache(maxsize=256)  # a recording names the same few keys thousands of times
 def read_key(key: str) -> Stroke | None:
     """The keys that ``key`` names; None if it names any that is not in the lists of this module.
 
