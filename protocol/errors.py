@@ -683,7 +683,8 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The step was not performed: it would change data, and an earlier step did not match the recording.",
-        "Look at the first step that did not match. To perform the later steps anyway, use `session replay --on-mismatch go`.",
+        "Look at the first step that did not match. To perform the later steps anyway, use `session replay --on-mismatch go`,"
+        " or `--on-mismatch ask` to decide on each of them.",
     ),
     # live sessions
     "live.not_found": Code(

@@ -311,10 +311,17 @@ def _show_replayed(r: Result) -> None:
         f"{judged}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {called(r['signed_by'], r['names'])}{_unreached(r['unreached'])}"
     )
+    if r["agreed"]:
+        steps = ", ".join(map(str, r["agreed"]))
+        click.echo(f"performed after a mismatch, because you were asked and said yes: step {steps}")
     if r["lacking"]:
         click.echo(f"the call lacked a permission, so this says nothing about the site: {r['lacking']}")
     if r["stopped"]:
-        click.echo(r["stopped"] if r["lacking"] else f"{r['stopped']}; `--on-mismatch go` performs it")
+        click.echo(
+            r["stopped"]
+            if r["lacking"]
+            else f"{r['stopped']}; `--on-mismatch go` performs it, `--on-mismatch ask` asks before each such step"
+        )
     _show_differences(r)
     if r["out"]:
         click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")

@@ -17,17 +17,20 @@ from node.sessions.action_files import ActionFile, incomplete, parse_actions
 from node.sessions.comparing import compare_runs, compare_sessions, is_report
 from node.sessions.forking import forked
 from node.sessions.handover import write_file
+from node.sessions.questions import Questions
 from node.sessions.reading import Reading
 from node.sessions.references import held_by, named_by
 from node.sessions.remains import remains_of
-from node.sessions.replayer import OnMismatch, ReplayPlan, replay
+from node.sessions.replayer import ReplayPlan, replay
 from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_comparison, write_replay
 from node.sessions.showing.told import tell as tell_replay
 from node.sessions.verifying import Verifying
+from node.sessions.writes import OnMismatch
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session import RecordedSession, Replayed, RunDiff, SessionDiff, TrustKey
+from node.verbs.session_question import Answered
 from node.verbs.session_upkeep import Archived, Purged
 from protocol import ids
 from protocol.audit import OWNER
@@ -64,6 +67,7 @@ class Sessions:
         self.reading = Reading(witness, config, store, clock, peers)
         self.verifying = Verifying(witness, store, peers, self.reading)
         self._replaying: Counter[str] = Counter()
+        self._questions = Questions(clock)
 
     def _gate(self, approve_class: int) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
@@ -219,6 +223,7 @@ class Sessions:
                     gate=self._gate(approve_class),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
+                    ask=lambda question: self._questions.ask(session_id, question, tell),
                     every_screenshot=bool(files.html),
                     level=level,
                     strict=strict,
@@ -242,6 +247,7 @@ class Sessions:
             out=out,
             unreached=unreached(done.report.steps),
             stopped=done.stopped,
+            agreed=done.agreed,
             replayable=total,
             stopped_at=stopped_at(done.report.steps, total),
             lacking=done.lacking,
@@ -257,6 +263,12 @@ class Sessions:
         seen = ReplaySeen(pictures=done.screenshots, texts=done.texts)
         await write_replay(files, told, self._store.blob, seen, signed, made_ms=made_ms)
         return replayed
+
+    def answer(self, question: str, *, yes: bool) -> Answered:
+        """Answer a replay that asks whether to write after a mismatch. Errors: ``input.not_found``."""
+        answered = self._questions.answer(question, yes=yes)
+        self._witness.trail.about(answered.session)
+        return answered
 
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:

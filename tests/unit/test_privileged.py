@@ -99,6 +99,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     "session.archive": {"session": "ses-x"},
     "session.unarchive": {"session": "ses-x"},
     "session.purge": {"session": "ses-x"},
+    "session.answer": {"question": "x", "yes": True},
     "live.open": {
         "url": f"https://u:{SECRET}@x.test/?token={SECRET}",
         "secrets": GIVEN,

@@ -8,7 +8,8 @@ from nacl.signing import SigningKey
 
 from node.live.acting import Gate
 from node.live.recorder import Recorder, Recording, record, record_actions
-from node.sessions.replayer import OnMismatch, Recorded, Replayed, ReplayPlan, replay
+from node.sessions.replayer import Recorded, Replayed, ReplayPlan, replay
+from node.sessions.writes import AskOwner, OnMismatch
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol import limits
@@ -69,6 +70,7 @@ class Bench:
         secrets: Secrets = USER,
         base_url: str = "",
         on_mismatch: OnMismatch = "stop",
+        ask: AskOwner | None = None,
         store: MemoryStore | None = None,
         pictures: bool = False,
         level: Level | None = None,
@@ -82,6 +84,7 @@ class Bench:
             secrets=secrets,
             base_url=base_url,
             on_mismatch=on_mismatch,
+            ask=ask,
             every_screenshot=pictures,
             level=level,
             strict=strict,
@@ -192,7 +195,7 @@ async def test_a_step_that_writes_is_not_performed_after_a_mismatch() -> None:
 
 
 async def test_a_step_that_looks_like_writing_only_now_is_not_performed_either() -> None:
-    """Guard: node/sessions/replayer.py, _ReplayGate.admit."""
+    """Guard: node/sessions/writes.py, ReplayGate.admit."""
     bench = Bench()
     bench.site.documents[HOME] = form("Beers", role="combobox", method="get", options=("Small", "Large"))
     chooses = Select(target=Locator(role="combobox", name="Name"), option="Large")
