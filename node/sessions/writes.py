@@ -74,8 +74,9 @@ class Writes:
         The page then differs from the recorded one, so the action may affect another record than it did. A mismatch that only
         looks different (``protocol.recording.caution``) leaves it to the evidence of the element, so there must be some.
         """
-        # The action may look harmless on a page that is not the recorded one.
-        level = max(level, step.risk)
+        if self._on_mismatch == "ask":
+            # ``before`` has not looked at the recorded class, and the action may look harmless on another page.
+            level = max(level, step.risk)
         found = self._against(step, level)
         if not found or step.index in self.agreed:
             return

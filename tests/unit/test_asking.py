@@ -132,6 +132,14 @@ async def test_nothing_is_asked_about_a_step_that_is_not_approved_in_any_case() 
     assert "it was not asked about, because class" in done.stopped
 
 
+async def test_a_step_that_wrote_when_it_was_recorded_is_asked_about_also_if_it_looks_harmless_now() -> None:
+    bench, recorder = await diverged()
+    bench.site.documents[HOME] = form("Cider", method="get")
+    person = Person(False)
+    await bench.replay(recorder, on_mismatch="ask", ask=person)
+    assert [(one.step, one.risk) for one in person.asked] == [(2, 3)]
+
+
 async def test_an_element_that_is_not_there_is_not_asked_about_and_said_to_be_missing() -> None:
     bench, recorder = await diverged()
     bench.site.documents[HOME] = Document(title="Cider")
@@ -187,6 +195,7 @@ async def test_an_answer_counts_once_and_for_the_question_that_it_names(bench: B
     assert (await bench.refused("answer", question="0" * 32, yes=True)).code == "input.not_found"
     answered = await bench.call("answer", question=first, yes=True)
     assert (answered.step, answered.yes) == (2, True)
+    assert (await bench.refused("answer", question=first, yes=False)).code == "input.not_found"
     second = await told.asked()
     assert second != first
     assert (await bench.refused("answer", question=first, yes=True)).code == "input.not_found"
