@@ -722,6 +722,13 @@ CODES: dict[str, Code] = {
         "The session is still being recorded, or its recording was interrupted.",
         "Wait until the recording ends. An interrupted session can be shown but not exported; record it again.",
     ),
+    "session.unlike": Code(
+        _O,
+        False,
+        "The pages of this run are not as they were recorded, besides numbers that may be masked, so nothing was learned from it.",
+        "The message and the detail say what differs. Bring the data back to the state of the recording and try again; or, if the site"
+        " has changed, record the session anew.",
+    ),
     "session.referenced": Code(
         _C,
         False,

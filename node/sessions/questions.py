@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -37,9 +37,10 @@ class Questions:
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         over = asyncio.ensure_future(self._clock.sleep(limits.ANSWER_TIMEOUT_S))
         self._open[id] = (answer, session, question.step)
+        either: set[asyncio.Future[Any]] = {answer, over}
         try:
             tell({"question": {"id": id, "timeout_s": limits.ANSWER_TIMEOUT_S, **msgspec.structs.asdict(question)}})
-            await asyncio.wait({answer, over}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             return answer.result() if answer.done() else None
         finally:
             del self._open[id]

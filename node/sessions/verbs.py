@@ -34,7 +34,7 @@ from node.verbs.session_params import (
     TargetParams,
 )
 from node.verbs.session_question import Answered, AnswerParams
-from node.verbs.session_upkeep import Archived, ForkParams, Purged, PurgeParams
+from node.verbs.session_upkeep import Archived, ForkParams, LearnedSession, LearnParams, Purged, PurgeParams
 
 
 class SessionVerbs:
@@ -50,6 +50,7 @@ class SessionVerbs:
             verbs.EXPORT: self._export,
             verbs.IMPORT: self._import,
             upkeep.FORK: self._fork,
+            upkeep.LEARN: self._learn,
             upkeep.ARCHIVE: self._archive,
             upkeep.UNARCHIVE: self._unarchive,
             upkeep.PURGE: self._purge,
@@ -111,6 +112,15 @@ class SessionVerbs:
             until=params.until,
             actions=params.actions,
             inputs=params.inputs,
+            secrets=params.secrets,
+            allow=params.allow,
+            approve_class=params.approve_class,
+            tell=tell,
+        )
+
+    async def _learn(self, params: LearnParams, tell: Tell) -> LearnedSession:
+        return await self._sessions.learn(
+            params.session,
             secrets=params.secrets,
             allow=params.allow,
             approve_class=params.approve_class,

@@ -96,6 +96,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     "schedule.resume": {"schedule": "sch-x"},
     "schedule.remove": {"schedule": "sch-x"},
     "session.fork": {"session": "ses-x"},
+    "session.learn": {"session": "ses-x"},
     "session.archive": {"session": "ses-x"},
     "session.unarchive": {"session": "ses-x"},
     "session.purge": {"session": "ses-x"},

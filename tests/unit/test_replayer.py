@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from nacl.signing import SigningKey
 
 from node.live.acting import Gate
-from node.live.recorder import Recorder, Recording, record, record_actions
+from node.live.keeping import Recording
+from node.live.recorder import Recorder, record, record_actions
 from node.sessions.replayer import Recorded, Replayed, ReplayPlan, replay
 from node.sessions.writes import AskOwner, OnMismatch
 from node.signing.identity import Identity
