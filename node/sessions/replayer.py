@@ -9,6 +9,7 @@ import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
 from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, shows_secret
+from node.sessions.noticed import Noticed
 from node.sessions.questions import question_about
 from node.sessions.writes import AskOwner, OnMismatch, ReplayGate, Writes
 from protocol import ids, limits
@@ -101,6 +102,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     (``protocol.recording.call_log``); empty if secrets of the recording were not given."""
     texts: dict[int, str]
     """The text of the page by index of the step, where it is not the recorded one; only with ``every_screenshot``."""
+    noticed: Noticed
+    """Errors in the console and refused requests, by step."""
     lacking: str
     """What the call lacked at the first step that did not match (``protocol.recording.lacking``); empty if nothing."""
 
@@ -142,6 +145,7 @@ class _Run:
         """Those in ``allowable`` up to the end of the first step that did not match."""
         self.matches: list[StepMatch] = []
         self.writes = Writes(plan.on_mismatch, plan.ask, plan.gate.risk_max, self.matches)
+        self.noticed = Noticed(page, plan.secrets, shows=explains)
         self.blocked: list[str] = []
         self.allowable: list[str] = []
         """Those in ``blocked`` that the owner can allow."""
@@ -159,6 +163,7 @@ class _Run:
             if all(earlier.matched for earlier in self.matches):
                 self.refused_first = list(self.allowable)
             self.matches.append(match)
+            self.noticed.after(step.index, performed=match.performed)
             if self._plan.every_screenshot or (self._plan.screenshots and not match.matched):
                 await self._picture(step.index, failed=not match.performed)
             if on_step is not None:
@@ -249,6 +254,8 @@ class _Run:
         secrets = self._plan.secrets
         blocked = [redact_address(item, secrets) for item in outcome.blocked]
         self.blocked += blocked
+        if self._step_at_hand is not None:
+            self.noticed.refuse(self._step_at_hand.index, blocked)
         rules = zip(blocked, outcome.blocked_by, strict=True)
         self.allowable += [item for item, rule in rules if may_be_allowed(rule)]
         return await asyncio.to_thread(
@@ -375,6 +382,7 @@ async def replay(
         call_log=run.call_log,
         texts=run.texts,
         agreed=tuple(run.writes.agreed),
+        noticed=run.noticed,
         stopped=run.stopped,
         lacking=redact_text(lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets),
     )

@@ -298,7 +298,9 @@ class Sessions:
             self.reading.signature("replay report", done.report.node),
         )
         made_ms = self._clock.now_ms()
-        seen = ReplaySeen(pictures=done.screenshots, texts=done.texts)
+        seen = ReplaySeen(
+            pictures=done.screenshots, texts=done.texts, console=done.noticed.console, refused=done.noticed.refused
+        )
         await write_replay(files, told, self._store.blob, seen, signed, made_ms=made_ms)
         return replayed
 

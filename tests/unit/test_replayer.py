@@ -249,3 +249,26 @@ async def test_an_approval_that_only_the_recording_had_is_what_the_call_lacked()
     done = await bench.replay(recorder)
     assert [match.error for match in done.report.steps] == ["", "risk.refused"]
     assert done.lacking == "step 2: risk class 7 is not approved; the owner can add `--approve-class 7`"
+
+
+async def test_errors_of_the_console_and_refused_requests_are_noticed_at_their_step_without_secrets() -> None:
+    more = Element(ref="", role="link", name="More", traits=Traits(tag="a"))
+    sends = Control(element=more, effect=Effect(go="/more", fetch=(("POST", "/seen"),)))
+    bench = Bench()
+    bench.site.documents |= {HOME: Document(title="Shop", controls=(sends,)), f"{HOME}more": Document(title="More")}
+    click = Click(target=Locator(role="link", name="More"))
+    recorder = await bench.record(actions=(Goto(url=HOME), click, Scroll()), allow=(f"POST {HOME}seen",))
+    bench.site.documents[f"{HOME}more"] = Document(title="More", console=("no basket of Ann-Marie",))
+    done = await bench.replay(recorder)
+    assert done.noticed.console == {2: ("no basket of ‹secret:user›",)}
+    assert done.noticed.refused == {2: ("POST /seen",)}
+    assert done.report.blocked == ("POST /seen",)
+
+
+async def test_without_the_secrets_of_the_recording_nothing_of_the_console_is_kept() -> None:
+    """Guard: node/sessions/noticed.py, Noticed.after."""
+    bench = Bench("Welcome Ann-Marie")
+    recorder = await bench.record()
+    bench.site.documents[HOME] = Document(title="Shop", text=("Welcome",), console=("no basket of Ann-Marie",))
+    assert (await bench.replay(recorder, secrets=NO_SECRETS)).noticed.console == {}
+    assert list((await bench.replay(recorder)).noticed.console) == [1]
