@@ -55,7 +55,7 @@ async def ask(question: dict[str, Any]) -> bool | None:
 def _lines(question: Result) -> list[str]:
     shown = [f"step {question['step']} writes (class {question['risk']}), and {question['reason']}"]
     told = (("would", question["action"]), ("on", question["element"]), ("page", question["page"]))
-    shown += [f"  {name:<5}  {text}" for name, text in told if text]
+    shown += [f"  {name:<7}  {text}" for name, text in told if text]
     shown += [f"  differs  {text}" for text in question["differences"]]
     return [one_line(line) for line in shown]
 

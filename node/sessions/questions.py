@@ -17,7 +17,7 @@ from protocol.errors import MeshError
 from protocol.page.action import describe
 from protocol.page.redaction import redact_address, redact_text
 from protocol.recording.call_log import found_element
-from protocol.recording.findings import Difference, in_words
+from protocol.recording.findings import Difference, in_words, merged
 from protocol.recording.session import Step
 
 _ID_BYTES: Final = 16
@@ -75,5 +75,5 @@ def question_about(
         page=f"“{redact_text(page.title, secrets)}” at {redact_address(page.url, secrets)}" if page else "",
         risk=risk,
         reason=reason,
-        differences=tuple(map(in_words, differences[: limits.DIFFERENCES_PER_STEP_MAX])),
+        differences=tuple(map(in_words, merged(differences)[: limits.DIFFERENCES_PER_STEP_MAX])),
     )

@@ -105,9 +105,9 @@ def _unlike(old: Sequence[str], new: Sequence[str]) -> tuple[Pair, ...]:
     """The lines that differ between two texts of different length, but for numbers that could be learned."""
     same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     ours, theirs = (lines[same : same + limits.DIFFERENCE_LINES_MAX] for lines in (old, new))
-    forms = [[NUMBER.sub("#", mask_line(line)) for line in lines] for lines in (ours, theirs)]
+    before, after = ([NUMBER.sub("#", mask_line(line)) for line in lines] for lines in (ours, theirs))
     pairs: list[Pair] = []
-    for kind, a, b, c, d in SequenceMatcher(None, *forms, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         facing = list(zip_longest(ours[a:b], theirs[c:d], fillvalue=""))
         pairs += facing if kind != "equal" else [pair for pair in facing if _line(*pair, (), ()) is None]
     return tuple(pairs[: limits.DIFFERENCE_LINES_MAX]) or (("", f"{len(new)} lines instead of {len(old)}"),)
