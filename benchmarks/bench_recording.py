@@ -32,7 +32,8 @@ from adapters.storage.sqlite import SqliteStore
 from benchmarks.bench_session import LINKS, SETTINGS, shop
 from benchmarks.registry import benchmark
 from node.live.acting import Gate
-from node.live.recorder import Recording, record, record_actions
+from node.live.keeping import Recording
+from node.live.recorder import record, record_actions
 from node.sessions.handover import export_session
 from node.signing.identity import Identity
 from node.signing.witness import Witness

@@ -30,7 +30,8 @@ from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Store
 from benchmarks.registry import benchmark
 from node.live.acting import Gate
-from node.live.recorder import Recording, record, record_actions
+from node.live.keeping import Recording
+from node.live.recorder import record, record_actions
 from node.sessions.replayer import Recorded, ReplayPlan, replay
 from node.signing.identity import Identity
 from node.signing.witness import Witness

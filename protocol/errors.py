@@ -683,7 +683,8 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The step was not performed: it would change data, and an earlier step did not match the recording.",
-        "Look at the first step that did not match. To perform the later steps anyway, use `session replay --on-mismatch go`.",
+        "Look at the first step that did not match. To perform the later steps anyway, use `session replay --on-mismatch go`,"
+        " or `--on-mismatch ask` to decide on each of them.",
     ),
     # live sessions
     "live.not_found": Code(
@@ -720,6 +721,13 @@ CODES: dict[str, Code] = {
         False,
         "The session is still being recorded, or its recording was interrupted.",
         "Wait until the recording ends. An interrupted session can be shown but not exported; record it again.",
+    ),
+    "session.unlike": Code(
+        _O,
+        False,
+        "The pages of this run are not as they were recorded, besides numbers that may be masked, so nothing was learned from it.",
+        "The message and the detail say what differs. Bring the data back to the state of the recording and try again; or, if the site"
+        " has changed, record the session anew.",
     ),
     "session.referenced": Code(
         _C,

@@ -163,6 +163,7 @@ INPUTS_MAX: Final = 32
 INPUT_CHARS_MAX: Final = 1_024
 DIFFERENCE_CHARS_MAX: Final = 120
 DIFFERENCE_LINES_MAX: Final = 100  # of each text, from the first that differs: what is looked through for more
+ANSWER_TIMEOUT_S: Final = 120  # of a person who is asked during a replay; the page at which it waits may lose its login
 BUNDLE_BYTES_MAX: Final = 256 * MIB
 REASON_CHARS_MAX: Final = 400
 UPLOAD_FILES_MAX: Final = 10

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from node.cli import asking
 from node.cli.common import Result, owner_only, run_async, run_verb, showing
 from protocol.errors import MeshError
 
@@ -41,13 +42,15 @@ def verify(home: str | None, verb: str, params: Result, typed: Result, line: Cal
 
 def replay(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
     """``session replay``, with or without ``--trust``."""
-    if not _is_apart(home, typed):
-        return run_verb(home, verb, params, show=line)
+    is_apart = _is_apart(home, typed)
+    person = asking.person(params)
+    if not is_apart:
+        return run_verb(home, verb, params, show=line, person=person)
     from node.process.apart import read_trust, replay_apart
 
     path = _bundle(typed["session"])
     logs = read_trust(typed["trust"])
-    return run_async(replay_apart(logs, typed["config"] or "", path, params, showing(line)))
+    return run_async(replay_apart(logs, typed["config"] or "", path, params, showing(line), person))
 
 
 def _is_apart(home: str | None, typed: Result) -> bool:

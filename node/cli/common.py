@@ -21,6 +21,7 @@ from protocol.store_faults import store_code
 from protocol.wire.line import one_line
 
 if TYPE_CHECKING:
+    from node.process.answering import AskPerson
     from node.process.client import AsAgent
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -132,13 +133,16 @@ def home_path(home: str | None) -> Path:
     return home_directory(home)
 
 
-def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any = None) -> Any:
+def run_verb(
+    home: str | None, verb: str, params: dict[str, Any], *, show: Any = None, person: AskPerson | None = None
+) -> Any:
     """Call ``verb`` and return its result. Progress goes to standard error through ``show(event) -> line``; equal lines are
-    printed once."""
+    printed once. person: who answers the questions of the verb."""
     from node.process.client import call
 
     path = home_path(home)
-    return run_async(call(path, verb, params, showing(show), agent=acting_as(path)))
+    more: dict[str, Any] = {} if person is None else {"person": person}
+    return run_async(call(path, verb, params, showing(show), agent=acting_as(path), **more))
 
 
 def showing(show: Callable[[Result], str] | None) -> Callable[[Result], None]:

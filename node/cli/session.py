@@ -114,6 +114,16 @@ def _show_recorded(r: Result) -> None:
         click.echo(_extracted(name, value))
 
 
+def _show_learned(r: Result) -> None:
+    _show_recorded(r)
+    if not r["learned"]:
+        click.echo(
+            "nothing learned: no number differs from the recording, so the new session has no mask more than the first one"
+        )
+    for one in r["learned"]:
+        click.echo(f"masked at step {one['step']}:\n  recorded  {one['recorded']}\n  now       {one['met']}")
+
+
 def _extracted(name: str, value: str) -> str:
     if len(value) <= _EXTRACTED_CHARS_SHOWN:
         return f"extracted “{name}”: {value}"
@@ -311,10 +321,17 @@ def _show_replayed(r: Result) -> None:
         f"{judged}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {called(r['signed_by'], r['names'])}{_unreached(r['unreached'])}"
     )
+    if r["agreed"]:
+        steps = ", ".join(map(str, r["agreed"]))
+        click.echo(f"performed after a mismatch, because you were asked and said yes: step {steps}")
     if r["lacking"]:
         click.echo(f"the call lacked a permission, so this says nothing about the site: {r['lacking']}")
     if r["stopped"]:
-        click.echo(r["stopped"] if r["lacking"] else f"{r['stopped']}; `--on-mismatch go` performs it")
+        click.echo(
+            r["stopped"]
+            if r["lacking"]
+            else f"{r['stopped']}; `--on-mismatch go` performs it, `--on-mismatch ask` asks before each such step"
+        )
     _show_differences(r)
     if r["out"]:
         click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
@@ -400,6 +417,7 @@ LOOKS: Final = {
     "session.export": Look(text=_show_exported, prepare=_name_of_bundle, status=lambda r: 1 if r["lost"] else 0),
     "session.import": Look(text=_show_imported),
     "session.fork": Look(text=_show_recorded, line=_step_line, status=_status_of_recording),
+    "session.learn": Look(text=_show_learned, line=_step_line, status=_status_of_recording),
     "session.archive": Look(text=_show_archived),
     "session.unarchive": Look(text=_show_archived),
     "session.purge": Look(text=_show_purged, confirm="Delete {session} for good?"),

@@ -11,10 +11,12 @@ Owns every running browser of this node, and the live sessions. Never performs a
 from node.live.acting import Driver, Gate
 from node.live.arrivals import Arrival
 from node.live.browsers import Browsers
+from node.live.following import Earlier, Following, Unlike
+from node.live.keeping import Recording, shows_secret
 from node.live.live_sessions import LiveSessions
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
-from node.live.recorder import Recorder, Recording, record, record_actions, shows_secret
+from node.live.recorder import Recorder, record, record_actions
 from node.live.signer import Signer
 from node.live.uploads import NO_UPLOADS, Uploads
 from node.live.verbs import LiveVerbs
@@ -24,12 +26,15 @@ __all__ = [
     "Arrival",
     "Browsers",
     "Driver",
+    "Earlier",
+    "Following",
     "Gate",
     "LiveSessions",
     "LiveVerbs",
     "Recorder",
     "Recording",
     "Signer",
+    "Unlike",
     "Uploads",
     "compacted",
     "data_address",

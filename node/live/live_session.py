@@ -17,9 +17,10 @@ from adapters.ports import Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
 from node.live.acting import Gate, Report
 from node.live.browsers import Lent
+from node.live.keeping import Recording, shows_secret
 from node.live.metering import Meter
 from node.live.options import by_label
-from node.live.recorder import Recorder, Recording, shows_secret
+from node.live.recorder import Recorder
 from node.live.signer import Signer
 from node.verbs.live import Acted, Observed, PageInfo
 from protocol import limits

@@ -19,10 +19,10 @@ from node.base import Serving, Tasks, any_of, to_its_end
 from node.config import Config, invalid_in_words
 from node.live.acting import Gate
 from node.live.browsers import Browsers
+from node.live.keeping import Recording
 from node.live.live_session import LiveSession, Means, Plan, ended, kept
 from node.live.metering import Meter
 from node.live.policy import guard_for
-from node.live.recorder import Recording
 from node.live.uploads import Uploads
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller

@@ -11,19 +11,19 @@ import msgspec
 
 from adapters.ports import Clock, Outcome, Page, SessionStore
 from node.base import interruptible
-from node.live.acting import Driver, Gate, Prepared
+from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
+from node.live.keeping import Recording, as_written, opened, shows_secret, unmet
 from node.live.masking import Masking
 from node.live.pictures import Pictures
 from node.live.signer import Signer
-from node.live.uploads import NO_UPLOADS, Uploads
 from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
 from protocol.page.evidence import Evidence, redacted
-from protocol.page.observation import Observation, encode
+from protocol.page.observation import Observation
 from protocol.page.redaction import (
     placeholder,
     redact_action,
@@ -33,42 +33,18 @@ from protocol.page.redaction import (
     secrets_named,
     without_value,
 )
-from protocol.page.secrets import NO_SECRETS, Secrets
-from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect
 from protocol.recording.inputs import values_of
 from protocol.recording.replay import redact_faults
-from protocol.recording.session import BrowserInfo, Expect, Held, Input, Mask, Profile, Session, Skipped, Step, Verdict
+from protocol.recording.session import Expect, Mask, Session, Step, Verdict
 from protocol.recording.snapshot import stored_snapshot
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
 _RISK_UNKNOWN = 1
 """The class stored for an action whose element was not found. Nothing was done, so the lowest class applies."""
-
-
-class Recording(msgspec.Struct, frozen=True, kw_only=True):
-    """What is fixed before the first step of a session."""
-
-    title: str
-    start_url: str
-    profile: Profile
-    browser: BrowserInfo
-    gate: Gate
-    secrets: Secrets = NO_SECRETS
-    """Values by name; only the names are stored."""
-    uploads: Uploads = NO_UPLOADS
-    screenshots: bool = True
-    parent: str = ""
-    search: str = ""
-    caller: str = ""
-    """Caller of the recording; empty for the current caller."""
-    inputs: tuple[Input, ...] = ()
-    """Values that actions use as ``${name}``; without secrets."""
-    skipped: tuple[Skipped, ...] = ()
-    """Steps of an imported file that are left out."""
 
 
 Progress = Callable[[Step], None]
@@ -105,25 +81,13 @@ class Recorder:
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
-        self.session = Session(
+        self.session = opened(
+            plan,
             id=ids.make_id("ses", clock.random(ids.ID_RANDOM_BYTES)),
             node=signer.node,
             created_ms=self._began_ms,
-            title=redact_text(plan.title, plan.secrets),
             start_url=self._address(plan.start_url),
-            profile=plan.profile,
-            browser=plan.browser,
-            verdict=Verdict.OPEN,
-            steps=0,
-            duration_ms=0,
-            parent=plan.parent,
-            search=plan.search,
             caller=self._caller,
-            inputs=plan.inputs,
-            skipped=tuple(
-                msgspec.structs.replace(one, reason=redact_text(one.reason, plan.secrets)[: limits.REASON_CHARS_MAX])
-                for one in plan.skipped
-            ),
         )
 
     @property
@@ -223,7 +187,7 @@ class Recorder:
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
-        performed = redact_action(_as_written(action, prepared.action) if prepared else action, secrets)
+        performed = redact_action(as_written(action, prepared.action) if prepared else action, secrets)
         if isinstance(action, Goto):
             performed = Goto(url=self._address(action.url))
         if error:
@@ -255,7 +219,7 @@ class Recorder:
             evidence=self._redacted(prepared.evidence if prepared else None),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=redact_expect(expect, secrets),
-            held=outcome.held if outcome else _unmet(action, error),
+            held=outcome.held if outcome else unmet(action, error),
             masks=masks,
             lines=text.count("\n") + 1 if text else 0,
             dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
@@ -271,6 +235,8 @@ class Recorder:
             self._on_step(step)
         if png:
             await self._pictures.add(step.index, png)
+        if self._plan.following is not None:
+            self._plan.following.check(step)
 
     def _redacted(self, seen: Evidence | None) -> Evidence | None:
         if seen is None:
@@ -283,7 +249,12 @@ class Recorder:
     async def _masks(
         self, text: str, page: Observation | None, error: str
     ) -> tuple[tuple[Mask, ...], Observation | None]:
-        return await self._masking.look(text, page) if page is not None and not error else ((), page)
+        if page is None or error:
+            return (), page
+        masks, page = await self._masking.look(text, page)
+        if self._plan.following is not None:
+            masks = await self._plan.following.masks(len(self.steps) + 1, text, masks)
+        return masks, page
 
     def _address(self, url: str) -> str:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")
@@ -365,7 +336,7 @@ async def record(
 ) -> AsyncIterator[Recorder]:
     """An open session on ``page``: committed and signed at the end of the block, also when an action in it failed.
 
-    A cancelled block, or one that ends in something else than a ``MeshError``, leaves an ``interrupted`` session.
+    A cancelled block, or one that ends in something else than a ``MeshError`` (``Unlike``), leaves an ``interrupted`` session.
     Errors: those of the block; ``input.too_large`` when the session does not fit a bundle.
     """
     recorder = Recorder(store, page, clock, signer, plan, on_step)
@@ -412,25 +383,3 @@ async def record_actions(
             soft.append(error)
     if soft:
         raise soft[0]
-
-
-def _unmet(action: Action, error: str) -> Held:
-    failed = isinstance(action, Assert) and error == "action.assertion_failed"
-    return "failed" if failed or error == "action.not_of_type" else ""
-
-
-def _as_written(action: Action, performed: Action) -> Action:
-    """What was performed, with the references of ``action`` in place of the values of this run: a replay uses its own."""
-    text = text_of(action)
-    return with_text(performed, text) if text is not None and references(text) else performed
-
-
-def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:
-    """Whether a secret stands readable on ``page``: in a plain field, or said back by the site. Unknown pages count as showing.
-
-    A picture cannot be redacted as text can. Password fields show dots, and no placeholder in the observation.
-    """
-    if page is None:
-        return True
-    seen = encode(page)
-    return any(placeholder(name).encode() in seen for name in secrets)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from node.base import plain
+from node.process.answering import answering, dispatching
 from protocol.errors import MeshError
 from protocol.pairing.by_invite import Paired
 from protocol.recording.bundle import open_bundle
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from adapters.ports import Browser, OpenBrowser
     from node.api import Node
+    from node.process.answering import AskPerson
     from node.verbs import Tell
     from protocol.keys.keylog import KeyLog
 
@@ -142,15 +144,23 @@ async def verify_apart(logs: tuple[KeyLog, ...], config_file: str, path: Path) -
 
 
 async def replay_apart(
-    logs: tuple[KeyLog, ...], config_file: str, path: Path, params: dict[str, Any], tell: Tell
+    logs: tuple[KeyLog, ...],
+    config_file: str,
+    path: Path,
+    params: dict[str, Any],
+    tell: Tell,
+    person: AskPerson | None = None,
 ) -> Any:
-    """``session.replay`` of the bundle ``path`` with ``params``. Errors: those of import and replay, ``trust.not_signed``."""
+    """``session.replay`` of the bundle ``path`` with ``params``. person: who answers its questions.
+
+    Errors: those of import and replay, ``trust.not_signed``.
+    """
     # No browser for a file that will be refused: the import says why.
     soon = _browser(config_file) if _is_signed(logs, path) else contextlib.nullcontext()
     async with soon as open_browser, temporary_node(logs, config_file, open_browser) as node:
         imported = plain(await _judged(node, "session.import", {"path": str(path)}, logs))
-        asked = msgspec.json.encode({**params, "session": imported["session"]})
-        return plain(await node.dispatch("session.replay", asked, tell))
+        asked = {**params, "session": imported["session"]}
+        return await answering(dispatching(node), "session.replay", asked, tell, person)
 
 
 async def call_apart(config_file: str, verb: str, params: dict[str, Any], tell: Tell) -> Any:

@@ -29,6 +29,7 @@ from node.base import (
     plain,
     socket_path,
 )
+from node.process.answering import AskPerson, CallVerb, answering, dispatching
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.trust.agent_token import PREFIX, token_hash
@@ -98,9 +99,11 @@ async def call(
     passphrase: AskPassphrase | None = None,
     *,
     agent: AsAgent | None = None,
+    person: AskPerson | None = None,
 ) -> Any:
     """Run ``verb`` on the node of ``home``, or as ``agent`` on the node at its socket. passphrase: as for ``open_node``.
 
+    person: who answers the questions of the verb; an agent is asked none.
     Errors: those of the verb, ``node.stopped``; of an agent also ``node.not_serving``, ``control.unauthorised``, ``agent.*``.
     """
     if agent is not None:
@@ -112,14 +115,14 @@ async def call(
     info = control_info(home)
     if info is not None:
         try:
-            return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
+            return await answering(_node_at(home, info), verb, params, tell, person)
         except aiohttp.ClientConnectorError:
             pass  # The node died without removing its control file. The lock decides whether this process may open the directory.
     from node.process.turns import open_in_turn
 
     try:
         async with open_in_turn(home, passphrase, lambda: control_info(home) is not None) as node:
-            return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
+            return await answering(dispatching(node), verb, params, tell, person)
     except MeshError as error:
         # A node that was starting has the lock by now and can be called.
         info = control_info(home) if error.code == "node.locked" else None
@@ -127,7 +130,7 @@ async def call(
             raise
         locked = error
     try:
-        return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
+        return await answering(_node_at(home, info), verb, params, tell, person)
     except aiohttp.ClientConnectorError:
         raise locked from None  # the node ended meanwhile, or its file is that of a dead one
 
@@ -220,6 +223,11 @@ async def follow(
             continue
         show(page)
         params["since"] = page["last"]
+
+
+def _node_at(home: Path, info: ControlInfo) -> CallVerb:
+    """Calls the running node of ``home`` as its owner."""
+    return lambda verb, params, tell: _remote(home / SOCKET_FILE, info.token, verb, params, tell)
 
 
 async def _remote(socket: Path, token: str, verb: str, params: dict[str, Any], tell: Tell) -> Any:

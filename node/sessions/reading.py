@@ -13,7 +13,8 @@ from node.config import Config
 from node.live import may_open
 from node.sessions.archive import Archive
 from node.sessions.remains import read_remains
-from node.sessions.replayer import Recorded, open_report
+from node.sessions.replayer import Recorded
+from node.sessions.reports import open_report
 from node.sessions.showing.files import Signature, write_recording
 from node.signing import Witness, signed_manifest
 from node.trust import Peers

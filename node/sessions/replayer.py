@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
 from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, shows_secret
+from node.sessions.noticed import Noticed
+from node.sessions.questions import question_about
+from node.sessions.writes import AskOwner, OnMismatch, ReplayGate, Writes
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import Action, Assert, Wait
+from protocol.page.action import Assert, Wait
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.call_log import call_log
 from protocol.recording.caution import forbids
-from protocol.recording.findings import Difference, merged
+from protocol.recording.findings import Difference, in_words, merged
 from protocol.recording.inputs import Exchange, applied, change, values_of
 from protocol.recording.known_changes import KnownChanges
 from protocol.recording.lacking import lacking
@@ -36,18 +38,10 @@ from protocol.recording.replay import (
     rebased,
     replayable,
 )
-from protocol.recording.reports import check_report
 from protocol.recording.session import BrowserInfo, ChangedInput, Level, ReplayReport, Session, Step, StepMatch
 from protocol.recording.snapshot import snapshot_text
 from protocol.recording.verdicts import default_level, judge_replay
-from protocol.risk.classes import WRITE_CLASS, Risk
 from protocol.risk.refused import may_be_allowed
-from protocol.wire.cbor import decode_as
-from protocol.wire.envelope import KeyFinder, verify
-
-OnMismatch = Literal["stop", "go"]
-"""How to treat steps that write, after a step that did not match."""
-
 
 OnStep = Callable[[StepMatch, str], None]
 """Told of each step, and what was there instead of what is recorded."""
@@ -74,6 +68,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     screenshots: bool = False
     """Take a screenshot of each step that diverged."""
     on_mismatch: OnMismatch = "stop"
+    ask: AskOwner | None = None
+    """Asks the owner before each step that writes after a mismatch, with ``on_mismatch`` ask."""
     every_screenshot: bool = False
     """Take a screenshot of each step, not only of those that diverged."""
     level: Level | None = None
@@ -97,6 +93,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     ``DIFFERENCES_PER_REPLAY_MAX``."""
     secrets_missing: tuple[str, ...]
     """Secrets that the recording names and the replay was not given, sorted. If there are any, ``differences`` is empty."""
+    agreed: tuple[int, ...]
+    """Steps that write and were performed after a mismatch, because the owner was asked and said yes."""
     stopped: str
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
     call_log: tuple[str, ...]
@@ -104,20 +102,10 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     (``protocol.recording.call_log``); empty if secrets of the recording were not given."""
     texts: dict[int, str]
     """The text of the page by index of the step, where it is not the recorded one; only with ``every_screenshot``."""
+    noticed: Noticed
+    """Errors in the console and refused requests, by step."""
     lacking: str
     """What the call lacked at the first step that did not match (``protocol.recording.lacking``); empty if nothing."""
-
-
-class _ReplayGate(Gate, frozen=True, kw_only=True):
-    """The gate of a replay. It first checks whether the replay may still write, then whether the class is approved."""
-
-    check_write: Callable[[int], None]
-
-    async def admit(self, action: Action, risk: Risk) -> None:
-        """As ``Gate.admit``. Errors: also ``replay.diverged``."""
-        # Before the approval: an approved class must not let a replay write on the wrong page.
-        self.check_write(risk.level)
-        await Gate.admit(self, action, risk)
 
 
 class _Run:
@@ -144,20 +132,20 @@ class _Run:
         self._explains = explains
         self._bar = bar
         self._known = KnownChanges()
-        gate = _ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
+        gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._driver = Driver(page, gate, plan.secrets, plan.uploads)
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
         self._step_at_hand: Step | None = None
-        self._forbidden: tuple[int, str] | None = None
-        """Since which step nothing may be written, and what that step showed."""
         self.stopped = ""
         self.stop: MeshError | None = None
         """Why the last step was not performed."""
         self.refused_first: list[str] = []
         """Those in ``allowable`` up to the end of the first step that did not match."""
         self.matches: list[StepMatch] = []
+        self.writes = Writes(plan.on_mismatch, plan.ask, plan.gate.risk_max, self.matches)
+        self.noticed = Noticed(page, plan.secrets, shows=explains)
         self.blocked: list[str] = []
         self.allowable: list[str] = []
         """Those in ``blocked`` that the owner can allow."""
@@ -175,6 +163,7 @@ class _Run:
             if all(earlier.matched for earlier in self.matches):
                 self.refused_first = list(self.allowable)
             self.matches.append(match)
+            self.noticed.after(step.index, performed=match.performed)
             if self._plan.every_screenshot or (self._plan.screenshots and not match.matched):
                 await self._picture(step.index, failed=not match.performed)
             if on_step is not None:
@@ -187,9 +176,7 @@ class _Run:
         found = next((item for item in self.differences if item.step == match.index), None)
         if found is None or match.matched:
             return ""
-        if found.what in ("action", "assertion"):
-            return found.met
-        return f"{found.what} “{found.met.strip()}” instead of “{found.recorded.strip()}”"
+        return in_words(found)
 
     async def _step(self, step: Step) -> StepMatch:
         began_ms = self._clock.now_ms()
@@ -200,7 +187,7 @@ class _Run:
         expect = None if self._mapping.active or self._changed else step.state
         try:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
-            self._check_write(step.risk)
+            self.writes.before(step)
             answer = step.expect.dialog if step.expect else None
             outcome = await self._driver.act(
                 action, expect=expect, evidence=step.evidence, evidence_onto=step.evidence_onto, answer=answer
@@ -239,10 +226,10 @@ class _Run:
             # The observation was made as soon as the page had the recorded state. Its text may still be loading.
             met = await self._once_still(met)
             match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
-        if not match.matched and self._forbidden is None:
+        if not match.matched and self.writes.open:
             text = snapshot_text(snapshot)
             said = await asyncio.to_thread(forbids, step, match, met, text, elsewhere=self._mapping.active)
-            self._forbidden = (step.index, said) if said else None
+            self.writes.forbid(step.index, said)
         if self._plan.every_screenshot and match.text in ("numbers", "differs") and self._explains:
             self.texts[step.index] = self._exchange.home(met.text)
         if not match.title:
@@ -252,29 +239,23 @@ class _Run:
         self.differences += differences[: limits.DIFFERENCES_PER_REPLAY_MAX - len(self.differences)]
         return match
 
-    def _check_write(self, level: int) -> None:
-        """Errors: ``replay.diverged`` for a step of a class that writes, after one that did not match and forbids it.
-
-        The page then differs from the recorded one, so the action may affect another record than it did. A mismatch that only
-        looks different (``protocol.recording.caution``) leaves it to the evidence of the element, so there must be some.
-        """
-        step, first = self._step_at_hand, next((match for match in self.matches if not match.matched), None)
-        if self._plan.on_mismatch == "go" or step is None or first is None or level < WRITE_CLASS:
-            return
-        if self._forbidden is not None:
-            index, said = self._forbidden
-        elif step.evidence is None:
-            index, said = first.index, "nothing recorded tells the element of this step"
-        else:
-            return
-        reason = f"step {index} did not match ({said}), and this step writes (class {level})"
-        raise MeshError("replay.diverged", f"step {step.index} not performed: {reason}", step=step.index, first=index)
+    async def _check_write(self, level: int) -> None:
+        """Errors: ``replay.diverged`` for a step that may not be performed any more (``Writes.admit``)."""
+        if (step := self._step_at_hand) is not None:
+            seen = self._driver if self._explains else None
+            await self.writes.admit(
+                step,
+                level,
+                lambda risk, why: question_about(step, risk, why, seen, self.differences, self._plan.secrets),
+            )
 
     async def _met(self, outcome: Outcome) -> Met:
         """The page in the redacted form of a recording; requests that the guard refused are noted."""
         secrets = self._plan.secrets
         blocked = [redact_address(item, secrets) for item in outcome.blocked]
         self.blocked += blocked
+        if self._step_at_hand is not None:
+            self.noticed.refuse(self._step_at_hand.index, blocked)
         rules = zip(blocked, outcome.blocked_by, strict=True)
         self.allowable += [item for item, rule in rules if may_be_allowed(rule)]
         return await asyncio.to_thread(
@@ -400,23 +381,8 @@ async def replay(
         secrets_missing=missing,
         call_log=run.call_log,
         texts=run.texts,
+        agreed=tuple(run.writes.agreed),
+        noticed=run.noticed,
         stopped=run.stopped,
         lacking=redact_text(lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets),
     )
-
-
-def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayReport:
-    """Verify the report in the envelope ``data`` and return it.
-
-    Checks, in order: envelope and signature; form; signed by the node it names; consistency with the recording
-    (``protocol.recording.reports.check_report``). Errors: ``envelope.*``, ``report.invalid``.
-    """
-    signed = verify(data, kinds=frozenset({KIND_REPLAY_REPORT}), find_key=find_key)
-    try:
-        report = decode_as(signed.payload, ReplayReport, bytes_max=limits.ARTEFACT_BYTES_MAX)
-    except MeshError as error:
-        raise MeshError("report.invalid", error.message) from error
-    if report.node != signed.header.issuer:
-        raise MeshError("envelope.issuer", f"a report of {report.node[:7]} signed by {signed.header.issuer[:7]}")
-    check_report(report, session=recorded.session, manifest_digest=recorded.manifest, steps=recorded.steps)
-    return report

@@ -12,23 +12,27 @@ import msgspec
 
 from adapters.ports import Clock, Store
 from node.config import Config
-from node.live import Browsers, Gate, Recording, Uploads, guard_for, record, record_actions
+from node.live import Browsers, Following, Gate, Recording, Unlike, Uploads, guard_for, record, record_actions
 from node.sessions.action_files import ActionFile, incomplete, parse_actions
 from node.sessions.comparing import compare_runs, compare_sessions, is_report
 from node.sessions.forking import forked
 from node.sessions.handover import write_file
+from node.sessions.learning import following, lines, refusal
+from node.sessions.questions import Questions
 from node.sessions.reading import Reading
 from node.sessions.references import held_by, named_by
 from node.sessions.remains import remains_of
-from node.sessions.replayer import OnMismatch, ReplayPlan, replay
+from node.sessions.replayer import ReplayPlan, replay
 from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_comparison, write_replay
 from node.sessions.showing.told import tell as tell_replay
 from node.sessions.verifying import Verifying
+from node.sessions.writes import OnMismatch
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session import RecordedSession, Replayed, RunDiff, SessionDiff, TrustKey
-from node.verbs.session_upkeep import Archived, Purged
+from node.verbs.session_question import Answered
+from node.verbs.session_upkeep import Archived, LearnedSession, Purged
 from protocol import ids
 from protocol.audit import OWNER
 from protocol.errors import MeshError
@@ -64,6 +68,7 @@ class Sessions:
         self.reading = Reading(witness, config, store, clock, peers)
         self.verifying = Verifying(witness, store, peers, self.reading)
         self._replaying: Counter[str] = Counter()
+        self._questions = Questions(clock)
 
     def _gate(self, approve_class: int) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
@@ -120,6 +125,37 @@ class Sessions:
                 file, given, allow=allow, approve_class=approve_class, tell=tell, parent=recorded.session.id
             )
 
+    async def learn(
+        self,
+        session_id: str,
+        *,
+        secrets: Mapping[str, GivenSecret],
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+    ) -> LearnedSession:
+        """Record the steps of a session anew, with masks for the numbers that differ between both.
+
+        Errors: as ``fork``; ``session.unlike`` if anything else differs.
+        """
+        self._witness.check_signs()
+        session_id = ids.parse_id("ses", session_id)
+        with self._kept(session_id):
+            recorded = await self.reading.recorded(session_id)
+            given = Secrets(secrets, begins=own_start(recorded.session, self._witness.node))
+            file = forked(recorded, 0, "", inputs={}, secrets=given)
+            earlier = await following(recorded, self._store, given)
+            done = await self._record(
+                file,
+                given,
+                allow=allow,
+                approve_class=approve_class,
+                tell=tell,
+                parent=recorded.session.id,
+                following=earlier,
+            )
+        return LearnedSession(**msgspec.structs.asdict(done), learned=lines(earlier.learned))
+
     async def _record(
         self,
         file: ActionFile,
@@ -129,7 +165,9 @@ class Sessions:
         approve_class: int,
         tell: Tell,
         parent: str = "",
+        following: Following | None = None,
     ) -> RecordedSession:
+        """Errors: those of ``record``; ``session.unlike`` with ``following``."""
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
@@ -158,16 +196,20 @@ class Sessions:
                 inputs=file.inputs,
                 parent=parent,
                 skipped=file.skipped,
+                following=following,
             )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
-            async with recording as recorder:
-                self._witness.trail.about(recorder.session.id)
-                try:
-                    await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
-                except MeshError as error:
-                    # setdefault: an inner error may already name the session.
-                    error.detail.setdefault("session", recorder.session.id)
-                    raise
+            try:
+                async with recording as recorder:
+                    self._witness.trail.about(recorder.session.id)
+                    try:
+                        await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
+                    except MeshError as error:
+                        # setdefault: an inner error may already name the session.
+                        error.detail.setdefault("session", recorder.session.id)
+                        raise
+            except Unlike as unlike:
+                raise refusal(unlike, recorder.session.id, tell) from None
             return RecordedSession(
                 **msgspec.structs.asdict(recorder.session),
                 blocked=tuple(request for step in taken for request in step.blocked),
@@ -219,6 +261,7 @@ class Sessions:
                     gate=self._gate(approve_class),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
+                    ask=lambda question: self._questions.ask(session_id, question, tell),
                     every_screenshot=bool(files.html),
                     level=level,
                     strict=strict,
@@ -242,6 +285,7 @@ class Sessions:
             out=out,
             unreached=unreached(done.report.steps),
             stopped=done.stopped,
+            agreed=done.agreed,
             replayable=total,
             stopped_at=stopped_at(done.report.steps, total),
             lacking=done.lacking,
@@ -254,9 +298,17 @@ class Sessions:
             self.reading.signature("replay report", done.report.node),
         )
         made_ms = self._clock.now_ms()
-        seen = ReplaySeen(pictures=done.screenshots, texts=done.texts)
+        seen = ReplaySeen(
+            pictures=done.screenshots, texts=done.texts, console=done.noticed.console, refused=done.noticed.refused
+        )
         await write_replay(files, told, self._store.blob, seen, signed, made_ms=made_ms)
         return replayed
+
+    def answer(self, question: str, *, yes: bool) -> Answered:
+        """Answer a replay that asks whether to write after a mismatch. Errors: ``input.not_found``."""
+        answered = self._questions.answer(question, yes=yes)
+        self._witness.trail.about(answered.session)
+        return answered
 
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:

@@ -8,6 +8,7 @@ from node.sessions.sessions import Sessions
 from node.sessions.showing.files import ReplayFiles
 from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
+from node.verbs import session_question as questions
 from node.verbs import session_upkeep as upkeep
 from node.verbs.session import (
     Exported,
@@ -32,7 +33,8 @@ from node.verbs.session_params import (
     ShowParams,
     TargetParams,
 )
-from node.verbs.session_upkeep import Archived, ForkParams, Purged, PurgeParams
+from node.verbs.session_question import Answered, AnswerParams
+from node.verbs.session_upkeep import Archived, ForkParams, LearnedSession, LearnParams, Purged, PurgeParams
 
 
 class SessionVerbs:
@@ -48,10 +50,12 @@ class SessionVerbs:
             verbs.EXPORT: self._export,
             verbs.IMPORT: self._import,
             upkeep.FORK: self._fork,
+            upkeep.LEARN: self._learn,
             upkeep.ARCHIVE: self._archive,
             upkeep.UNARCHIVE: self._unarchive,
             upkeep.PURGE: self._purge,
             verbs.REPLAY: self._replay,
+            questions.ANSWER: self._answer,
             verbs.DIFF: self._diff,
             verbs.TRUST_KEY: self._trust_key,
         }
@@ -114,6 +118,15 @@ class SessionVerbs:
             tell=tell,
         )
 
+    async def _learn(self, params: LearnParams, tell: Tell) -> LearnedSession:
+        return await self._sessions.learn(
+            params.session,
+            secrets=params.secrets,
+            allow=params.allow,
+            approve_class=params.approve_class,
+            tell=tell,
+        )
+
     async def _archive(self, params: SessionParams, tell: Tell) -> Archived:
         return await self._sessions.archive(params.session, archived=True)
 
@@ -122,6 +135,9 @@ class SessionVerbs:
 
     async def _purge(self, params: PurgeParams, tell: Tell) -> Purged:
         return await self._sessions.purge(params.session, referenced=params.referenced)
+
+    async def _answer(self, params: AnswerParams, tell: Tell) -> Answered:
+        return self._sessions.answer(params.question, yes=params.yes)
 
     async def _replay(self, params: ReplayParams, tell: Tell) -> Replayed:
         return await self._sessions.replay(

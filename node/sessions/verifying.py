@@ -14,7 +14,7 @@ from adapters.ports import Store
 from node.sessions.exporting import write_playwright, write_recorder
 from node.sessions.handover import export_session, import_bundle, write_file
 from node.sessions.reading import Reading
-from node.sessions.replayer import open_report
+from node.sessions.reports import open_report
 from node.signing import Witness, artefact_record
 from node.trust import Peers
 from node.verbs.session import Verified

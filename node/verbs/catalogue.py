@@ -20,6 +20,7 @@ from node.verbs import (
     pairing,
     schedule,
     session,
+    session_question,
     session_upkeep,
 )
 from node.verbs.verb import Verb
@@ -32,6 +33,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     agent.VERBS,
     distrust.VERBS,
     session.VERBS,
+    session_question.VERBS,
     session_upkeep.VERBS,
     live.VERBS,
     page.VERBS,

@@ -213,6 +213,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     call_log: tuple[str, ...] = ()
     """What was tried at the last step, if it was not performed or its assertion did not hold: how its element was looked for, on
     which page, how that ended, and the elements most like it. Empty if secrets of the recording were not given."""
+    agreed: tuple[int, ...] = ()
+    """Steps that write and were performed after a mismatch, because the owner was asked and said yes. Not part of the report."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
     """Names of the nodes above, by node id; the own one is ``this node``."""
 
@@ -330,7 +332,8 @@ REPLAY: Final = Verb(
     are still those of the recording.
 
     After a step that did not match, steps that only read are still performed; the replay stops before the first step that writes
-    (docs/risk.md).
+    (docs/risk.md). With --on-mismatch ask the person at the terminal is asked before each such step: what it would do, what did
+    not match, and why. Yes performs this one step; no, no terminal (--json, CI) and no answer within two minutes end the replay.
 
     SESSION is an id; import a bundle first. With --trust it is a bundle, and no node is needed: only a signature by the named key
     counts, the replay runs in a temporary data directory that is removed afterwards, and a temporary key signs the report

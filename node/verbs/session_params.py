@@ -139,10 +139,10 @@ class ReplayParams(Params, frozen=True, kw_only=True):
         ),
     ] = ""
     on_mismatch: Annotated[
-        Literal["stop", "go"],
+        Literal["stop", "go", "ask"],
         option(
-            "After a step that did not match: stop before the next step that writes (risk class 3 or higher), or "
-            "go on and perform it."
+            "After a step that did not match: stop before the next step that writes (risk class 3 or higher); go on and perform "
+            "it; or ask before each such step. Without a terminal ask is stop."
         ),
     ] = "stop"
     level: Annotated[

@@ -1,4 +1,4 @@
-"""Verbs that keep recorded sessions in order: fork, archive, unarchive, purge."""
+"""Verbs that keep recorded sessions in order: fork, learn, archive, unarchive, purge."""
 
 from __future__ import annotations
 
@@ -38,6 +38,32 @@ class ForkParams(SessionParams, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"ForkParams(session={self.session!r}, until={self.until}, secrets={sorted(self.secrets)})"
+
+
+class LearnParams(SessionParams, frozen=True, kw_only=True):
+    """``session.learn``"""
+
+    secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
+    allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
+    approve_class: Annotated[int, APPROVE] = 0
+
+    def __repr__(self) -> str:
+        return f"LearnParams(session={self.session!r}, secrets={sorted(self.secrets)})"
+
+
+class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a page in which a number is masked from now on."""
+
+    step: int
+    recorded: str
+    met: str
+    """What it said this time."""
+
+
+class LearnedSession(RecordedSession, frozen=True, kw_only=True):
+    """The new session. All of its masks are in its steps, signed; these are the new ones."""
+
+    learned: tuple[LearnedLine, ...]
 
 
 class PurgeParams(SessionParams, frozen=True, kw_only=True):
@@ -97,6 +123,25 @@ FORK: Final = Verb(
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.session, risk=rows.approved, note=rows.driven),
 )
+LEARN: Final = Verb(
+    name="session.learn",
+    command="session learn",
+    takes=LearnParams,
+    gives=LearnedSession,
+    help="""Perform the steps of a session again on unchanged data, to learn which numbers change by themselves.
+
+    A number that differs between the recording and this run (a count of visits, the number of a new record) is masked: it is not
+    compared any more. The steps are recorded as a new session that names the first one (`parent`). All of its masks, those of the
+    first one too, are signed, and `session show` lists them; the first session stays as it is. Learn again from the new session if
+    more changes.
+
+    Nothing else is learned. The run ends with `session.unlike`, before the next step, if a page says something else: an amount of
+    money or another number with two decimals, the name of a control, a number that is all that a line says, a line more or less,
+    another title or address. What was seen until then is kept and not signed. Exit codes as of `session record`.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.session, risk=rows.approved, note=rows.driven),
+)
 ARCHIVE: Final = Verb(
     name="session.archive",
     command="session archive",
@@ -136,4 +181,4 @@ PURGE: Final = Verb(
     row=Row(subject=lambda given: given.session),
 )
 
-VERBS: Final[tuple[Verb, ...]] = (FORK, ARCHIVE, UNARCHIVE, PURGE)
+VERBS: Final[tuple[Verb, ...]] = (FORK, LEARN, ARCHIVE, UNARCHIVE, PURGE)

@@ -43,6 +43,14 @@ def call_log(step: Step, error: MeshError, page: Observation | None, secrets: Ma
     return tuple(line[: limits.REASON_CHARS_MAX] for line in texts)
 
 
+def found_element(element: Element | None, evidence: Evidence | None, secrets: Mapping[str, str]) -> str:
+    """The element that was found for a step, as the page names it now, redacted; empty if there is none."""
+    if element is None:
+        return ""
+    said = _recorded(evidence) if evidence is not None else _said(element)
+    return " ".join(redact_text(said, secrets).split())[: limits.REASON_CHARS_MAX]
+
+
 def _ways(target: Locator) -> str:
     ways = ", then ".join(target.selectors)
     named = f"{target.role or 'element'} “{visible(target.name)}”"

@@ -32,6 +32,13 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Later steps that differ in the same way."""
 
 
+def in_words(found: Difference) -> str:
+    """What is there instead of what is recorded, for one line."""
+    if found.what in ("action", "assertion"):
+        return found.met
+    return f"{found.what} “{found.met.strip()}” instead of “{found.recorded.strip()}”"
+
+
 def weight(what: Aspect, recorded: str, met: str) -> int:
     """How much a difference matters, 0 most.
 

@@ -48,7 +48,8 @@ _AGE: Final = re.compile(
     re.MULTILINE,
 )
 """A short age that is all that a line says: "17m" beside a post. In a sentence or a cell it may be a length."""
-_NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+"""A number of a text, with its separators."""
 _CONTROL: Final = re.compile(r"\s*- ([a-z]+)(?: |:|$)")
 _HEX: Final = re.compile(r"[0-9a-fA-F]+")
 _STRETCHES: Final = re.compile(r"[0-9]+|[A-Za-z]+")
@@ -85,21 +86,22 @@ def learn_masks(text: str, later: str, known: Sequence[Mask]) -> tuple[Mask, ...
     for number, (before, after) in enumerate(zip(old, new, strict=True), 1):
         if before == after:
             continue
-        spliced = [_splice(line, list(_in_line(line))) for line in (before, after)]
-        if spliced[0] == spliced[1]:
+        if mask_line(before) == mask_line(after):
             continue
-        if _NUMBER.sub("#", before) != _NUMBER.sub("#", after):
+        if NUMBER.sub("#", before) != NUMBER.sub("#", after):
             return tuple(known)
         taken = [mask for mask in known if mask.line == number]
-        for one, other in zip(_NUMBER.finditer(before), _NUMBER.finditer(after), strict=True):
+        for one, other in zip(NUMBER.finditer(before), NUMBER.finditer(after), strict=True):
             free = not any(mask.start < one.end() and one.start() < mask.end for mask in taken)
-            if one[0] != other[0] and free and _may_learn(before, one):
+            if one[0] != other[0] and free and may_learn(before, one):
                 learned.append(Mask(number, one.start(), one.end(), "number"))
     every = sorted((*known, *learned), key=lambda mask: (mask.line, mask.start))
     return tuple(every[: limits.MASKS_PER_STEP_MAX])
 
 
-def _may_learn(line: str, number: re.Match[str]) -> bool:
+def may_learn(line: str, number: re.Match[str]) -> bool:
+    """Whether ``number`` of ``line`` may be masked if it is seen to change: not in an amount of money, in the name of a control,
+    or where it is all that the line says."""
     alone = not re.search(r"[^\W\d_]", line.partition(":")[2] or line[: number.start()].partition(" ")[2])
     return not (_is_control(line) or _is_money(line, number.start(), number.end()) or alone)
 
@@ -123,6 +125,11 @@ def apply_masks(recorded: str, masks: Sequence[Mask], met: str) -> tuple[str, st
     return "\n".join(old), "\n".join(lines)
 
 
+def mask_line(line: str) -> str:
+    """A line of a snapshot with ``‹form›`` for what changes by itself."""
+    return _splice(line, list(_in_line(line)))
+
+
 def mask_text(text: str) -> str:
     """A title or a value with ``‹form›`` for what changes by itself."""
     return _splice(text, sorted(_forms_in(text)))
@@ -135,9 +142,9 @@ def mask_address(url: str) -> str:
 
 def _spans_met(line: str, forms: set[str], learned: dict[str, frozenset[int]]) -> list[tuple[int, int, str]]:
     spans: list[tuple[int, int, str]] = [span for span in _in_line(line) if span[2] in forms]
-    ordinals = learned.get(_NUMBER.sub("#", line)) if learned else None
+    ordinals = learned.get(NUMBER.sub("#", line)) if learned else None
     if ordinals:
-        numbers = enumerate(_NUMBER.finditer(line))
+        numbers = enumerate(NUMBER.finditer(line))
         spans += [(number.start(), number.end(), "number") for place, number in numbers if place in ordinals]
     return sorted(spans)
 
@@ -148,9 +155,9 @@ def _learned(lines: Sequence[str], by_line: dict[int, list[tuple[int, int, str]]
     for index, spans in by_line.items():
         starts = {start for start, _, form in spans if form == "number"}
         if starts:
-            numbers = enumerate(_NUMBER.finditer(lines[index]))
+            numbers = enumerate(NUMBER.finditer(lines[index]))
             places = frozenset(place for place, number in numbers if number.start() in starts)
-            learned[_NUMBER.sub("#", lines[index])] = places
+            learned[NUMBER.sub("#", lines[index])] = places
     return learned
 
 

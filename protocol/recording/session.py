@@ -74,7 +74,7 @@ class Mask(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     end: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
     """The character after the last."""
     form: Literal["time", "date", "ago", "uuid", "token", "counter", "number"]
-    """What stands there. ``number``: a number that changed while the page rested."""
+    """What stands there. ``number``: a number that changed while the page rested, or between two recordings."""
 
 
 class RequestFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

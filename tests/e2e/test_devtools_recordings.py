@@ -15,7 +15,8 @@ from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser
 from node.live.acting import Gate
-from node.live.recorder import Recorder, Recording, record, record_actions
+from node.live.keeping import Recording
+from node.live.recorder import Recorder, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness

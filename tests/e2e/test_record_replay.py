@@ -21,10 +21,12 @@ from adapters.ports import Browser, Page
 from adapters.storage.sqlite import SqliteStore
 from node.explorer.showing.report import ReportInput, ShownReplay, render_report
 from node.live.acting import Gate
-from node.live.recorder import Recorder, Recording, record, record_actions
+from node.live.keeping import Recording
+from node.live.recorder import Recorder, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
-from node.sessions.replayer import Recorded, Replayed, ReplayPlan, open_report, replay
+from node.sessions.replayer import Recorded, Replayed, ReplayPlan, replay
+from node.sessions.reports import open_report
 from node.signing.identity import Identity
 from node.signing.manifests import signed_manifest
 from node.signing.witness import Witness

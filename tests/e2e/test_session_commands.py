@@ -157,7 +157,7 @@ def test_a_record_is_not_overwritten_once_the_replay_has_diverged(tmp_path: Path
         assert "4/4" not in err
         said = (
             "step 3 not performed: step 1 did not match (another title), and this step writes (class 3); "
-            "`--on-mismatch go` performs it"
+            "`--on-mismatch go` performs it, `--on-mismatch ask` asks before each such step"
         )
         assert out.splitlines()[1] == said
         told = "partial (step 1: other controls or headings), level text: 0 of 4 steps matched, stopped at step 3"

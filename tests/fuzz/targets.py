@@ -18,7 +18,8 @@ from adapters.browser.view import well_formed
 from adapters.transport import answers, certificates
 from node.config.settings import parse as parse_config
 from node.sessions.action_files import parse_actions
-from node.sessions.replayer import Recorded, open_report
+from node.sessions.replayer import Recorded
+from node.sessions.reports import open_report
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal import condition

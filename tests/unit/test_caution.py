@@ -187,7 +187,7 @@ async def test_at_the_same_origin_another_link_still_stops_it() -> None:
 
 
 async def test_without_evidence_of_the_element_nothing_is_written_after_a_mismatch() -> None:
-    """Guard: node/sessions/replayer.py, _Run._check_write."""
+    """Guard: node/sessions/writes.py, Writes._against."""
     bench = Bench()
     bench.site.documents[HOME] = form()
     recorder = await bench.record(actions=(Goto(url=HOME), Fill(target=NAME, value="Wine")))

@@ -234,7 +234,7 @@ DIFFERENT: dict[str, Any] = {
         "level": "text", "strict": False, "reason": "step 1: other text", "inputs": [],
     },
     "signed_by": "NODEABC-REST", "unreached": "", "stopped": "", "differences": [], "out": "", "secrets_missing": [],
-    "replayable": 3, "lacking": "", "names": {}, "described": ["open /a", "click link “B”"],
+    "replayable": 3, "lacking": "", "agreed": [], "names": {}, "described": ["open /a", "click link “B”"],
 }  # fmt: skip
 
 
@@ -254,7 +254,7 @@ def test_differences_are_shown_under_their_step_and_aspect() -> None:
         0
     ].endswith("; signed by NODEABC")
     assert done.out[1:] == [
-        "stopped at step 2; `--on-mismatch go` performs it",
+        "stopped at step 2; `--on-mismatch go` performs it, `--on-mismatch ask` asks before each such step",
         "step 1 and 1 other, open /a, address:",
         "  recorded  /a",
         "  met       /b",

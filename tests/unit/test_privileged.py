@@ -96,9 +96,11 @@ _CALLS: dict[str, dict[str, Any]] = {
     "schedule.resume": {"schedule": "sch-x"},
     "schedule.remove": {"schedule": "sch-x"},
     "session.fork": {"session": "ses-x"},
+    "session.learn": {"session": "ses-x"},
     "session.archive": {"session": "ses-x"},
     "session.unarchive": {"session": "ses-x"},
     "session.purge": {"session": "ses-x"},
+    "session.answer": {"question": "x", "yes": True},
     "live.open": {
         "url": f"https://u:{SECRET}@x.test/?token={SECRET}",
         "secrets": GIVEN,

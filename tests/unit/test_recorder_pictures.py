@@ -9,7 +9,8 @@ import pytest
 from nacl.signing import SigningKey
 
 from node.live.acting import Gate
-from node.live.recorder import Recording, record, record_actions, shows_secret
+from node.live.keeping import Recording, shows_secret
+from node.live.recorder import record, record_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.verbs import OWNER, Caller, CallerKind, called_by
@@ -36,7 +37,7 @@ def page(value: str) -> Observation:
 
 
 def test_no_picture_is_taken_of_a_page_that_shows_a_secret() -> None:
-    """Guard: node/live/recorder.py, shows_secret."""
+    """Guard: node/live/keeping.py, shows_secret."""
     assert shows_secret(page("‹secret:code›"), SECRETS)
 
 

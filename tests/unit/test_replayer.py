@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from nacl.signing import SigningKey
 
 from node.live.acting import Gate
-from node.live.recorder import Recorder, Recording, record, record_actions
-from node.sessions.replayer import OnMismatch, Recorded, Replayed, ReplayPlan, replay
+from node.live.keeping import Recording
+from node.live.recorder import Recorder, record, record_actions
+from node.sessions.replayer import Recorded, Replayed, ReplayPlan, replay
+from node.sessions.writes import AskOwner, OnMismatch
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol import limits
@@ -69,6 +71,7 @@ class Bench:
         secrets: Secrets = USER,
         base_url: str = "",
         on_mismatch: OnMismatch = "stop",
+        ask: AskOwner | None = None,
         store: MemoryStore | None = None,
         pictures: bool = False,
         level: Level | None = None,
@@ -82,6 +85,7 @@ class Bench:
             secrets=secrets,
             base_url=base_url,
             on_mismatch=on_mismatch,
+            ask=ask,
             every_screenshot=pictures,
             level=level,
             strict=strict,
@@ -192,7 +196,7 @@ async def test_a_step_that_writes_is_not_performed_after_a_mismatch() -> None:
 
 
 async def test_a_step_that_looks_like_writing_only_now_is_not_performed_either() -> None:
-    """Guard: node/sessions/replayer.py, _ReplayGate.admit."""
+    """Guard: node/sessions/writes.py, ReplayGate.admit."""
     bench = Bench()
     bench.site.documents[HOME] = form("Beers", role="combobox", method="get", options=("Small", "Large"))
     chooses = Select(target=Locator(role="combobox", name="Name"), option="Large")
@@ -245,3 +249,26 @@ async def test_an_approval_that_only_the_recording_had_is_what_the_call_lacked()
     done = await bench.replay(recorder)
     assert [match.error for match in done.report.steps] == ["", "risk.refused"]
     assert done.lacking == "step 2: risk class 7 is not approved; the owner can add `--approve-class 7`"
+
+
+async def test_errors_of_the_console_and_refused_requests_are_noticed_at_their_step_without_secrets() -> None:
+    more = Element(ref="", role="link", name="More", traits=Traits(tag="a"))
+    sends = Control(element=more, effect=Effect(go="/more", fetch=(("POST", "/seen"),)))
+    bench = Bench()
+    bench.site.documents |= {HOME: Document(title="Shop", controls=(sends,)), f"{HOME}more": Document(title="More")}
+    click = Click(target=Locator(role="link", name="More"))
+    recorder = await bench.record(actions=(Goto(url=HOME), click, Scroll()), allow=(f"POST {HOME}seen",))
+    bench.site.documents[f"{HOME}more"] = Document(title="More", console=("no basket of Ann-Marie",))
+    done = await bench.replay(recorder)
+    assert done.noticed.console == {2: ("no basket of ‹secret:user›",)}
+    assert done.noticed.refused == {2: ("POST /seen",)}
+    assert done.report.blocked == ("POST /seen",)
+
+
+async def test_without_the_secrets_of_the_recording_nothing_of_the_console_is_kept() -> None:
+    """Guard: node/sessions/noticed.py, Noticed.after."""
+    bench = Bench("Welcome Ann-Marie")
+    recorder = await bench.record()
+    bench.site.documents[HOME] = Document(title="Shop", text=("Welcome",), console=("no basket of Ann-Marie",))
+    assert (await bench.replay(recorder, secrets=NO_SECRETS)).noticed.console == {}
+    assert list((await bench.replay(recorder)).noticed.console) == [1]

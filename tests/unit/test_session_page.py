@@ -23,6 +23,7 @@ from protocol.errors import MeshError
 from protocol.page.action import describe
 from protocol.recording.findings import Difference
 from protocol.recording.replay import not_performed
+from protocol.recording.session import Skipped
 from tests.session_samples import NODE, SESSION_ID, matched, sample_session
 from tests.unit.test_replay_files import PRICE, RED, STEPS, other, told
 
@@ -104,6 +105,46 @@ def test_steps_that_were_not_reached_are_named_as_such() -> None:
     text = Seen(render_replay(stopped, {}, ReplaySeen(), (), made_ms=0)).text
     assert (text.count("not reached"), text.count("not performed")) == (2, 1)
     assert "action.target_missing" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "pill"),
+    [
+        ({}, "matched"),
+        ({"text": "masked"}, "matched"),
+        ({"text": "differs"}, "matched, text differs"),
+        ({"text": "numbers"}, "matched, numbers in the text differ"),
+        ({"title": False}, "matched, title differs"),
+    ],
+)
+def test_a_step_that_matched_at_its_level_only_is_not_shown_green(change: dict[str, object], pill: str) -> None:
+    match = msgspec.structs.replace(matched(STEPS[0]), **change)
+    html = render_replay(told(match, *map(matched, STEPS[1:])), {}, ReplaySeen(), (), made_ms=0)
+    tag = "good" if pill == "matched" else "warn"
+    assert f'<li class="step {tag}" id="step-1">' in html
+    assert f'<span class="tag {tag}">{pill}</span>' in html.partition('id="step-2"')[0]
+
+
+def test_refused_requests_and_errors_of_the_console_stand_at_their_step() -> None:
+    report = msgspec.structs.replace(RED.replayed.report, blocked=("POST /buy", "GET /else"))
+    shown = msgspec.structs.replace(RED, replayed=msgspec.structs.replace(RED.replayed, report=report))
+    seen = ReplaySeen(console={2: ("TypeError: x is missing",)}, refused={2: ("POST /buy",)})
+    html = render_replay(shown, {}, seen, (), made_ms=0)
+    step = html.partition('id="step-2"')[2].partition('id="step-3"')[0]
+    assert "<code>TypeError: x is missing</code>" in step and "<code>POST /buy</code>" in step
+    assert (html.count("POST /buy"), html.count("TypeError")) == (1, 1)
+    # What no step is known for is listed at the end.
+    assert "<code>GET /else</code>" in html.partition('id="step-4"')[2]
+
+
+def test_steps_that_an_import_left_out_are_listed_with_their_reason() -> None:
+    left = Skipped(place="steps[3]", what="hover", reason="it has no element", before=2)
+    session = msgspec.structs.replace(sample_session(STEPS), skipped=(left,))
+    text = " ".join(
+        Seen(render_replay(msgspec.structs.replace(RED, session=session), {}, ReplaySeen(), (), made_ms=0)).text.split()
+    )
+    assert "Steps that the import left out" in text and "2 steps[3] hover it has no element" in text
+    assert "left out" not in Seen(HTML).text
 
 
 def test_nothing_that_a_page_says_becomes_markup_or_an_address_to_load() -> None:

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from node.live.acting import Gate
-from node.live.recorder import Recorder, Recording, record, record_actions
+from node.live.keeping import Recording
+from node.live.recorder import Recorder, record, record_actions
 from node.sessions.remains import remains_of
 from node.sessions.replayer import Recorded, ReplayPlan, replay
 from node.verbs.session import RecordedSession, Shown, WasRemoved

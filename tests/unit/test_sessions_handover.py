@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from adapters.ports import PeerRecord
-from node.sessions.replayer import Recorded, open_report
+from node.sessions.replayer import Recorded
+from node.sessions.reports import open_report
 from node.sessions.sessions import own_start
 from node.verbs.session import Exported, RecordedSession, Replayed, Shown, Verified
 from protocol import ids, limits

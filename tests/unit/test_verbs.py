@@ -45,6 +45,8 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "actions schema": (),
 }
 """Commands that are not one verb each, and the verbs they stand for."""
+PART_OF_ANOTHER = ("session.answer",)
+"""Verbs that a command calls while another verb runs."""
 VERBS = [verb for group in GROUPS for verb in group]
 by_name = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
 
@@ -67,9 +69,8 @@ def test_the_name_of_every_verb_and_of_every_command_is_its_own() -> None:
 def test_every_verb_has_a_command_and_every_command_a_verb() -> None:
     declared = {verb.command: verb.name for verb in VERBS if verb.command}
     assert sorted(words_of_commands()) == sorted([*declared, *HAND_WRITTEN])
-    assert sorted([*declared.values(), *(name for names in HAND_WRITTEN.values() for name in names)]) == sorted(
-        CATALOGUE
-    )
+    called = [name for names in HAND_WRITTEN.values() for name in names]
+    assert sorted([*declared.values(), *called, *PART_OF_ANOTHER]) == sorted(CATALOGUE)
 
 
 @by_name

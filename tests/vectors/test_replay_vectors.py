@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from node.sessions.replayer import Recorded, open_report
+from node.sessions.replayer import Recorded
+from node.sessions.reports import open_report
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.recording.bundle import verify_bundle

@@ -31,6 +31,10 @@ class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
     pictures: Mapping[int, bytes] = {}
     texts: Mapping[int, str] = {}
     """Texts of pages that are not as recorded."""
+    console: Mapping[int, tuple[str, ...]] = {}
+    """Errors in the console."""
+    refused: Mapping[int, tuple[str, ...]] = {}
+    """Requests that the guard refused."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):

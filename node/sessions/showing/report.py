@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -23,7 +24,8 @@ from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session import Shown
 from protocol import ids
-from protocol.recording.session import Session, Step, Verdict
+from protocol.recording.replay import differences
+from protocol.recording.session import Session, Step, StepMatch, Verdict
 from protocol.recording.snapshot import snapshot_text
 
 _TEMPLATE: Final = "session.html.j2"
@@ -50,6 +52,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     lines: Sequence[Line] = ()
     """The recorded and the met text of the page, compared; empty if they are not at hand or the same."""
     call_log: Sequence[str] = ()
+    console: Sequence[str] = ()
+    """Errors in the console of the page."""
+    refused: Sequence[str] = ()
+    """Requests that the guard refused."""
 
 
 def render_recording(
@@ -64,13 +70,11 @@ def render_recording(
             tag="good" if step.ok else "bad",
             duration_ms=step.duration_ms,
             recorded=pictures.get(step.screenshot, b""),
+            refused=step.blocked,
         )
         for step, did in zip(shown.steps, shown.described, strict=True)
     ]
-    refused = [f"step {step.index}: {item}" for step in shown.steps for item in step.blocked]
-    return render(
-        shown.session, "Recording", shown.session.verdict, rows, signed, made_ms, refused=refused, reports=shown.reports
-    )
+    return render(shown.session, "Recording", shown.session.verdict, rows, signed, made_ms, reports=shown.reports)
 
 
 def render_replay(
@@ -82,11 +86,10 @@ def render_replay(
     made_ms: int,
 ) -> str:
     """A replay beside its recording. blobs: recorded screenshots and texts by SHA-256; made_ms: now, since 1970."""
-    rows = [
-        _replayed(each, blobs, seen.pictures.get(each.step.index, b""), seen.texts.get(each.step.index))
-        for each in told.steps
-    ]
+    rows = [_replayed(each, blobs, seen) for each in told.steps]
     report = told.replayed.report
+    # A report does not say at which step a request was refused.
+    others = Counter(report.blocked) - Counter(item for row in rows for item in row.refused)
     return render(
         told.session,
         "Replay",
@@ -94,22 +97,25 @@ def render_replay(
         rows,
         signed,
         made_ms,
-        refused=report.blocked,
+        refused=tuple(others.elements()),
         summary=told.summary,
         reasons=told.reasons,
         origin=report.origin,
     )
 
 
-def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], new: bytes, text: str | None) -> Row:
-    old = blobs.get(each.step.screenshot, b"")
+def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) -> Row:
+    index = each.step.index
+    old, new = blobs.get(each.step.screenshot, b""), seen.pictures.get(index, b"")
+    text = seen.texts.get(index)
     recorded = None if text is None else snapshot_text(blobs.get(each.step.snapshot))
     marked, words = beside(old, new)
+    less = _less(each.match) if each.match and each.status == "matched" else ""
     return Row(
         step=each.step,
         did=each.did,
-        status=each.status,
-        tag=_TAGS[each.status],
+        status=f"{each.status}, {less}" if less else each.status,
+        tag="warn" if less else _TAGS[each.status],
         why=each.why,
         duration_ms=each.match.duration_ms if each.match else 0,
         recorded=old,
@@ -119,7 +125,19 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], new: bytes, text: st
         differences=each.differences,
         lines=() if recorded is None or text is None else compare_lines(recorded, text),
         call_log=each.call_log,
+        console=seen.console.get(index, ()),
+        refused=seen.refused.get(index, ()),
     )
+
+
+def _less(match: StepMatch) -> str:
+    """What of a step that matched is not as it was recorded, because the level does not ask for it; empty if all is."""
+    if match.text == "numbers":
+        return "numbers in the text differ"
+    if match.text == "differs":
+        return "text differs"
+    found = differences(match)
+    return f"{found[0]} differs" if found else ""
 
 
 def beside(old: bytes, new: bytes) -> tuple[bytes, str]:

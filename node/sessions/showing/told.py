@@ -109,7 +109,9 @@ def _reasons(replayed: Replayed) -> list[str]:
     hidden = (
         f"differences are shown only if the secrets of the recording are given: {', '.join(replayed.secrets_missing)}"
     )
+    agreed = f"performed after a mismatch, because the person who replayed said so: step {', '.join(map(str, replayed.agreed))}"
     told = (
+        (replayed.agreed, agreed),
         (replayed.unreached, unreached),
         (replayed.lacking, lacking),
         (replayed.stopped, replayed.stopped),

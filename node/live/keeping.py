@@ -1,0 +1,89 @@
+"""What is fixed of a recording before it begins, and the forms in which a recorder keeps what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from node.live.acting import Gate
+from node.live.following import Following
+from node.live.uploads import NO_UPLOADS, Uploads
+from protocol import limits
+from protocol.page.action import Action, Assert
+from protocol.page.observation import Observation, encode
+from protocol.page.redaction import placeholder, redact_text
+from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.values import references, text_of, with_text
+from protocol.recording.session import BrowserInfo, Held, Input, Profile, Session, Skipped, Verdict
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """What is fixed before the first step of a session."""
+
+    title: str
+    start_url: str
+    profile: Profile
+    browser: BrowserInfo
+    gate: Gate
+    secrets: Secrets = NO_SECRETS
+    """Values by name; only the names are stored."""
+    uploads: Uploads = NO_UPLOADS
+    screenshots: bool = True
+    parent: str = ""
+    search: str = ""
+    caller: str = ""
+    """Caller of the recording; empty for the current caller."""
+    inputs: tuple[Input, ...] = ()
+    """Values that actions use as ``${name}``; without secrets."""
+    skipped: tuple[Skipped, ...] = ()
+    """Steps of an imported file that are left out."""
+    following: Following | None = None
+    """An earlier recording of the same steps, which this one is compared with."""
+
+
+def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: str, caller: str) -> Session:
+    """The session of ``plan`` before its first step. start_url: as it is stored."""
+    return Session(
+        id=id,
+        node=node,
+        created_ms=created_ms,
+        title=redact_text(plan.title, plan.secrets),
+        start_url=start_url,
+        profile=plan.profile,
+        browser=plan.browser,
+        verdict=Verdict.OPEN,
+        steps=0,
+        duration_ms=0,
+        parent=plan.parent,
+        search=plan.search,
+        caller=caller,
+        inputs=plan.inputs,
+        skipped=tuple(
+            msgspec.structs.replace(one, reason=redact_text(one.reason, plan.secrets)[: limits.REASON_CHARS_MAX])
+            for one in plan.skipped
+        ),
+    )
+
+
+def unmet(action: Action, error: str) -> Held:
+    """What is stored of an assertion, or of a typed extract, of an action that failed with ``error``."""
+    failed = isinstance(action, Assert) and error == "action.assertion_failed"
+    return "failed" if failed or error == "action.not_of_type" else ""
+
+
+def as_written(action: Action, performed: Action) -> Action:
+    """What was performed, with the references of ``action`` in place of the values of this run: a replay uses its own."""
+    text = text_of(action)
+    return with_text(performed, text) if text is not None and references(text) else performed
+
+
+def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:
+    """Whether a secret stands readable on ``page``: in a plain field, or said back by the site. Unknown pages count as showing.
+
+    A picture cannot be redacted as text can. Password fields show dots, and no placeholder in the observation.
+    """
+    if page is None:
+        return True
+    seen = encode(page)
+    return any(placeholder(name).encode() in seen for name in secrets)

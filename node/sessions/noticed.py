@@ -1,0 +1,41 @@
+"""What a replay notices beside the pages: errors in the console and refused requests, by step. Shown to people, signed nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adapters.ports import Page
+from protocol.page.redaction import redact_address, redact_text
+from protocol.page.secrets import Secrets
+
+
+class Noticed:
+    """Of one replay on ``page``."""
+
+    def __init__(self, page: Page, secrets: Secrets, *, shows: bool) -> None:
+        """shows: whether all secrets of the recording are known. Otherwise nothing of the console is kept, which may say one."""
+        self._page = page
+        self._secrets = secrets
+        self._shows = shows
+        self._before: tuple[str, ...] = ()
+        self.console: dict[int, tuple[str, ...]] = {}
+        """New errors by index of the step at whose end they were there: of a page at most ``CONSOLE_ERRORS_MAX``."""
+        self.refused: dict[int, tuple[str, ...]] = {}
+        """As ``ReplayReport.blocked``, and those of a step that was not performed."""
+
+    def refuse(self, index: int, requests: Iterable[str]) -> None:
+        """Note ``requests``, redacted, that the guard refused during the step ``index``."""
+        if more := tuple(requests):
+            self.refused[index] = self.refused.get(index, ()) + more
+
+    def after(self, index: int, *, performed: bool) -> None:
+        """The step ``index`` is over."""
+        if not performed:  # no outcome has told them
+            self.refuse(index, (redact_address(item, self._secrets) for item in self._page.blocked().requests))
+        if not self._shows:
+            return
+        now = tuple(redact_text(each, self._secrets) for each in self._page.console_errors())
+        known = len(self._before) if now[: len(self._before)] == self._before else 0
+        if new := now[known:]:
+            self.console[index] = new
+        self._before = now

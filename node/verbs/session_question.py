@@ -1,0 +1,62 @@
+"""What the owner is asked while a replay waits, and the verb that answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, option
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that writes, after a step that did not match. Its texts are redacted as a recording is; pages have chosen some."""
+
+    step: int
+    action: str
+    """What the step would do, in words."""
+    element: str
+    """The element that was found for it, and what stands in its row; empty if there is none or it may not be shown."""
+    page: str
+    """Title and address of the page; empty if they may not be shown."""
+    risk: int
+    """The class of the step (docs/risk.md)."""
+    reason: str
+    """Which step did not match, and what of it forbids to write."""
+    differences: tuple[str, ...]
+    """What differs, of that step and of later ones: the most important first."""
+
+
+class AnswerParams(Params, frozen=True, kw_only=True):
+    """``session.answer``"""
+
+    question: Annotated[
+        str, option("Id of the question, from the event of `session.replay` that asks it.", max_length=64)
+    ]
+    yes: Annotated[bool, option("Whether this one step shall be performed.")] = False
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer, as it was taken."""
+
+    question: str
+    session: str
+    """The session that is being replayed."""
+    step: int
+    yes: bool
+
+
+ANSWER: Final = Verb(
+    name="session.answer",
+    takes=AnswerParams,
+    gives=Answered,
+    help="""Answer the question of a replay that waits: whether a step that writes shall be performed after a mismatch.
+
+    `session.replay` with `on_mismatch: ask` sends an event with `question` (its `id`, and the fields of a step) before each such
+    step. Yes performs this one step. No, or no answer within two minutes, ends the replay before it. An answer counts once.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(note=lambda given: {"yes": "yes" if given.yes else "no"}),
+)
+
+VERBS: Final[tuple[Verb, ...]] = (ANSWER,)
