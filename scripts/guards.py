@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 TABLES = ROOT / "tests" / "guards"
 PAGE = ROOT / "docs" / "THREATS.md"
 NOT_BUILT = "not built yet"
-COPIED = ("protocol", "adapters", "node", "tests", "scripts", "benchmarks", "pyproject.toml")
+COPIED = ("protocol", "adapters", "node", "trailmesh", "tests", "scripts", "benchmarks", "pyproject.toml")
 REFUSAL_MISSING = frozenset({"AssertionError", "Failed", "TimeoutError", "MemoryError"})
 """How a test fails that has noticed: an assertion, no error where one is expected, an end or a bound that does not come."""
 _TESTS_RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
