@@ -299,8 +299,16 @@ class _Run:
             return met  # the next step reports the error
         if later.state != met.state:
             return met
-        faults = (*met.faults, *later.faults)[: limits.REQUEST_FAULTS_MAX]
-        return msgspec.structs.replace(met, title=later.title, text=later.text, digest=later.digest, faults=faults)
+        return msgspec.structs.replace(
+            met,
+            url=later.url,
+            title=later.title,
+            text=later.text,
+            digest=later.digest,
+            faults=(*met.faults, *later.faults)[: limits.REQUEST_FAULTS_MAX],
+            dialogs=(*met.dialogs, *later.dialogs)[: limits.DIALOGS_PER_STEP_MAX],
+            downloads=(*met.downloads, *later.downloads)[: limits.DOWNLOADS_PER_STEP_MAX],
+        )
 
     async def _snapshot(self, step: Step) -> bytes | None:
         """The recorded text; None if there is none, or the store has lost it."""

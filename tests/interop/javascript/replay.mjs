@@ -119,9 +119,19 @@ function wrongDialogs(dialogs, expect) {
     (kind === 'alert' || accepted === wants.accept) &&
     fold(message).includes(fold(wants.text))
   const meant = met.findIndex(isMeant)
-  const says = ({ kind, message, accepted }) =>
-    `unexpected dialog: ${kind}${message && ` “${fold(message)}”`}, ${accepted ? 'accepted' : 'dismissed'}`
-  return met.filter((_, place) => place !== meant).map(says)
+  return met.filter((_, place) => place !== meant).map((dialog) => `unexpected dialog: ${describe(dialog)}`)
+}
+
+const describe = ({ kind, message, accepted }) =>
+  `${kind}${message && ` “${fold(message)}”`}, ${accepted ? 'accepted' : 'dismissed'}`
+
+/** Which dialogs say something else than those that were recorded. */
+function otherDialogs(step, match) {
+  const [had, has] = [step, match].map(({ dialogs }) => dialogs.map((one) => read(one, DIALOG)))
+  const says = (dialog) => dialog && `${dialog.kind} ${fold(dialog.message)}`
+  const other = has.filter((dialog, place) => says(dialog) !== says(had[place]))
+  if (other.length === 0 && had.length > has.length) return ['no dialog, as recorded']
+  return other.map((dialog) => `another dialog: ${describe(dialog)}`)
 }
 
 const wrongTab = (tab, expect) =>
@@ -163,7 +173,7 @@ function difference(match, step, strict) {
   if (!match.performed) return `not performed (${match.error})`
   const [fault] = newFaults(match, step)
   if (fault) return fault
-  if (holds(match, 'text', strict)) return 'another content of the download'
+  if (holds(match, 'text', strict)) return otherDialogs(step, match)[0] ?? 'another content of the download'
   const first = LEVELS.find((level) => !holds(match, level, strict))
   if (first === 'asserted') return match.extracted ? 'the assertion did not hold' : 'another extracted value'
   if (first === 'structure') return match.url ? 'other controls or headings' : 'other address'
@@ -228,7 +238,8 @@ export function readReport(raw, { session, steps, manifest }) {
   )
   matches.forEach((match, i) => {
     const { performed, matched, error } = match
-    const content = report.level !== 'text' || sameContent(expected[i], match)
+    const same = sameContent(expected[i], match) && otherDialogs(expected[i], match).length === 0
+    const content = report.level !== 'text' || same
     const whole = content && holds(match, report.level, report.strict) && newFaults(match, expected[i]).length === 0
     check(matched === whole, `step ${match.index}: matched`)
     check(performed === (error === ''), `step ${match.index}: performed`)
