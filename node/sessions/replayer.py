@@ -244,7 +244,7 @@ class _Run:
             said = await asyncio.to_thread(forbids, step, match, met, text, elsewhere=self._mapping.active)
             self._forbidden = (step.index, said) if said else None
         if self._plan.every_screenshot and match.text in ("numbers", "differs") and self._explains:
-            self.texts[step.index] = self._exchange.home(met.text)
+            self.texts[step.index] = self._exchange.shown(met.text)
         if not match.title:
             self._known.add(step.title, met.title)
         if not match.url:
@@ -328,9 +328,9 @@ class _Run:
         match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms, bar=self._bar, known=self._known)
         found = explain(step, met, snapshot, strict=self._bar.strict) if self._explains else ()
         # Compared with the recorded values; told with the new ones, as the page said it.
-        home = self._exchange.home
+        shown = self._exchange.shown
         return match, tuple(
-            msgspec.structs.replace(item, recorded=home(item.recorded), met=home(item.met)) for item in found
+            msgspec.structs.replace(item, recorded=shown(item.recorded), met=shown(item.met)) for item in found
         )
 
     def _since(self, began_ms: int) -> int:
