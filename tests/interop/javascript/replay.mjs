@@ -1,8 +1,9 @@
 // Replays: how texts compare, and which reports are believed (docs/protocol/replay.md).
 
-import { ANSWER, DIALOG, DOWNLOAD, EXPECT, FAULT } from './bundle.mjs'
+import { DIALOG, DOWNLOAD, FAULT } from './bundle.mjs'
 import { decode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
+import { describe, fold, wrong } from './faults.mjs'
 import { isId, isNodeId } from './ids.mjs'
 import { among, bool, exactly, list, optional, read, record, text, whole } from './records.mjs'
 
@@ -87,44 +88,6 @@ function holds({ performed, held, url, state, title, extracted, text: said }, le
   return tests.slice(0, LEVELS.indexOf(level) + 1).every(Boolean)
 }
 
-/** What is wrong with the requests of a step: those that went wrong unexpectedly, and those that should have. */
-function wrongRequests(faults, expect) {
-  const [met, wants] = [faults.map((fault) => read(fault, FAULT)), expect === null ? null : read(expect, EXPECT)]
-  const expected = ({ fault, status }) => wants && (fault === 'status' ? status === wants.status : wants[fault])
-  const says = {
-    refused: ({ request }) => `the guard refused ${request}`,
-    status: ({ request, status }) => `${request} was answered with ${status}`,
-    failed: ({ request }) => `${request} failed`,
-    open: ({ request }) => `${request} was not answered by the end of the step`,
-  }
-  const wrong = met.filter((fault) => !expected(fault)).map((fault) => says[fault.fault](fault))
-  const absent = (kind) => wants?.[kind] && !met.some((fault) => fault.fault === kind && expected(fault))
-  if (absent('status')) wrong.push(`no request was answered with ${wants.status}, as expected`)
-  if (absent('refused')) wrong.push('no request was refused, as expected')
-  if (absent('failed')) wrong.push('no request failed, as expected')
-  if (absent('open')) wrong.push('no request was left open, as expected')
-  return wrong
-}
-
-const fold = (said) => said.split(/\s+/u).filter(Boolean).join(' ')
-
-/** The dialogs that a step was not meant to cause. */
-function wrongDialogs(dialogs, expect) {
-  const answer = expect === null ? null : read(expect, EXPECT).dialog
-  const wants = answer && read(answer, ANSWER)
-  const met = dialogs.map((dialog) => read(dialog, DIALOG))
-  const isMeant = ({ kind, message, accepted }) =>
-    wants &&
-    wants.kind === kind &&
-    (kind === 'alert' || accepted === wants.accept) &&
-    fold(message).includes(fold(wants.text))
-  const meant = met.findIndex(isMeant)
-  return met.filter((_, place) => place !== meant).map((dialog) => `unexpected dialog: ${describe(dialog)}`)
-}
-
-const describe = ({ kind, message, accepted }) =>
-  `${kind}${message && ` “${fold(message)}”`}, ${accepted ? 'accepted' : 'dismissed'}`
-
 /** Which dialogs say something else than those that were recorded. */
 function otherDialogs(step, match) {
   const [had, has] = [step, match].map(({ dialogs }) => dialogs.map((one) => read(one, DIALOG)))
@@ -133,14 +96,6 @@ function otherDialogs(step, match) {
   if (other.length === 0 && had.length > has.length) return ['no dialog, as recorded']
   return other.map((dialog) => `another dialog: ${describe(dialog)}`)
 }
-
-const wrongTab = (tab, expect) =>
-  expect !== null && read(expect, EXPECT).tab && !tab ? ['no new tab was opened, as expected'] : []
-const wrong = ({ faults, dialogs, tab }, expect) => [
-  ...wrongRequests(faults, expect),
-  ...wrongDialogs(dialogs, expect),
-  ...wrongTab(tab, expect),
-]
 
 function newFaults(match, step) {
   const before = wrong(step, step.expect)
