@@ -254,7 +254,9 @@ class Bundle:
             if path not in self._elements:
                 yield MeshError("bundle.element", f"{path} is missing", element=path, index=index)
         if complete and self.session.verdict is Verdict.PASS and (against or not self.session.steps):
-            yield MeshError("bundle.invalid", f"the session says that it passed, and did not: {against or 'it has no step'}")
+            yield MeshError(
+                "bundle.invalid", f"the session says that it passed, and did not: {against or 'it has no step'}"
+            )
 
     def verify(self) -> None:
         """Check every element. Errors: ``bundle.element``, naming the first bad one."""

@@ -324,7 +324,10 @@ def test_a_signed_step_is_whole_or_is_a_fault_of_its_own(changes: dict[str, Any]
     [
         ({"ok": False, "error": "browser.timeout"}, "step 4: not performed (browser.timeout)"),
         ({"held": "failed"}, "step 4: the assertion did not hold"),
-        ({"faults": (RequestFault(request="GET /x", fault="status", status=500),)}, "step 4: GET /x was answered with 500"),
+        (
+            {"faults": (RequestFault(request="GET /x", fault="status", status=500),)},
+            "step 4: GET /x was answered with 500",
+        ),
         ({"expect": Expect(tab=True)}, "step 4: no new tab was opened, as expected"),
         ({"dialogs": (Dialog(kind="alert"),)}, "step 4: unexpected dialog: alert, dismissed"),
         ({"downloads": (Download(name="a", fault="failed"),)}, "step 4: download of “a”, failed"),

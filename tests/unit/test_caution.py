@@ -128,8 +128,16 @@ def test_a_step_that_was_to_write_there_and_was_refused_forbids_it() -> None:
         (" [checked]", "", "another content of checkbox “Urgent”"),
         ("In stock", "Sold out", "“Sold out” in place of “In stock”"),
         ("- link", "- alert: No such order\n- link", "a new alert"),
-        ("- paragraph: In stock", "- paragraph: In stock\n- paragraph: Permission denied", "“Permission denied”, which is new"),
-        ("- paragraph: In stock", "- text: Title is required\n- paragraph: In stock", "“Title is required”, which is new"),
+        (
+            "- paragraph: In stock",
+            "- paragraph: In stock\n- paragraph: Permission denied",
+            "“Permission denied”, which is new",
+        ),
+        (
+            "- paragraph: In stock",
+            "- text: Title is required\n- paragraph: In stock",
+            "“Title is required”, which is new",
+        ),
         ("- paragraph: In stock", "- paragraph: In stock\n- link: Try again", ""),
         ("Customer: Ann", "Customer: Bob", "something else behind “customer”"),
         ("Contract: C-7", "Contract: C-8", "something else behind “contract”"),
@@ -198,7 +206,9 @@ async def test_it_does_not_overwrite_what_a_field_holds_there() -> None:
 async def test_a_page_at_the_recorded_origin_is_another_address_when_replayed_at_another_one() -> None:
     """Guard: protocol/recording/replay.py, Rebase.homeward. A test system whose links lead to the one in use."""
     bench = Bench()
-    link = Control(element=Element(ref="", role="link", name="Form", url=f"{HOME}form"), effect=Effect(go=f"{HOME}form"))
+    link = Control(
+        element=Element(ref="", role="link", name="Form", url=f"{HOME}form"), effect=Effect(go=f"{HOME}form")
+    )
     bench.site.documents[HOME] = bench.site.documents[f"{NEWER}/"] = Document(title="Shop", controls=(link,))
     bench.site.documents[f"{HOME}form"] = form()
     enter = Click(target=Locator(role="link", name="Form"))
