@@ -34,13 +34,14 @@ _CONTROLS: Final = frozenset({"button", "link", "tab", "menuitem", "columnheader
 _NUMBER: Final = re.compile(r"[0-9]+")
 _VERSION: Final = re.compile(r"\bv?[0-9]+\.[0-9]+(?:\.[0-9]+|[a-z]+[0-9]+)[.0-9a-z]*\b", re.IGNORECASE)
 _MONEY: Final = re.compile(
-    r"(?:[£$€¥₹₽₩]|\b(?:EUR|USD|GBP|CHF)) ?[0-9][0-9.,]*|[0-9][0-9.,]* ?(?:[£$€¥₹₽₩]|(?:EUR|USD|GBP|CHF)\b)"
+    r"(?:[£$€¥₹₽₩]|\b(?:EUR|USD|GBP|CHF)) ?[0-9][0-9.,]{0,30}|(?<![0-9.,])[0-9][0-9.,]{0,30} ?(?:[£$€¥₹₽₩]|(?:EUR|USD|GBP|CHF)\b)"
 )
 _STATE_CHARS_MAX: Final = 40
 _PUNCTUATION: Final = re.compile(r"[\s.,:;!?'’&/()-]+")
 _COMPLAINT: Final = re.compile(
-    r"\b(?:(?:permission|access) (?:was |is )?denied|not (?:allowed|permitted|authori[sz]ed|saved|found|available)|unauthori[sz]ed"
-    r"|forbidden|error|failed|failure|could not|couldn['’]t|cannot|can['’]t|unable to|is (?:required|invalid)|must (?:not )?be|invalid"
+    r"\b(?:(?:permission|access) (?:was |is )?denied|not (?:allowed|permitted|authori[sz]ed|saved|found|available)"
+    r"|unauthori[sz]ed|forbidden|error|failed|failure|could not|couldn['’]t|cannot|can['’]t"
+    r"|unable to|is (?:required|invalid)|must (?:not )?be|invalid"
     r"|expired|sold out|out of stock|already (?:exists|taken|been)|too (?:long|short|many)|went wrong|try again|locked)\b",
     re.IGNORECASE,
 )
@@ -129,8 +130,8 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
 
     A cell or an amount of money that is not said any more; a heading that is not, unless the address is the same and it has no
     number: "Login" may be called "Sign in", and "Order 7" is not "Order 8"; a field that holds something else; an alert, dialog or
-    status that came in addition, or a text that says that something went wrong; something else behind the same label; a few words in
-    whose place others stand. Numbers of versions do not count.
+    status that came in addition, or a text that says that something went wrong; something else behind the same label; a few words
+    in whose place others stand. Numbers of versions do not count.
     """
     old, new = ([_parsed(_VERSION.sub("#", line)) for line in text.split("\n")] for text in (recorded, met))
     said, whole = {line.said for line in new}, fold(met)

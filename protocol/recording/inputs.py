@@ -99,8 +99,8 @@ def _require_told_apart(changed: Sequence[ChangedInput]) -> None:
         if _folded(other.value) != _folded(item.value):
             raise MeshError(
                 "input.invalid",
-                f"the inputs “{other.name}” and “{item.name}” were the same in the recording, so no page tells which of two new values"
-                " it says: record them with different values, or give both the same one",
+                f"the inputs “{other.name}” and “{item.name}” were the same in the recording, so no page tells which of two new"
+                " values it says: record them with different values, or give both the same one",
                 name=item.name,
             )
 
@@ -140,8 +140,8 @@ def applied(step: Step, changed: Sequence[ChangedInput]) -> Action:
 class Exchange:
     """Brings what a page says with new values of inputs to what it would say with the recorded ones, as whole words.
 
-    A page that still says a recorded value where it should say the new one differs from its recording: so does one that says it where
-    the recording has the new value by chance, a price perhaps. So a recorded value that is met is marked, and equals nothing.
+    A page that still says a recorded value where it should say the new one differs from its recording. So does one that says it
+    where the recording has the new value by chance, a price perhaps. So a recorded value that is met is marked, and equals nothing.
     """
 
     def __init__(self, changed: Sequence[ChangedInput] = ()) -> None:

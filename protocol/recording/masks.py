@@ -45,7 +45,8 @@ _FORMS: Final = re.compile(
     re.IGNORECASE,
 )
 _AGE: Final = re.compile(
-    r"""^(?: *- (?:(?!(?:cell|gridcell|rowheader|definition|term|status|meter)\b)[a-z]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*: )?)?(?P<ago>[0-9]{1,3}(?:s|min|m|h|d|w|mo|y))$""",
+    r"""^(?: *- (?:(?!(?:cell|gridcell|rowheader|definition|term|status|meter)\b)"""
+    r"""[a-z]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*: )?)?(?P<ago>[0-9]{1,3}(?:s|min|m|h|d|w|mo|y))$""",
     re.MULTILINE,
 )
 """A short age that is all that a line says: "17m" beside a post. In a sentence, a cell or a definition it may be a length."""

@@ -30,8 +30,9 @@ def not_replayed(session: Session, steps: Sequence[Step]) -> list[str]:
 
 
 def whole_address(url: str) -> str:
-    """``url``, if all of it was recorded. Errors: ``Unsaid``, also for what is no page of the web: a recording of somebody else could
-    make a test read files of the machine that runs it.
+    """``url``, if all of it was recorded.
+
+    Errors: ``Unsaid``, also for what is no page of the web. A recording of somebody else could make a test read files.
     """
     if not url.lower().startswith(("http://", "https://")):
         raise Unsaid("its address does not begin with http:// or https://")
@@ -42,4 +43,5 @@ def whole_address(url: str) -> str:
 
 def one_line(text: str) -> str:
     """``text`` for a comment: what cannot be seen could end it, or show it in another order."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
+    folded = " ".join(text.split())
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in folded)
