@@ -274,7 +274,7 @@ def test_all_that_a_line_masks_is_masked() -> None:
 
 def test_a_long_run_of_digits_does_not_stop_a_replay() -> None:
     """Guard: protocol/recording/caution.py, contradiction. Amounts are looked for once at each number, and not at each digit."""
-    page = f"- paragraph: {'1' * 60_000}"
+    page = f"- paragraph: {'1' * 15_000}"
     began = time.process_time()
     assert contradiction(page, f"{page}2") == ""
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 1

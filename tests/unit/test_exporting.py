@@ -331,4 +331,4 @@ def test_a_test_opens_pages_of_the_web_only(url: str) -> None:
     """Guard: node/sessions/exporting/written.py, whole_address."""
     for write in (write_playwright, write_recorder):
         written = write(session(), steps(Goto(url=url)))
-        assert written.lost[0].endswith("its address does not begin with http:// or https://")
+        assert [one.partition("address ")[2] for one in written.lost] == ["does not begin with http:// or https://"]
