@@ -231,7 +231,7 @@ class _Run:
             said = await asyncio.to_thread(forbids, step, match, met, text, elsewhere=self._mapping.active)
             self.writes.forbid(step.index, said)
         if self._plan.every_screenshot and match.text in ("numbers", "differs") and self._explains:
-            self.texts[step.index] = self._exchange.home(met.text)
+            self.texts[step.index] = self._exchange.shown(met.text)
         if not match.title:
             self._known.add(step.title, met.title)
         if not match.url:
@@ -280,8 +280,16 @@ class _Run:
             return met  # the next step reports the error
         if later.state != met.state:
             return met
-        faults = (*met.faults, *later.faults)[: limits.REQUEST_FAULTS_MAX]
-        return msgspec.structs.replace(met, title=later.title, text=later.text, digest=later.digest, faults=faults)
+        return msgspec.structs.replace(
+            met,
+            url=later.url,
+            title=later.title,
+            text=later.text,
+            digest=later.digest,
+            faults=(*met.faults, *later.faults)[: limits.REQUEST_FAULTS_MAX],
+            dialogs=(*met.dialogs, *later.dialogs)[: limits.DIALOGS_PER_STEP_MAX],
+            downloads=(*met.downloads, *later.downloads)[: limits.DOWNLOADS_PER_STEP_MAX],
+        )
 
     async def _snapshot(self, step: Step) -> bytes | None:
         """The recorded text; None if there is none, or the store has lost it."""
@@ -301,9 +309,9 @@ class _Run:
         match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms, bar=self._bar, known=self._known)
         found = explain(step, met, snapshot, strict=self._bar.strict) if self._explains else ()
         # Compared with the recorded values; told with the new ones, as the page said it.
-        home = self._exchange.home
+        shown = self._exchange.shown
         return match, tuple(
-            msgspec.structs.replace(item, recorded=home(item.recorded), met=home(item.met)) for item in found
+            msgspec.structs.replace(item, recorded=shown(item.recorded), met=shown(item.met)) for item in found
         )
 
     def _since(self, began_ms: int) -> int:

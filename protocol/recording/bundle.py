@@ -25,6 +25,7 @@ from protocol.errors import MeshError
 from protocol.log import merkle
 from protocol.recording import flat_zip
 from protocol.recording.session import Session, Step, Verdict
+from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor, envelope
 
 MEDIA_TYPE: Final = b"application/vnd.trailmesh.session+zip"
@@ -224,10 +225,11 @@ class Bundle:
         """What is wrong with the elements, one error for each bad one; none when the bundle is whole.
 
         Checks, in order: every step (hash, form, index); every blob (hash), naming the step that shows it; blobs are
-        exactly those the steps name.
+        exactly those the steps name; a session that says that it passed did so by its steps.
         """
         shown_by: dict[str, int] = {}
         complete = True
+        against = "steps of the imported file were skipped" if self.session.skipped else ""
         for index in range(1, self.session.steps + 1):
             try:
                 step = self.step(index)
@@ -235,6 +237,7 @@ class Bundle:
                 complete = False
                 yield error
             else:
+                against = against or judge_recording([step]).reason
                 for digest in blobs_of([step]):
                     shown_by.setdefault(blob_path(digest), index)
         for path in self._elements:
@@ -250,6 +253,10 @@ class Bundle:
         for path, index in shown_by.items():
             if path not in self._elements:
                 yield MeshError("bundle.element", f"{path} is missing", element=path, index=index)
+        if complete and self.session.verdict is Verdict.PASS and (against or not self.session.steps):
+            yield MeshError(
+                "bundle.invalid", f"the session says that it passed, and did not: {against or 'it has no step'}"
+            )
 
     def verify(self) -> None:
         """Check every element. Errors: ``bundle.element``, naming the first bad one."""

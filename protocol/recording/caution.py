@@ -21,7 +21,8 @@ from protocol.recording.findings import changed_part
 from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.replay import Met
 from protocol.recording.session import Step, StepMatch
-from protocol.recording.verdicts import new_faults
+from protocol.recording.verdicts import new_faults, other_dialogs
+from protocol.risk.classes import WRITE_CLASS
 
 _LINE: Final = re.compile(r'- ([a-z]+)(?: ("(?:[^"\\]|\\.)*"))?((?: \[[^\]]*\])*)(?:: ?(.*))?')
 _FIELDS: Final = frozenset(
@@ -33,9 +34,18 @@ _CONTROLS: Final = frozenset({"button", "link", "tab", "menuitem", "columnheader
 _NUMBER: Final = re.compile(r"[0-9]+")
 _VERSION: Final = re.compile(r"\bv?[0-9]+\.[0-9]+(?:\.[0-9]+|[a-z]+[0-9]+)[.0-9a-z]*\b", re.IGNORECASE)
 _MONEY: Final = re.compile(
-    r"(?:[£$€¥₹₽₩]|\b(?:EUR|USD|GBP|CHF)) ?[0-9][0-9.,]*|[0-9][0-9.,]* ?(?:[£$€¥₹₽₩]|(?:EUR|USD|GBP|CHF)\b)"
+    r"(?:[£$€¥₹₽₩]|\b(?:EUR|USD|GBP|CHF)) ?[0-9][0-9.,]{0,30}|(?<![0-9.,])[0-9][0-9.,]{0,30} ?(?:[£$€¥₹₽₩]|(?:EUR|USD|GBP|CHF)\b)"
 )
 _STATE_CHARS_MAX: Final = 40
+_PUNCTUATION: Final = re.compile(r"[\s.,:;!?'’&/()-]+")
+_COMPLAINT: Final = re.compile(
+    r"\b(?:(?:permission|access) (?:was |is )?denied|not (?:allowed|permitted|authori[sz]ed|saved|found|available)"
+    r"|unauthori[sz]ed|forbidden|error|failed|failure|could not|couldn['’]t|cannot|can['’]t"
+    r"|unable to|is (?:required|invalid)|must (?:not )?be|invalid"
+    r"|expired|sold out|out of stock|already (?:exists|taken|been)|too (?:long|short|many)|went wrong|try again|locked)\b",
+    re.IGNORECASE,
+)
+"""Words by which pages say that something was not done."""
 _READS: Final = ("GET ", "HEAD ", "OPTIONS ", "PROPFIND ", "REPORT ", "SEARCH ", "QUERY ")
 """Methods that only read (RFC 9110, RFC 4918, RFC 3253, RFC 5323)."""
 
@@ -62,6 +72,8 @@ def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, els
         return "another value"
     if _is_broken(step, match, met, elsewhere=elsewhere):
         return "a request that went wrong"
+    if other_dialogs(step.dialogs, match.dialogs):
+        return "another dialog"
     if not _same_place(step.url, met.url):
         return "another address"
     if not match.title and changed_part(mask_text(step.title), mask_text(met.title))[0] == mask_text(step.title):
@@ -78,7 +90,8 @@ def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, els
 def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bool:
     """Whether requests newly went wrong.
 
-    Another version may ask for what it is not given (400 to 499): nothing was changed by that, unless it was the page itself.
+    Another version may ask for what it is not given (400 to 499): nothing was changed by that, unless it was the page itself, or
+    the step was to change something: then it did not, and what comes after it may rely on that.
     """
     if not elsewhere:
         return bool(new_faults(match, step))
@@ -87,7 +100,7 @@ def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bo
         fault
         for fault in match.faults
         if fault.status >= 500
-        or (fault.fault != "status" and not fault.request.startswith(_READS))
+        or ((fault.fault != "status" or step.risk >= WRITE_CLASS) and not fault.request.startswith(_READS))
         or fault.request.partition(" ")[2].partition("?")[0] == page
     ]
     return bool(new_faults(msgspec.structs.replace(match, faults=tuple(left)), step))
@@ -117,7 +130,8 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
 
     A cell or an amount of money that is not said any more; a heading that is not, unless the address is the same and it has no
     number: "Login" may be called "Sign in", and "Order 7" is not "Order 8"; a field that holds something else; an alert, dialog or
-    status that came in addition; a few words in whose place others stand. Numbers of versions do not count.
+    status that came in addition, or a text that says that something went wrong; something else behind the same label; a few words
+    in whose place others stand. Numbers of versions do not count.
     """
     old, new = ([_parsed(_VERSION.sub("#", line)) for line in text.split("\n")] for text in (recorded, met))
     said, whole = {line.said for line in new}, fold(met)
@@ -133,7 +147,12 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
         return f"another content of {field}"
     if more := _more_warnings(old, new):
         return f"a new {more}"
-    return _replaced(old, new)
+    if label := _other_labelled(old, new):
+        return f"something else behind “{label}”"
+    if instead := _replaced(old, new):
+        return instead
+    complaint = _complaint(old, new)
+    return f"“{complaint}”, which is new" if complaint else ""
 
 
 def _parsed(line: str) -> _Line:
@@ -166,6 +185,36 @@ def _more_warnings(old: Sequence[_Line], new: Sequence[_Line]) -> str:
     return next(iter(after - before), "")
 
 
+def _complaint(old: Sequence[_Line], new: Sequence[_Line]) -> str:
+    """A text in addition that says that something went wrong. Many pages say it without the role of an alert."""
+    before = {line.said for line in old}
+    for line in new:
+        said = line.text or line.name
+        if line.role in _CONTROLS | _FIELDS or line.said in before or len(said) > limits.DIFFERENCE_CHARS_MAX:
+            continue
+        if _COMPLAINT.search(said):
+            return said
+    return ""
+
+
+def _other_labelled(old: Sequence[_Line], new: Sequence[_Line]) -> str:
+    """A label that both say as often, and that has something else behind it: "Customer: Ann". Counts do not count."""
+    before, after = _labelled(old), _labelled(new)
+    for label, said in before.items():
+        if label in after and len(after[label]) == len(said) and after[label] != said:
+            return label
+    return ""
+
+
+def _labelled(lines: Sequence[_Line]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        label, colon, value = line.said.partition(": ") if line.role not in _CONTROLS | _FIELDS else ("", "", "")
+        if colon and len(line.said) <= 2 * _STATE_CHARS_MAX and "‹" not in value and re.search(r"[^\W\d_]", value):
+            found.setdefault(label.strip('"'), []).append(value.strip('"'))
+    return found
+
+
 def _replaced(old: Sequence[_Line], new: Sequence[_Line]) -> str:
     """A text in whose place another one of the same role stands, as many as there were."""
     texts = [[line for line in lines if line.role not in _CONTROLS | {"heading"}] for lines in (old, new)]
@@ -182,4 +231,5 @@ def _replaced(old: Sequence[_Line], new: Sequence[_Line]) -> str:
 
 def _is_state(line: _Line) -> bool:
     """Whether it is a few words: long texts and counts are written anew with each version."""
-    return len(line.said) <= _STATE_CHARS_MAX and line.said.replace(" ", "").isalpha()
+    said = line.said
+    return len(said) <= _STATE_CHARS_MAX and ("@" in said or _PUNCTUATION.sub("", said).isalpha())

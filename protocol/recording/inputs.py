@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final
 from urllib.parse import quote, quote_plus
@@ -24,6 +24,8 @@ from protocol.page.values import references, text_of, with_text
 from protocol.recording.session import ChangedInput, Input, InputKind, ReplayReport, Session, Step
 
 _PLACEHOLDER_BEGINS: Final = "‹secret:"
+_KEPT: Final = "‹=›"
+"""Behind a recorded value that a page says though the input was changed."""
 
 
 def require_kind(kind: InputKind, name: str, value: str) -> None:
@@ -85,7 +87,22 @@ def change(
         _require_plain(name, value, secrets)
         if value != recorded:
             changed.append(ChangedInput(name=name, recorded=recorded, value=value))
+    _require_told_apart(changed)
     return tuple(changed)
+
+
+def _require_told_apart(changed: Sequence[ChangedInput]) -> None:
+    """Two inputs that were the same in the recording: a page that mixes them up would say what was recorded."""
+    first: dict[str, ChangedInput] = {}
+    for item in changed:
+        other = first.setdefault(_folded(item.recorded), item)
+        if _folded(other.value) != _folded(item.value):
+            raise MeshError(
+                "input.invalid",
+                f"the inputs “{other.name}” and “{item.name}” were the same in the recording, so no page tells which of two new"
+                " values it says: record them with different values, or give both the same one",
+                name=item.name,
+            )
 
 
 def recorded_value(session: Session, steps: Sequence[Step], name: str) -> str | None:
@@ -121,33 +138,40 @@ def applied(step: Step, changed: Sequence[ChangedInput]) -> Action:
 
 
 class Exchange:
-    """Exchanges recorded and new values of inputs, as whole words, in what a page says.
+    """Brings what a page says with new values of inputs to what it would say with the recorded ones, as whole words.
 
-    Both ways at once: a page that still says the recorded value where it should say the new one differs from its recording.
+    A page that still says a recorded value where it should say the new one differs from its recording. So does one that says it
+    where the recording has the new value by chance, a price perhaps. So a recorded value that is met is marked, and equals nothing.
     """
 
     def __init__(self, changed: Sequence[ChangedInput] = ()) -> None:
-        self._other: dict[str, str] = {}
+        self._recorded: dict[str, str] = {}
+        self._new: dict[str, str] = {}
         for item in changed:
             for old, new in dict.fromkeys(
                 (form(item.recorded), form(item.value)) for form in (_plain, _folded, quote, quote_plus)
             ):
                 if old.strip() and new.strip():
-                    self._other.setdefault(old, new)
-                    self._other.setdefault(new, old)
-        longest = sorted(self._other, key=len, reverse=True)
-        said = "|".join(re.escape(text) for text in longest)
-        self._pattern = re.compile(rf"(?<!\w)(?:{said})(?!\w)") if said else None
+                    self._recorded.setdefault(new, old)
+                    self._new.setdefault(old, new)
+        self._met = _words({*self._recorded, *self._new})
+        self._home = _words(self._new, f"({_KEPT})?")
 
     def home(self, text: str) -> str:
         """What ``text`` of a page would say with the recorded values."""
-        if self._pattern is None:
+        if self._met is None:
             return text
-        return self._pattern.sub(lambda found: self._other[found[0]], text)
+        return self._met.sub(lambda found: self._recorded.get(found[0]) or found[0] + _KEPT, text)
+
+    def shown(self, text: str) -> str:
+        """``text`` in the form of ``home``, as the page says it; or recorded text, as the page should say it."""
+        if self._home is None:
+            return text
+        return self._home.sub(lambda found: found[1] if found[2] else self._new[found[1]], text)
 
     def page_home(self, page: Observation) -> Observation:
         """What ``page`` would say with the recorded values: its address, title, text and the names of its elements."""
-        if self._pattern is None:
+        if self._met is None:
             return page
         return msgspec.structs.replace(
             page,
@@ -156,6 +180,11 @@ class Exchange:
             text=self.home(page.text),
             elements=tuple(msgspec.structs.replace(item, name=self.home(item.name)) for item in page.elements),
         )
+
+
+def _words(texts: Iterable[str], behind: str = "") -> re.Pattern[str] | None:
+    said = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)({said})(?!\w){behind}") if said else None
 
 
 def _plain(text: str) -> str:

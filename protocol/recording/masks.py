@@ -14,6 +14,7 @@ from typing import Final, Literal
 from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES
 from protocol.recording.session import Mask
+from protocol.recording.unmasked import means_something
 
 Form = Literal["time", "date", "ago", "uuid", "token", "counter", "number"]
 
@@ -44,10 +45,11 @@ _FORMS: Final = re.compile(
     re.IGNORECASE,
 )
 _AGE: Final = re.compile(
-    r"""^(?: *- (?:[a-z]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*: )?)?(?P<ago>[0-9]{1,3}(?:s|min|m|h|d|w|mo|y))$""",
+    r"""^(?: *- (?:(?!(?:cell|gridcell|rowheader|definition|term|status|meter)\b)"""
+    r"""[a-z]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*: )?)?(?P<ago>[0-9]{1,3}(?:s|min|m|h|d|w|mo|y))$""",
     re.MULTILINE,
 )
-"""A short age that is all that a line says: "17m" beside a post. In a sentence or a cell it may be a length."""
+"""A short age that is all that a line says: "17m" beside a post. In a sentence, a cell or a definition it may be a length."""
 NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 """A number of a text, with its separators."""
 _CONTROL: Final = re.compile(r"\s*- ([a-z]+)(?: |:|$)")
@@ -109,13 +111,15 @@ def may_learn(line: str, number: re.Match[str]) -> bool:
 def apply_masks(recorded: str, masks: Sequence[Mask], met: str) -> tuple[str, str]:
     """Both texts with ``‹form›`` for what is masked: of ``recorded`` as ``masks`` lists it, of ``met`` what has such a form.
 
-    Equal results mean that the texts are the same but for what is masked. A mask outside of its line is passed over.
+    Equal results mean that the texts are the same but for what is masked. A mask that no recorder finds there is passed over: the
+    recording may come from somebody who would hide a price behind it.
     """
     old, lines = recorded.split("\n"), met.split("\n")
-    by_line: dict[int, list[tuple[int, int, str]]] = {}
+    claimed: dict[int, list[tuple[int, int, str]]] = {}
     for mask in masks:
-        if mask.line <= len(old) and mask.start < mask.end <= len(old[mask.line - 1]):
-            by_line.setdefault(mask.line - 1, []).append((mask.start, mask.end, mask.form))
+        if mask.line <= len(old):
+            claimed.setdefault(mask.line - 1, []).append((mask.start, mask.end, mask.form))
+    by_line = {index: spans for index, said in claimed.items() if (spans := _found(old[index], said))}
     forms = {form for spans in by_line.values() for _, _, form in spans}
     learned = _learned(old, by_line)
     for index, spans in by_line.items():
@@ -128,6 +132,15 @@ def apply_masks(recorded: str, masks: Sequence[Mask], met: str) -> tuple[str, st
 def mask_line(line: str) -> str:
     """A line of a snapshot with ``‹form›`` for what changes by itself."""
     return _splice(line, list(_in_line(line)))
+
+
+def _found(line: str, claimed: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Those masks of ``line`` that a recorder finds or may learn."""
+    spans: set[tuple[int, int, str]] = set(_in_line(line))
+    wanted = {(start, end) for start, end, form in claimed if form == "number"}
+    numbers = (number for number in NUMBER.finditer(line) if number.span() in wanted)
+    spans |= {(*number.span(), "number") for number in numbers if _may_learn(line, number)}
+    return [span for span in claimed if span in spans]
 
 
 def mask_text(text: str) -> str:
@@ -189,7 +202,8 @@ def _forms_in(text: str) -> Iterator[tuple[int, int, Form]]:
         form: Form = found.lastgroup  # type: ignore[assignment]  # every alternative is a named group
         if form == "token" and not _is_generated(found[0]):
             continue
-        if not _is_money(text, found.start(), found.end()):
+        span = found.start(), found.end()
+        if not (_is_money(text, *span) or means_something(form, text, *span)):
             yield found.start(), found.end(), form
 
 

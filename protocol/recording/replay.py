@@ -55,8 +55,12 @@ class Rebase(msgspec.Struct, frozen=True):
         return _swap(url, self.recorded, self.replayed)
 
     def homeward(self, url: str) -> str:
-        """The address the recording would show for one that was met."""
-        return _swap(url, self.replayed, self.recorded)
+        """The address the recording would show for one that was met.
+
+        One at the recorded origin is shown at the other one: a page that leads there has left the origin of the replay.
+        """
+        home = _swap(url, self.replayed, self.recorded)
+        return _swap(url, self.recorded, self.replayed) if home == url and self.active else home
 
     def text_homeward(self, text: str) -> str:
         """What a page that names its own addresses would say on the recorded origin."""

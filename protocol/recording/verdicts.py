@@ -51,7 +51,9 @@ def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
 
 def matches(match: StepMatch, step: Step, level: Level, *, strict: bool = False) -> bool:
     """Whether a step counts as matched: it holds at ``level``, and nothing else went wrong that did not in the recording."""
-    if level == "text" and not same_content(step.downloads, match.downloads):
+    if level == "text" and (
+        not same_content(step.downloads, match.downloads) or other_dialogs(step.dialogs, match.dialogs)
+    ):
         return False
     return holds(match, level, strict=strict) and not new_faults(match, step)
 
@@ -85,6 +87,15 @@ def other_downloads(recorded: Sequence[Download], met: Sequence[Download]) -> tu
     names = [[_DIGITS.sub("#", one.name) for one in downloads if not one.fault] for downloads in (recorded, met)]
     gone, new = Counter(names[0]) - Counter(names[1]), Counter(names[1]) - Counter(names[0])
     return (*(f"no download of “{name}”" for name in gone), *(f"unexpected download of “{name}”" for name in new))
+
+
+def other_dialogs(recorded: Sequence[Dialog], met: Sequence[Dialog]) -> tuple[str, ...]:
+    """Which dialogs of a replay say something else than those that were recorded, in words. White space is folded."""
+    said = [[(one.kind, " ".join(one.message.split())) for one in dialogs] for dialogs in (recorded, met)]
+    if said[0] == said[1]:
+        return ()
+    other = (one for place, one in enumerate(met) if said[1][place] not in said[0][place : place + 1])
+    return tuple(f"another dialog: {describe_dialog(one)}" for one in other) or ("no dialog, as recorded",)
 
 
 def same_content(recorded: Sequence[Download], met: Sequence[Download]) -> bool:
@@ -156,7 +167,7 @@ def _difference(match: StepMatch, step: Step, level: Level, *, strict: bool) -> 
     if wrong:
         return wrong[0]
     if holds(match, level, strict=strict):
-        return "another content of the download"
+        return next(iter(other_dialogs(step.dialogs, match.dialogs)), "another content of the download")
     first = next((each for each in LEVELS if not holds(match, each, strict=strict)), level)
     if first == "asserted":
         return "the assertion did not hold" if match.extracted else "another extracted value"

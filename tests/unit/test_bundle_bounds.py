@@ -14,10 +14,12 @@ import pytest
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.log import merkle
+from protocol.page.dialogs import Dialog
+from protocol.page.downloads import Download
 from protocol.recording import bundle, flat_zip
 from protocol.recording.bundle import MEDIA_TYPE, Manifest, Writer, leaf_of, make_manifest, open_bundle, verify_bundle
 from protocol.recording.flat_zip import Entry
-from protocol.recording.session import Verdict
+from protocol.recording.session import Expect, RequestFault, Verdict
 from protocol.wire import cbor
 from tests.session_samples import find_key, sample_bundle, sample_manifest, sample_session, sample_steps, sign
 
@@ -294,7 +296,6 @@ def test_a_session_may_name_where_it_comes_from() -> None:
     [
         ({"started_ms": 0, "duration_ms": 0}, ""),
         ({"risk": 7}, ""),
-        ({"ok": False, "error": "browser.timeout"}, ""),
         ({"state": b"s" * 15}, "contradict"),
         ({"snapshot": b"s"}, "contradict"),
         ({"screenshot": b"s"}, "contradict"),
@@ -316,6 +317,30 @@ def test_a_signed_step_is_whole_or_is_a_fault_of_its_own(changes: dict[str, Any]
     code, message, detail = refusal(verified, data)
     assert (code, detail) == ("bundle.element", {"element": "steps/000004.cbor", "index": 4})
     assert fault in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"ok": False, "error": "browser.timeout"}, "step 4: not performed (browser.timeout)"),
+        ({"held": "failed"}, "step 4: the assertion did not hold"),
+        (
+            {"faults": (RequestFault(request="GET /x", fault="status", status=500),)},
+            "step 4: GET /x was answered with 500",
+        ),
+        ({"expect": Expect(tab=True)}, "step 4: no new tab was opened, as expected"),
+        ({"dialogs": (Dialog(kind="alert"),)}, "step 4: unexpected dialog: alert, dismissed"),
+        ({"downloads": (Download(name="a", fault="failed"),)}, "step 4: download of “a”, failed"),
+    ],
+    ids=str,
+)
+def test_a_session_that_did_not_pass_is_not_believed_to_have_passed(changes: dict[str, Any], reason: str) -> None:
+    """Guard: protocol/recording/bundle.py, Bundle.faults. Its signer could hide a step that failed from every replay."""
+    data = with_element(len(ELEMENTS) - 1, cbor.encode(msgspec.structs.replace(STEPS[3], **changes)))
+    assert opened(data).step(4) == msgspec.structs.replace(STEPS[3], **changes)
+    code, message, _ = refusal(verified, data)
+    assert code == "bundle.invalid"
+    assert message == f"the session says that it passed, and did not: {reason}"
 
 
 def test_a_step_without_a_picture_is_whole_too() -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import time
 
 import msgspec
 import pytest
 
-from protocol.page.action import Fill, Goto, Locator
+from protocol.page.action import Click, Fill, Goto, Locator
 from protocol.page.observation import Element, Traits
 from protocol.recording.caution import contradiction, forbids
 from protocol.recording.known_changes import KnownChanges
 from protocol.recording.masks import apply_masks, find_masks, mask_text
 from protocol.recording.replay import Met, compare
 from protocol.recording.session import RequestFault, Step
-from tests.twins.browser import Control, Document
+from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_replayer import HOME, Bench
 
 NEWER = "http://newer.test"
@@ -28,6 +29,10 @@ PAGE = """- heading "Order 7" [level=1]
     - cell "24.50"
 - paragraph: In stock
 - paragraph: You pay £10
+- paragraph: "Customer: Ann"
+- paragraph: "Contract: C-7"
+- paragraph: "Visits: 7"
+- paragraph: ann@shop.test
 - contentinfo: Powered by Shop 1.2.3"""
 
 
@@ -54,8 +59,9 @@ def said(
     text: str = PAGE,
     fault: str = "",
     status: int = 403,
+    risk: int = 1,
 ) -> str:
-    recorded = step()
+    recorded = msgspec.structs.replace(step(), risk=risk)
     met = Met(
         state=bytes(16),
         url=url or recorded.url,
@@ -106,6 +112,12 @@ def test_data_that_another_version_may_ask_for_and_is_not_given_does_not_forbid_
     assert said(elsewhere=True, fault="GET /orders/7") == "a request that went wrong"
 
 
+def test_a_step_that_was_to_write_there_and_was_refused_forbids_it() -> None:
+    """Guard: protocol/recording/caution.py, _is_broken."""
+    assert said(elsewhere=True, fault="POST /rest", risk=4) == "a request that went wrong"
+    assert said(elsewhere=True, fault="GET /rest", risk=4) == ""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -117,6 +129,21 @@ def test_data_that_another_version_may_ask_for_and_is_not_given_does_not_forbid_
         (" [checked]", "", "another content of checkbox “Urgent”"),
         ("In stock", "Sold out", "“Sold out” in place of “In stock”"),
         ("- link", "- alert: No such order\n- link", "a new alert"),
+        (
+            "- paragraph: In stock",
+            "- paragraph: In stock\n- paragraph: Permission denied",
+            "“Permission denied”, which is new",
+        ),
+        (
+            "- paragraph: In stock",
+            "- text: Title is required\n- paragraph: In stock",
+            "“Title is required”, which is new",
+        ),
+        ("- paragraph: In stock", "- paragraph: In stock\n- link: Try again", ""),
+        ("Customer: Ann", "Customer: Bob", "something else behind “customer”"),
+        ("Contract: C-7", "Contract: C-8", "something else behind “contract”"),
+        ("Visits: 7", "Visits: 8", ""),
+        ("ann@shop.test", "bob@shop.test", "“bob@shop.test” in place of “ann@shop.test”"),
         ("Shop 1.2.3", "Shop 2.0a4", ""),
         ('- link "Home"\n', "", ""),
         ('link "Home"', 'link "Start"', ""),
@@ -177,6 +204,21 @@ async def test_it_does_not_overwrite_what_a_field_holds_there() -> None:
     assert "another content of textbox “Name”" in done.stopped
 
 
+async def test_a_page_at_the_recorded_origin_is_another_address_when_replayed_at_another_one() -> None:
+    """Guard: protocol/recording/replay.py, Rebase.homeward. A test system whose links lead to the one in use."""
+    bench = Bench()
+    link = Control(
+        element=Element(ref="", role="link", name="Form", url=f"{HOME}form"), effect=Effect(go=f"{HOME}form")
+    )
+    bench.site.documents[HOME] = bench.site.documents[f"{NEWER}/"] = Document(title="Shop", controls=(link,))
+    bench.site.documents[f"{HOME}form"] = form()
+    enter = Click(target=Locator(role="link", name="Form"))
+    recorder = await bench.record(actions=(Goto(url=HOME), enter, Fill(target=NAME, value="Wine")))
+    done = await bench.replay(recorder, base_url=NEWER)
+    assert (done.report.verdict, done.report.reason) == ("partial", "step 2: other address")
+    assert [match.error for match in done.report.steps] == ["", "", "replay.diverged"]
+
+
 async def test_at_the_same_origin_another_link_still_stops_it() -> None:
     bench = Bench()
     bench.site.documents[HOME] = form()
@@ -228,3 +270,11 @@ def test_all_that_a_line_masks_is_masked() -> None:
     post = '- listitem "23 Nov 2026, 12:30": 17m'
     recorded, met = apply_masks(post, find_masks(post), post.replace("17m", "18m"))
     assert recorded == met == '- listitem "‹date›, ‹time›": ‹ago›'
+
+
+def test_a_long_run_of_digits_does_not_stop_a_replay() -> None:
+    """Guard: protocol/recording/caution.py, contradiction. Amounts are looked for once at each number, and not at each digit."""
+    page = f"- paragraph: {'1' * 15_000}"
+    began = time.process_time()
+    assert contradiction(page, f"{page}2") == ""
+    assert time.process_time() - began < 1

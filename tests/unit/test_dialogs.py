@@ -131,6 +131,16 @@ async def test_a_dialog_is_accepted_recorded_and_accepted_again_in_a_replay() ->
     assert (await bench.call("replay", session=done.id)).report.reason == "step 2: not performed (action.dialog)"
 
 
+async def test_a_dialog_that_says_another_number_or_more_is_a_difference() -> None:
+    """Guard: protocol/recording/verdicts.py, matches."""
+    bench = await bench_with(asking(message="Sure? It is 1 page."))
+    done = await bench.record(STEPS + "  expect: {dialog: {kind: confirm, text: Sure?, accept: yes}}")
+    bench.site.documents[f"{ORIGIN}/"] = asking(message="Sure? It is 900 pages.")
+    replayed = await bench.call("replay", session=done.id)
+    assert replayed.report.verdict == "partial"
+    assert replayed.report.reason == "step 2: another dialog: confirm “Sure? It is 900 pages.”, accepted"
+
+
 async def test_a_dialog_that_nobody_expects_is_dismissed_and_the_session_does_not_pass() -> None:
     bench = await bench_with(asking())
     done = await bench.record(STEPS)

@@ -43,7 +43,7 @@ CSS = Locator(role="button", name="Go", selectors=("css=#a",))
 
 
 def session(**changes: object) -> Session:
-    return msgspec.structs.replace(sample_session(ALL), title="Buy a “mug”", **changes)
+    return msgspec.structs.replace(sample_session(ALL), **{"title": "Buy a “mug”", **changes})
 
 
 def steps(*actions: Action, evidence: Evidence | None = Evidence(role="button", name="Go")) -> list[Step]:  # noqa: B008
@@ -287,3 +287,48 @@ def test_what_is_written_is_read_again_as_the_same_actions() -> None:
         assert (file.actions, file.skipped) == (actions, ())
         profile = sample_session(ALL).profile
         assert (file.profile.width_px, file.profile.height_px) == (profile.width_px, profile.height_px)
+
+
+HOSTILE = (
+    '"""\nimport os; os.system("x")\n"""',
+    '"); os.system("x") #',
+    '\\"); os.system("x") #',
+    "back\\",
+    "\ros.system(1)",
+    "\u2028os.system(1)",
+    "\x00\x1b[2J",
+    "\u202e)1(metsys.so",
+    "{body} %s \\N{DIGIT ONE} ${a}‹secret:x›",
+)
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_text_of_a_page_or_of_a_title_never_becomes_code_and_can_be_seen(said: str) -> None:
+    """Guard: node/sessions/exporting/playwright_locators.py, quoted."""
+    aims = (
+        Locator(role="button", name=said),
+        Locator(role=said, name=said),
+        Locator(role="button", name="Go", within=Within(role="row", text=said)),
+        *(
+            Locator(selectors=(f"{form}{said}",))
+            for form in ("css=", "text=", "label=", "testid=", "aria/", "pierce/", "")
+        ),
+    )
+    actions: list[Action] = [Goto(url=f"{HOME}{said}"), Assert(what="title", expected=said)]
+    for aim in aims:
+        actions += [Click(target=aim), Fill(target=aim, value=said), Fill(target=aim, value=Secret(secret="a\\"))]
+        actions += [Extract(name=said, target=aim), Assert(what="attribute", attribute=said, target=aim, expected=said)]
+        actions += [Assert(what="count", target=aim, expected=said)]
+    text = write_playwright(session(title=said), steps(*actions, evidence=None)).text
+    assert text.replace("\n", "").isprintable()
+    called = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
+    assert not called & {"system", "metsys"}
+    assert json.loads(write_recorder(session(title=said), steps(*actions, evidence=None)).text)["title"] == said
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "${a}", "javascript:alert(1)", "‹secret:a›"])
+def test_a_test_opens_pages_of_the_web_only(url: str) -> None:
+    """Guard: node/sessions/exporting/written.py, whole_address."""
+    for write in (write_playwright, write_recorder):
+        written = write(session(), steps(Goto(url=url)))
+        assert [one.partition("address ")[2] for one in written.lost] == ["does not begin with http:// or https://"]

@@ -103,17 +103,35 @@ ADA_BOB = ChangedInput(name="customer", recorded="Ada", value="Bob")
     ("changed", "met", "home"),
     [
         (ADA_BOB, "Hello Bob, Bobby and Bob's", "Hello Ada, Bobby and Ada's"),
-        (ADA_BOB, "Hello Ada", "Hello Bob"),  # it should have said Bob
-        (ChangedInput(name="a", recorded="Ada", value="Ada Lovelace"), "Ada Lovelace, Ada", "Ada, Ada Lovelace"),
+        (ADA_BOB, "Hello Ada", "Hello Ada‹=›"),  # it should have said Bob
+        (ChangedInput(name="a", recorded="Ada", value="Ada Lovelace"), "Ada Lovelace, Ada", "Ada, Ada‹=›"),
         (ChangedInput(name="a", recorded="two words", value="a&b"), "/?q=a%26b a&b", "/?q=two%20words two words"),
-        (ChangedInput(name="a", recorded="2", value="3"), "3 of 33, 2", "2 of 33, 3"),
+        (ChangedInput(name="a", recorded="2", value="3"), "3 of 33, 2", "2 of 33, 2‹=›"),
         (ChangedInput(name="a", recorded="", value="3"), "3 of 33", "3 of 33"),
         (ChangedInput(name="a", recorded="a  b", value="c"), "c", "a  b"),
     ],
 )
 def test_values_are_exchanged_as_whole_words(changed: ChangedInput, met: str, home: str) -> None:
     assert Exchange((changed,)).home(met) == home
-    assert Exchange().home(met) == met
+    assert Exchange().home(met) == Exchange().shown(met) == met
+    assert Exchange((changed,)).shown(home) == met
+
+
+def test_a_price_that_became_the_recorded_value_is_no_exchanged_one() -> None:
+    """Guard: protocol/recording/inputs.py, Exchange.home. Two mugs instead of one, and £2 became £1."""
+    exchange = Exchange((ChangedInput(name="amount", recorded="1", value="2"),))
+    assert exchange.home("2 mugs, £2") == "1 mugs, £1"
+    assert exchange.home("2 mugs, £1") != "1 mugs, £2"
+    assert exchange.shown("1 mugs, £2") == "2 mugs, £2"
+
+
+async def test_inputs_that_were_the_same_cannot_be_mixed_up_unseen(bench: Bench) -> None:
+    """Guard: protocol/recording/inputs.py, change."""
+    twice = FILE.replace('{value: "2", type: number}', "Ada")
+    done = await bench.record(twice)
+    refused = await bench.refused("replay", session=done.id, inputs={"customer": "Bob", "amount": "Eve"})
+    assert (refused.code, refused.detail) == ("input.invalid", {"name": "customer"})
+    assert (await replayed(bench, done.id, customer="Bob", amount="Bob")).inputs
 
 
 # --- changed in a replay ---------------------------------------------------------------------------------------------

@@ -221,3 +221,53 @@ def test_nothing_passes_of_which_a_step_was_left_out() -> None:
     failed = changed(ok=False, error="action.target_missing")
     assert judge_recording(failed, [left_out(2)]).reason == said
     assert judge_recording(failed, [left_out(3)]).reason == "step 2: not performed (action.target_missing)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- text: to NL91ABNA0417164300",
+        "- text: GB29NWBK60161331926819",
+        "- text: You have 3 downloads left",
+        "- text: 0 hits",
+        "- text: Only 5 may be ordered",
+        "- text: host 10.20.30.40",
+        "- text: version 1.10.12",
+        "- text: part 10/20/300",
+        "- text: mark 12.50.2026",
+        "- definition: 24mo",
+        "- cell: 17m",
+        "- meter: 30m",
+    ],
+)
+def test_what_means_something_is_never_masked_though_it_has_the_form_of_a_date_or_an_id(line: str) -> None:
+    """Guard: protocol/recording/unmasked.py, means_something."""
+    assert find_masks(line) == ()
+
+
+def test_what_only_looks_like_it_is_masked() -> None:
+    for line in (
+        "- text: id NL92ABNA0417164300",
+        "- text: 12 hits",
+        "- text: 5 May",
+        "- text: 5 may 2026",
+        "- text: on 10.12.2026.",
+        "- text: since 2026-11-23",
+    ):
+        assert len(find_masks(line)) == 1, line
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "mask"),
+    [
+        ("- text: Total £10", "- text: Total £99", Mask(1, 15, 17, "number")),
+        ('- button "Buy 10"', '- button "Buy 99"', Mask(1, 14, 16, "number")),
+        ("- text: 17 left", "- text: 1 left", Mask(1, 8, 10, "counter")),
+        ("- text: Seats 17", "- text: Seats 12:30", Mask(1, 8, 16, "time")),
+        ("- cell: 17", "- cell: 18", Mask(1, 8, 10, "number")),
+    ],
+)
+def test_a_mask_that_no_recorder_finds_hides_nothing(line: str, other: str, mask: Mask) -> None:
+    """Guard: protocol/recording/masks.py, apply_masks. A recording comes from whoever signed it."""
+    recorded, met = apply_masks(line, (mask,), other)
+    assert recorded == line != met

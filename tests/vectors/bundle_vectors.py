@@ -84,6 +84,13 @@ def _lacking(manifest: bytes, reason: str, count: int = 1) -> bytes:
     return cbor.encode(said)
 
 
+def _passing(manifest: bytes) -> bytes:
+    """``manifest`` of an import of which a step was left out, that says that it passed."""
+    said = cbor.decode(_lacking(manifest, "no such step"))
+    said["session"] |= {"verdict": "pass"}
+    return cbor.encode(said)
+
+
 def _signed(data: bytes, manifest: bytes) -> bytes:
     parts = _parts(data)
     parts[1:3] = [("manifest.cose", sign(manifest)), ("manifest.cbor", manifest)]
@@ -120,6 +127,7 @@ def cases() -> list[dict[str, Any]]:
             "bundle.invalid",
         ),
         ("more steps left out than can be listed", _signed(good, _lacking(manifest, "r", 201)), "bundle.invalid"),
+        ("a verdict that does not follow from its steps", _signed(good, _passing(manifest)), "bundle.invalid"),
         ("a caller of a longer name", _signed(good, _saying(manifest, "c" * 129)), "bundle.invalid"),
     ]
     return [{"name": name, "code": code, "bundle": base64.b64encode(data).decode()} for name, data, code in made]

@@ -23,9 +23,15 @@ _OWN_ENGINE: Final = re.compile(r"(css|xpath|text|role)=")
 
 
 def quoted(text: str) -> str:
-    """``text`` as a literal of Python in double quotes."""
+    """``text`` as a literal of Python in double quotes, in which each character can be seen."""
     # JSON escapes are Python's, but for characters outside of the first plane, which are kept as they are.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f").replace("\u2028", "\\u2028")
+    said = json.dumps(text, ensure_ascii=False)
+    # Text of a page could turn its own direction around, and so show a reader other code than what runs.
+    return said if said.isprintable() else "".join(char if char.isprintable() else _escaped(char) for char in said)
+
+
+def _escaped(char: str) -> str:
+    return f"\\U{ord(char):08x}" if ord(char) > 0xFFFF else f"\\u{ord(char):04x}"
 
 
 def locator(target: Locator, evidence: Evidence | None) -> str:
@@ -65,6 +71,8 @@ def _by_form(selector: str) -> str:
     if selector.startswith("pierce/"):
         return f".locator({quoted('css=' + selector.removeprefix('pierce/'))})"
     form, _, text = selector.partition("=")
+    if form != "testid" and form not in _GETTERS:
+        raise Unsaid("its selector is of no form that is known")
     exact = len(text) > 1 and text[0] == text[-1] == '"'
     value = text[1:-1] if exact else text
     if form == "testid":

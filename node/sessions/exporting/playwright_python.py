@@ -238,6 +238,8 @@ class _Writer:
                 return f"expect({subject}).to_have_attribute({quoted(held.attribute)}, {value}, {timeout})"
             case "count":
                 counted = _all_of(held, subject)
+                if not held.expected.isdecimal():
+                    raise Unsaid("its number is read when it runs")
                 return f"expect({counted}.filter(visible=True)).to_have_count({int(held.expected)}, {timeout})"
             case "visible" | "hidden" | "enabled" | "disabled" | "checked":
                 return f"expect({subject}).to_be_{held.what}({timeout})"

@@ -167,7 +167,7 @@ def _assertion(held: Assert, evidence: Evidence | None) -> dict[str, Any]:
     if held.match == "contains" and expected:
         raise Unsaid("there is no step that asserts a part of a text")
     match held.what:
-        case "count":
+        case "count" if expected.isdecimal():
             return {**made, "operator": "==", "count": int(expected)}
         case "visible":
             return made

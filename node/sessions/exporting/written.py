@@ -30,12 +30,18 @@ def not_replayed(session: Session, steps: Sequence[Step]) -> list[str]:
 
 
 def whole_address(url: str) -> str:
-    """``url``, if all of it was recorded. Errors: ``Unsaid``."""
+    """``url``, if all of it was recorded.
+
+    Errors: ``Unsaid``, also for what is no page of the web. A recording of somebody else could make a test read files.
+    """
+    if not url.lower().startswith(("http://", "https://")):
+        raise Unsaid("its address does not begin with http:// or https://")
     if is_incomplete(url):
         raise Unsaid("a part of the address was not stored")
     return url
 
 
 def one_line(text: str) -> str:
-    """``text`` for a comment."""
-    return " ".join(text.split())
+    """``text`` for a comment: what cannot be seen could end it, or show it in another order."""
+    folded = " ".join(text.split())
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in folded)

@@ -3,6 +3,7 @@
 import { encode } from './cbor.mjs'
 import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
+import { wrong } from './faults.mjs'
 import { isId, sha256 } from './ids.mjs'
 import { leafHash, rootOf } from './merkle.mjs'
 import { among, anything, bool, bytes, either, exactly, list, optional, orNull, parse, record, text, whole } from './records.mjs'
@@ -251,8 +252,17 @@ export function verifyBundle(file, keysOf) {
   demand(session.get('node') === signed.issuer, 'envelope.issuer', 'recorded by another node than the signer')
   check(session.get('steps') === steps.length, 'number of steps')
   elements.forEach((entry, i) => checkElement(entry, dataOf(entry), listed[i][2]))
-  return { session, steps: checkSteps(steps.map(dataOf), elements), manifest: signed.payload }
+  const read = checkSteps(steps.map(dataOf), elements)
+  const passed = session.get('verdict') !== 'pass' || (read.every(hasPassed) && read.length > 0 && !hasGaps(session))
+  check(passed, 'it did not pass')
+  return { session, steps: read, manifest: signed.payload }
 }
+
+const hasGaps = (session) => (session.get('skipped') ?? []).length > 0
+
+/** Whether nothing of a recorded step speaks against the verdict `pass`. */
+const hasPassed = (step) =>
+  step.ok && step.held !== 'failed' && wrong(step, step.expect).length === 0 && !step.downloads.some((one) => one.get('fault'))
 
 const isPlausible = ({ index, ok, error, snapshot, screenshot }, number) =>
   index === number && ok === (error === '') && [snapshot, screenshot].every((hash) => [0, 32].includes(hash.length))

@@ -1,8 +1,9 @@
 // Replays: how texts compare, and which reports are believed (docs/protocol/replay.md).
 
-import { ANSWER, DIALOG, DOWNLOAD, EXPECT, FAULT } from './bundle.mjs'
+import { DIALOG, DOWNLOAD, FAULT } from './bundle.mjs'
 import { decode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
+import { describe, fold, wrong } from './faults.mjs'
 import { isId, isNodeId } from './ids.mjs'
 import { among, bool, exactly, list, optional, read, record, text, whole } from './records.mjs'
 
@@ -87,50 +88,14 @@ function holds({ performed, held, url, state, title, extracted, text: said }, le
   return tests.slice(0, LEVELS.indexOf(level) + 1).every(Boolean)
 }
 
-/** What is wrong with the requests of a step: those that went wrong unexpectedly, and those that should have. */
-function wrongRequests(faults, expect) {
-  const [met, wants] = [faults.map((fault) => read(fault, FAULT)), expect === null ? null : read(expect, EXPECT)]
-  const expected = ({ fault, status }) => wants && (fault === 'status' ? status === wants.status : wants[fault])
-  const says = {
-    refused: ({ request }) => `the guard refused ${request}`,
-    status: ({ request, status }) => `${request} was answered with ${status}`,
-    failed: ({ request }) => `${request} failed`,
-    open: ({ request }) => `${request} was not answered by the end of the step`,
-  }
-  const wrong = met.filter((fault) => !expected(fault)).map((fault) => says[fault.fault](fault))
-  const absent = (kind) => wants?.[kind] && !met.some((fault) => fault.fault === kind && expected(fault))
-  if (absent('status')) wrong.push(`no request was answered with ${wants.status}, as expected`)
-  if (absent('refused')) wrong.push('no request was refused, as expected')
-  if (absent('failed')) wrong.push('no request failed, as expected')
-  if (absent('open')) wrong.push('no request was left open, as expected')
-  return wrong
+/** Which dialogs say something else than those that were recorded. */
+function otherDialogs(step, match) {
+  const [had, has] = [step, match].map(({ dialogs }) => dialogs.map((one) => read(one, DIALOG)))
+  const says = (dialog) => dialog && `${dialog.kind} ${fold(dialog.message)}`
+  const other = has.filter((dialog, place) => says(dialog) !== says(had[place]))
+  if (other.length === 0 && had.length > has.length) return ['no dialog, as recorded']
+  return other.map((dialog) => `another dialog: ${describe(dialog)}`)
 }
-
-const fold = (said) => said.split(/\s+/u).filter(Boolean).join(' ')
-
-/** The dialogs that a step was not meant to cause. */
-function wrongDialogs(dialogs, expect) {
-  const answer = expect === null ? null : read(expect, EXPECT).dialog
-  const wants = answer && read(answer, ANSWER)
-  const met = dialogs.map((dialog) => read(dialog, DIALOG))
-  const isMeant = ({ kind, message, accepted }) =>
-    wants &&
-    wants.kind === kind &&
-    (kind === 'alert' || accepted === wants.accept) &&
-    fold(message).includes(fold(wants.text))
-  const meant = met.findIndex(isMeant)
-  const says = ({ kind, message, accepted }) =>
-    `unexpected dialog: ${kind}${message && ` “${fold(message)}”`}, ${accepted ? 'accepted' : 'dismissed'}`
-  return met.filter((_, place) => place !== meant).map(says)
-}
-
-const wrongTab = (tab, expect) =>
-  expect !== null && read(expect, EXPECT).tab && !tab ? ['no new tab was opened, as expected'] : []
-const wrong = ({ faults, dialogs, tab }, expect) => [
-  ...wrongRequests(faults, expect),
-  ...wrongDialogs(dialogs, expect),
-  ...wrongTab(tab, expect),
-]
 
 function newFaults(match, step) {
   const before = wrong(step, step.expect)
@@ -163,7 +128,7 @@ function difference(match, step, strict) {
   if (!match.performed) return `not performed (${match.error})`
   const [fault] = newFaults(match, step)
   if (fault) return fault
-  if (holds(match, 'text', strict)) return 'another content of the download'
+  if (holds(match, 'text', strict)) return otherDialogs(step, match)[0] ?? 'another content of the download'
   const first = LEVELS.find((level) => !holds(match, level, strict))
   if (first === 'asserted') return match.extracted ? 'the assertion did not hold' : 'another extracted value'
   if (first === 'structure') return match.url ? 'other controls or headings' : 'other address'
@@ -228,7 +193,8 @@ export function readReport(raw, { session, steps, manifest }) {
   )
   matches.forEach((match, i) => {
     const { performed, matched, error } = match
-    const content = report.level !== 'text' || sameContent(expected[i], match)
+    const same = sameContent(expected[i], match) && otherDialogs(expected[i], match).length === 0
+    const content = report.level !== 'text' || same
     const whole = content && holds(match, report.level, report.strict) && newFaults(match, expected[i]).length === 0
     check(matched === whole, `step ${match.index}: matched`)
     check(performed === (error === ''), `step ${match.index}: performed`)
