@@ -165,8 +165,8 @@ class Judge:
             if len(narrowed) == 1 and not self._evidence.telling:
                 return narrowed[0]
         # Nothing told them apart when it was recorded either, and they are as many as then: the place is all there is.
-        if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and locator.nth < len(pool):
-            return pool[locator.nth]
+        if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and (locator.nth or 0) < len(pool):
+            return pool[locator.nth or 0]
         if agreeing[0].url and len({item.url for item in agreeing}) == 1:
             return agreeing[0]
         raise self._several(locator, max(2, len(agreeing)))

@@ -27,6 +27,7 @@ FORMS: Final = (
 """How a selector can begin."""
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
 _PLACELESS: Final = re.compile(r"(?:^|\d)x\d+\Z")
+_ALIKE_MAX: Final = 5
 _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
@@ -35,15 +36,14 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     """The one element that ``locator`` names by role and name.
 
     Exact role and name first; else the name without regard to case and space. Errors: ``action.target_missing``,
-    ``action.target_ambiguous`` (several fit a locator that gives no role).
+    ``action.target_ambiguous`` (several fit a locator that gives no place).
     """
     pool = _of_role(locator, observation)
     loose = fitting(locator, observation)
-    # Without a role the name alone must be unique, unless the author chose a place with `nth`.
-    if locator.nth < len(loose) and (locator.role or len(loose) == 1 or locator.nth):
-        return loose[locator.nth]
-    if len(loose) > 1 and not locator.role:
-        raise MeshError("action.target_ambiguous", f"“{locator.name}” matches {len(loose)} elements", name=locator.name)
+    if locator.nth is None and len(loose) > 1:
+        raise _alike(locator, loose)
+    if (locator.nth or 0) < len(loose):
+        return loose[locator.nth or 0]
     near = _near(locator, pool)
     raise MeshError(
         "action.target_missing",
@@ -53,6 +53,23 @@ def resolve(locator: Locator, observation: Observation) -> Element:
         role=locator.role,
         name=locator.name,
         near=near,
+    )
+
+
+def _alike(locator: Locator, found: list[Element]) -> MeshError:
+    """The refusal of a locator that several elements fit: where each of them is, and how to say which."""
+    places = [
+        f"nth {place}{f' in “{visible(item.context)}”' if item.context else ''}" for place, item in enumerate(found)
+    ]
+    more = f" and {len(found) - _ALIKE_MAX} more" if len(found) > _ALIKE_MAX else ""
+    return MeshError(
+        "action.target_ambiguous",
+        f"{len(found)} elements are {_said(locator.role, locator.name)}: {', '.join(places[:_ALIKE_MAX])}{more};"
+        " `within` or `nth` says which",
+        role=locator.role,
+        name=locator.name,
+        count=len(found),
+        near=places[:_ALIKE_MAX],
     )
 
 
@@ -206,5 +223,5 @@ def locate(element: Element, observation: Observation, selectors: tuple[str, ...
     alike = [
         e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)
     ]
-    nth = next(i for i, item in enumerate(alike) if item.ref == element.ref)
+    nth = next(i for i, item in enumerate(alike) if item.ref == element.ref) if len(alike) > 1 else None
     return Locator(role=element.role, name=element.name, nth=nth, frame=element.frame, selectors=selectors)
