@@ -1,9 +1,9 @@
 """Which requests for documents and data a step caused, and which of them went wrong.
 
 A step causes what is sent while it is performed. Not so requests of timers: a request that the page sends again and again while no
-step is performed is one of those. A timer can also send just before a step ends: what reads, and is asked again, is not waited for if
-it was open when the step began (a long poll), or if the step only waits or reads and causes nothing itself. Streams, beacons and reports are no
-requests for data here.
+step is performed is one of those. A timer can also send just before a step ends: what reads, and is asked for again, is not
+waited for if it was open when the step began (a long poll), or if the step only waits or reads and causes nothing itself. Streams,
+beacons and reports are no requests for data here.
 """
 
 from __future__ import annotations

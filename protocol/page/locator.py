@@ -184,6 +184,11 @@ def by_aria(selector: str, frame: str) -> Locator | None:
     return Locator(role=match["role"] or "", name=match["name"], frame=frame)
 
 
+def malformed(selector: str, reason: str) -> MeshError:
+    """The refusal of a selector that is not written as its form demands."""
+    return MeshError("action.target_missing", f"{selector} cannot be read: {reason}", selector=selector)
+
+
 def several(selector: str, count: int) -> MeshError:
     """The refusal of a selector that matches more than one visible element."""
     return MeshError(
