@@ -170,7 +170,8 @@ async def run(options: argparse.Namespace) -> None:
     for line in figures.wrong_stops(runs, stops):
         _CONSOLE.print(f"stops for another reason than expected: {line}", markup=False)
     if options.publish:
-        _CONSOLE.print(measure(list(published(runs, target(flows))), RESULTS))
+        counted = {"flows": len(flows), "replays": options.replays, "changes": figures.changes_applied(runs)}
+        _CONSOLE.print(measure(list(published(runs, target(flows))), RESULTS, revision=revision, conditions=counted))
         return
     for each in published(runs, target(flows)):
         _CONSOLE.print(f"{each.metric:32}{each.run():.4f}", markup=False)

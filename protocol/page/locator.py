@@ -26,6 +26,7 @@ FORMS: Final = (
 )
 """How a selector can begin."""
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
+_PATH: Final = re.compile(r"https?://[^/?#]*(/[^?#]{0,80})")
 _PLACELESS: Final = re.compile(r"(?:^|\d)x\d+\Z")
 _ALIKE_MAX: Final = 5
 _NEAR_MAX: Final = 3
@@ -71,6 +72,12 @@ def _alike(locator: Locator, found: list[Element]) -> MeshError:
         count=len(found),
         near=places[:_ALIKE_MAX],
     )
+
+
+def _place(element: Element) -> str:
+    """What tells ``element`` from its look-alikes: the group it is in, and where it leads."""
+    leads = _PATH.match(element.url)
+    return (f" in “{visible(element.context)}”" if element.context else "") + (f" to {leads[1]}" if leads else "")
 
 
 def fitting(locator: Locator, observation: Observation) -> list[Element]:

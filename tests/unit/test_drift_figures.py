@@ -46,6 +46,7 @@ def test_a_change_counts_if_it_reached_the_browser_and_the_flow_is_green_without
     green = changed(SAME, kind="changed", applied=True)
     red = changed(green, verdict="partial")
     assert figures.changes_missed([SAME, green, red, red, red]) == 0.25
+    assert figures.changes_applied([SAME, green, red, changed(green, applied=False), changed(SAME, flow="b")]) == 2
     assert figures.changes_missed([SAME, red, changed(green, applied=False)]) == 0
     assert figures.changes_missed([SAME, red, changed(SAME, flow="b", verdict="fail"), changed(green, flow="b")]) == 0
     assert figures.changes_missed([SAME]) == 1

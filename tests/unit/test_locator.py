@@ -111,12 +111,19 @@ def test_without_a_place_it_must_be_the_only_one(wanted: Locator, said: str, cou
 
 def test_of_several_it_is_said_where_each_of_the_first_is() -> None:
     cards = [
-        Element(ref=f"e{n}", role="button", name="Delete", context=f"Lamp\u00ad {n}" if n else "") for n in range(7)
+        Element(
+            ref=f"e{n}",
+            role="button",
+            name="Delete",
+            context=f"Lamp\u00ad {n}" if n else "",
+            url="" if n else "http://a.example/lamps/1?key=x#y",
+        )
+        for n in range(7)
     ]
     with pytest.raises(MeshError) as caught:
         resolve(Locator(role="button", name="Delete"), Observation(url="", title="", text="", elements=tuple(cards)))
     assert caught.value.message == (
-        "7 elements are button “Delete”: nth 0, nth 1 in “Lamp‹U+00AD› 1”, nth 2 in “Lamp‹U+00AD› 2”,"
+        "7 elements are button “Delete”: nth 0 to /lamps/1, nth 1 in “Lamp‹U+00AD› 1”, nth 2 in “Lamp‹U+00AD› 2”,"
         " nth 3 in “Lamp‹U+00AD› 3”, nth 4 in “Lamp‹U+00AD› 4” and 2 more;"
         " `within` or `nth` says which"
     )
