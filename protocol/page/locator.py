@@ -59,9 +59,7 @@ def resolve(locator: Locator, observation: Observation) -> Element:
 
 def _alike(locator: Locator, found: list[Element]) -> MeshError:
     """The refusal of a locator that several elements fit: where each of them is, and how to say which."""
-    places = [
-        f"nth {place}{f' in “{visible(item.context)}”' if item.context else ''}" for place, item in enumerate(found)
-    ]
+    places = [f"nth {place}{_place(item)}" for place, item in enumerate(found)]
     more = f" and {len(found) - _ALIKE_MAX} more" if len(found) > _ALIKE_MAX else ""
     return MeshError(
         "action.target_ambiguous",

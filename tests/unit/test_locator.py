@@ -117,7 +117,6 @@ def test_of_several_it_is_said_where_each_of_the_first_is() -> None:
             name="Delete",
             context=f"Lamp\u00ad {n}" if n else "",
             url="" if n else "http://a.example/lamps/1?key=x#y",
-            url="" if n else "http://a.example/lamps/1?key=x#y",
         )
         for n in range(7)
     ]
