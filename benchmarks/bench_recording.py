@@ -64,9 +64,7 @@ async def _node(home: Path) -> AsyncIterator[tuple[Store, Witness]]:
         await store.close()
 
 
-async def _recorded(
-    browser: Browser, store: Store, witness: Witness, actions: Sequence[Action], url: str
-) -> float:
+async def _recorded(browser: Browser, store: Store, witness: Witness, actions: Sequence[Action], url: str) -> float:
     """Seconds that a recording takes, from the first action to its signature."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     plan = Recording(
