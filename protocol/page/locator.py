@@ -37,11 +37,11 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     """The one element that ``locator`` names by role and name.
 
     Exact role and name first; else the name without regard to case and space. Errors: ``action.target_missing``,
-    ``action.target_ambiguous`` (several fit a locator that gives no place).
+    ``action.target_ambiguous`` (several fit a locator that gives no place). Links to one address are as good as one link.
     """
     pool = _of_role(locator, observation)
     loose = fitting(locator, observation)
-    if locator.nth is None and len(loose) > 1:
+    if locator.nth is None and len(loose) > 1 and not _lead_to_one(loose):
         raise _alike(locator, loose)
     if (locator.nth or 0) < len(loose):
         return loose[locator.nth or 0]
@@ -55,6 +55,10 @@ def resolve(locator: Locator, observation: Observation) -> Element:
         name=locator.name,
         near=near,
     )
+
+
+def _lead_to_one(found: list[Element]) -> bool:
+    return bool(found[0].url) and len({(item.role, item.url) for item in found}) == 1
 
 
 def _alike(locator: Locator, found: list[Element]) -> MeshError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -127,6 +128,14 @@ def test_of_several_it_is_said_where_each_of_the_first_is() -> None:
         " nth 3 in “Lamp‹U+00AD› 3”, nth 4 in “Lamp‹U+00AD› 4” and 2 more;"
         " `within` or `nth` says which"
     )
+
+
+@pytest.mark.parametrize(("other", "taken"), [("/mugs", True), ("/mugs?blue", False), ("", False)])
+def test_links_to_one_address_are_as_good_as_one_link(other: str, taken: bool) -> None:
+    pair = tuple(Element(ref=f"e{n}", role="link", name="Mugs", url=url) for n, url in enumerate(("/mugs", other)))
+    page = Observation(url="", title="", text="", elements=pair)
+    with contextlib.nullcontext() if taken else pytest.raises(MeshError):
+        assert resolve(Locator(role="link", name="Mugs"), page) == pair[0]
 
 
 @pytest.mark.parametrize(("ref", "nth"), [("e1", 0), ("e4", 1), ("e2", None), ("e3", None)])
