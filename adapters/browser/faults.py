@@ -21,7 +21,8 @@ _GONE: Final = re.compile(
     re.IGNORECASE,
 )
 _SELECTOR: Final = re.compile(
-    r"(?:\w*Error: )*((?:Unexpected |Unknown |Invalid regular |\"[\w-]+\" engine |Failed to execute '(?:querySelectorAll|evaluate)' )[^\n]*)"
+    r"(?:\w*Error: )*"
+    r"((?:Unexpected |Unknown |Invalid regular |\"[\w-]+\" engine |Failed to execute '(?:querySelectorAll|evaluate)' )[^\n]*)"
 )
 _SELECTOR_CHARS_MAX: Final = 200
 _NET: Final = re.compile(r"net::ERR_[A-Z0-9_]+")
