@@ -8,7 +8,7 @@ from typing import Final
 
 from protocol.errors import MeshError
 from protocol.page.action import Locator
-from protocol.page.names import same_name, visible
+from protocol.page.names import akin, same_name, visible
 from protocol.page.observation import Element, Observation
 
 FORMS: Final = (
@@ -98,14 +98,16 @@ def _of_role(locator: Locator, observation: Observation) -> list[Element]:
     ]
 
 
-def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -> None:
+def confirm(locator: Locator, element: Element, selector: str, *, reads: bool, recorded: bool = False) -> None:
     """Return if ``element``, found by ``selector``, has the role and name of ``locator``, as far as it gives them.
 
     reads: the action only reads. The name of what is read is often its content, and may change; its role may not.
+    recorded: role and name are what was recorded, not what an author wrote: whether a role akin is enough is left to the evidence.
     Errors: ``action.target_differs``.
     """
     # A page that changed may match the same selector with another element; clicking that could do harm.
     alike = not locator.role or element.role == locator.role
+    alike = alike or (recorded and bool(locator.name) and akin(locator.role, element.role))
     if not reads:
         alike = alike and (not locator.name or same_name(element.name, locator.name))
     if not alike:
