@@ -42,7 +42,6 @@ async def prepared(action: Action) -> Prepared:
     ("was", "now", "name", "code"),
     [
         ("switch", "tab", "Recent", ""),
-        ("button", "link", "Recent", ""),
         ("link", "button", "Recent", "action.target_differs"),
         ("switch", "tab", "", "action.target_differs"),
         ("switch", "checkbox", "Recent", "action.target_differs"),
