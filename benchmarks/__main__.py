@@ -9,7 +9,7 @@ import argparse
 import json
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -36,13 +36,19 @@ def commit() -> str:
     return answer.stdout.strip()
 
 
-def measure(benchmarks: Sequence[Benchmark], results: Path) -> Table:
-    """Run ``benchmarks``, append their lines to ``results``; the table for people."""
+def measure(
+    benchmarks: Sequence[Benchmark], results: Path, *, revision: str = "", conditions: Mapping[str, int] | None = None
+) -> Table:
+    """Run ``benchmarks``, append their lines to ``results``; the table for people.
+
+    revision: what is measured, if it is not the checked-out commit. conditions: how much was measured.
+    """
     table = Table("metric", "value", "unit", "target", "")
-    revision = commit()
+    revision = revision or commit()
     for item in benchmarks:
         value = round(item.run(), 3)
         line = {"metric": item.metric, "value": value, "unit": item.unit, "target": item.target, "commit": revision}
+        line |= conditions or {}
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         verdict = "[green]met[/]" if item.met(value) else "[red]missed[/]"

@@ -58,7 +58,8 @@ class Book:
 
 
 def key_of(flow: Flow, revision: str) -> str:
-    """What a run depends on: the product's commit and the flow."""
+    """What a run depends on: the product's commit and the flow, but not what is expected of it."""
+    flow = msgspec.structs.replace(flow, stops="")
     return f"{revision}:{hashlib.sha256(flow.text.encode() + msgspec.json.encode(flow)).hexdigest()[:12]}"
 
 
@@ -170,7 +171,8 @@ async def run(options: argparse.Namespace) -> None:
     for line in figures.wrong_stops(runs, stops):
         _CONSOLE.print(f"stops for another reason than expected: {line}", markup=False)
     if options.publish:
-        _CONSOLE.print(measure(list(published(runs, target(flows))), RESULTS))
+        counted = {"flows": len(flows), "replays": options.replays, "changes": figures.changes_applied(runs)}
+        _CONSOLE.print(measure(list(published(runs, target(flows))), RESULTS, revision=revision, conditions=counted))
         return
     for each in published(runs, target(flows)):
         _CONSOLE.print(f"{each.metric:32}{each.run():.4f}", markup=False)

@@ -1,10 +1,8 @@
-"""What recording costs: its time against a bare Playwright script that keeps the same, and the bytes of a step.
+"""What recording costs: its time against a bare Playwright script that keeps the same.
 
-Time: as ``bench_session``, ten steps in the demo shop, one headless Chromium for each side, rounds in turn. After each step
+As ``bench_session``, ten steps in the demo shop, one headless Chromium for each side, rounds in turn. After each step
 the script takes a screenshot and the accessibility snapshot and writes both to files. The recording does the same, classifies each
 action, looks a second time for what changes by itself, redacts, stores on disk so that a power cut takes nothing, and signs.
-
-Bytes: of exported bundles, by step, over flows in the shop, Datasette and the Django admin at 1280 x 800.
 """
 
 from __future__ import annotations
@@ -34,21 +32,17 @@ from benchmarks.registry import benchmark
 from node.live.acting import Gate
 from node.live.keeping import Recording
 from node.live.recorder import record, record_actions
-from node.sessions.handover import export_session
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.action import Action, Click, Extract, Goto, Locator
-from protocol.recording.session import Profile, Session, Verdict
+from protocol.recording.session import Profile, Verdict
 from protocol.risk.classes import GuardPolicy
-from scripts import real_apps
-from tests.sites.real.datasette import serve_datasette
-from tests.sites.real.django_admin import serve_django_admin
 
 ROUNDS: Final = 7
 
 
 def _link(name: str) -> Click:
-    return Click(target=Locator(role="link", name=name))
+    return Click(target=Locator(role="link", name=name, nth=0))
 
 
 def _heading() -> Extract:
@@ -57,33 +51,6 @@ def _heading() -> Extract:
 
 TEN_STEPS: Final[tuple[Action, ...]] = (*(_link(name) for name, _ in LINKS), _heading())
 """After the address."""
-
-
-def _tables(url: str) -> list[Action]:
-    """A look through the tables of Datasette."""
-    return [
-        _link("shop"),
-        _link("products"),
-        Goto(url=f"{url}shop/products?_sort=price"),
-        Goto(url=f"{url}shop/products?_search=teapot"),
-        Goto(url=f"{url}shop/products/1"),
-        Goto(url=f"{url}shop/customers"),
-        Goto(url=f"{url}shop/orders?_facet=customer_id"),
-        _heading(),
-    ]
-
-
-def _admin(url: str) -> list[Action]:
-    """A look through users and groups in the Django admin."""
-    return [
-        _link("Users"),
-        Goto(url=f"{url}auth/user/?q=marit"),
-        Goto(url=f"{url}auth/user/1/change/"),
-        Goto(url=f"{url}auth/group/"),
-        Goto(url=f"{url}auth/group/1/change/"),
-        Goto(url=f"{url}auth/user/?o=2"),
-        _heading(),
-    ]
 
 
 @asynccontextmanager
@@ -98,10 +65,8 @@ async def _node(home: Path) -> AsyncIterator[tuple[Store, Witness]]:
         await store.close()
 
 
-async def _recorded(
-    browser: Browser, store: Store, witness: Witness, actions: Sequence[Action], url: str
-) -> tuple[Session, float]:
-    """A recording, and the seconds it took from the first action to its signature."""
+async def _recorded(browser: Browser, store: Store, witness: Witness, actions: Sequence[Action], url: str) -> float:
+    """Seconds that a recording takes, from the first action to its signature."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     plan = Recording(
         title="flow", start_url=url, profile=Profile(), browser=browser.info, gate=Gate(report=witness.trail.gate)
@@ -112,7 +77,7 @@ async def _recorded(
     taken = time.perf_counter() - began
     await page.close()
     assert recorder.session.verdict == Verdict.PASS, "a recording that fails measures something else"
-    return recorder.session, taken
+    return taken
 
 
 async def _keep(page: PlaywrightPage, directory: Path, number: int) -> None:
@@ -150,7 +115,7 @@ async def _overhead() -> float:
         stack.push_async_callback(ours.close)
         pairs = []
         for _ in range(ROUNDS + 1):
-            _, taken = await _recorded(ours, store, witness, TEN_STEPS, f"{url}/")
+            taken = await _recorded(ours, store, witness, TEN_STEPS, f"{url}/")
             pairs.append((taken, await _scripted(bare, url, directory)))
         recorded, scripted = zip(
             *pairs[1:], strict=True
@@ -163,31 +128,3 @@ async def _overhead() -> float:
 def record_overhead() -> float:
     """Time of a ten-step recording over that of a bare script that keeps pictures and snapshots; medians of rounds in turn."""
     return asyncio.run(_overhead())
-
-
-async def _bytes_per_step(home: Path) -> float:
-    async with AsyncExitStack() as stack:
-        store, witness = await stack.enter_async_context(_node(home / "node"))
-        browser = await launcher(SETTINGS)()
-        stack.push_async_callback(browser.close)
-        url = f"{await stack.enter_async_context(shop())}/"
-        (home / "datasette").mkdir()
-        (home / "django").mkdir()
-        datasette = await stack.enter_async_context(serve_datasette(home / "datasette"))
-        django = await stack.enter_async_context(serve_django_admin(home / "django"))
-        flows = [(url, TEN_STEPS), (datasette.url, _tables(datasette.url)), (django.url, _admin(django.url))]
-        sizes = []
-        for start, actions in flows:
-            session, _ = await _recorded(browser, store, witness, actions, start)
-            with (home / session.id).open("w+b") as out:
-                await export_session(store, session.id, out)
-                sizes.append(out.tell() / session.steps)
-        return statistics.median(sizes)
-
-
-@benchmark("session.bytes_per_step", unit="bytes", target=24_000, direction="at most")
-def bytes_per_step() -> float:
-    """Bytes of an exported session by step, at 1280 x 800; median of the flows."""
-    real_apps.install()
-    with tempfile.TemporaryDirectory(prefix="trailmesh-bench-") as home:
-        return asyncio.run(_bytes_per_step(Path(home)))

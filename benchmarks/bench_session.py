@@ -102,7 +102,7 @@ async def _replayed(browser: Browser, recorded: Recorded, store: Store, witness:
 async def _recorded(browser: Browser, store: Store, witness: Witness, url: str) -> Recorded:
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     actions: list[Action] = [Goto(url=f"{url}/")]
-    actions += [Click(target=Locator(role="link", name=name)) for name, _ in LINKS]
+    actions += [Click(target=Locator(role="link", name=name, nth=0)) for name, _ in LINKS]
     actions.append(Extract(name="heading", target=Locator(selectors=("css=h1",))))
     plan = Recording(
         title="ten steps", start_url=url, profile=Profile(), browser=browser.info, gate=Gate(report=witness.trail.gate)

@@ -581,7 +581,7 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The locator matches several elements, or in a replay several that agree with what was recorded.",
-        "Make the locator unique: a longer name, `nth`, or a more specific selector; in a replay, record the session again.",
+        "Make the locator unique: a longer name, `within` (the row, card or dialog it is in), `nth`, or a more specific selector; in a replay, record the session again.",
     ),
     "action.target_differs": Code(
         _O,

@@ -1,7 +1,7 @@
 """Install the applications of ``make bench-drift``, each version into an environment of its own.
 
-    python scripts/drift_apps.py install     make what is missing (again, if its lock file changed)
-    python scripts/drift_apps.py lock NAME   write the lock file of an environment that was made by hand
+    python scripts/drift_apps.py install [NAME]   make what is missing (again, if its lock file changed); NAME: only this one
+    python scripts/drift_apps.py lock NAME        write the lock file of an environment that was made by hand
 
 A lock file has one line for each package, with the hash of the file that was installed: those of CPython 3.11 on Linux. That of
 npm has the integrity of each package. Nothing else is installed. ``TRAILMESH_DRIFT_APPS`` moves the directory (default:
@@ -26,10 +26,15 @@ ENVIRONMENTS = Path(os.environ.get("TRAILMESH_DRIFT_APPS", REPOSITORY / ".venv-d
 INSTALL_TIMEOUT_S = 900
 
 
-def install() -> int:
+def install(only: str = "") -> int:
     """Make what is missing or was made from another lock file."""
-    for lock in sorted(LOCKS.iterdir()):
-        name = lock.name.removesuffix(lock.suffix)
+    locks = {lock.name.removesuffix(lock.suffix): lock for lock in sorted(LOCKS.iterdir())}
+    if only and only not in locks:
+        print(f"there is no lock file for {only}; there are: {', '.join(locks)}", file=sys.stderr)
+        return 2
+    for name, lock in locks.items():
+        if only not in ("", name):
+            continue
         target = ENVIRONMENTS / name
         made_from = hashlib.sha256(lock.read_bytes()).hexdigest()
         mark = target / "made-from"
@@ -83,7 +88,7 @@ def main() -> int:
     parser.add_argument("command", choices=("install", "lock"))
     parser.add_argument("name", nargs="?", default="")
     options = parser.parse_args()
-    return lock(options.name) if options.command == "lock" else install()
+    return lock(options.name) if options.command == "lock" else install(options.name)
 
 
 if __name__ == "__main__":

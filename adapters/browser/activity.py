@@ -133,7 +133,7 @@ class Activity:
             self._page.on("requestfinished", self._request_ended)
             self._page.on("requestfailed", self._request_failed)
         self._requests[method, url] += 1
-        self.caused.counts(method, url)
+        self.caused.sends(method, url)
         self._began()
         await asyncio.sleep(0)  # Playwright subscribes in a separate task; let it run
 
@@ -235,16 +235,16 @@ class Activity:
 
     # --- questions ---
 
-    def begin(self, given: Given, *, waits: bool = False) -> None:
+    def begin(self, given: Given, *, waits: bool = False, looks: bool = False) -> None:
         """An action starts: what was requested before is none of its business (a long poll would never end).
 
-        waits: it only waits, and may wait for an answer that the action before it has caused.
+        waits: it only waits, and may wait for an answer that the action before it has caused. looks: it causes no request.
         """
         if not waits:
             self.answers.clear()
         self.given = given
         self._earlier = +self._requests
-        self.caused.begin()
+        self.caused.begin(self._earlier, looks=looks)
 
     def end(self) -> tuple[Dialog, ...]:
         """The action is over: the dialogs since the last one. Those that come from now on are dismissed."""
@@ -271,6 +271,12 @@ class Activity:
     def idle(self) -> bool:
         """Whether nothing loads."""
         return not (self._loading or self.fetching or self._dom_pending)
+
+    async def answered(self, limit_s: float) -> None:
+        """Wait for the answers to what scripts asked for since the action began, at most ``limit_s``."""
+        end = time.monotonic() + limit_s
+        while self.unanswered and not self.gone.done() and (left := end - time.monotonic()) > 0:
+            await self.changed(left)
 
     async def answer_to(self, wait: Wait, limit_ms: int) -> None:
         """Return once a request was answered for which ``wait`` waits. Errors: ``action.assertion_failed``."""

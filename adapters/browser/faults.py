@@ -20,6 +20,11 @@ _GONE: Final = re.compile(
     r"|page closed|session closed|pipe closed",
     re.IGNORECASE,
 )
+_SELECTOR: Final = re.compile(
+    r"(?:\w*Error: )*"
+    r"((?:Unexpected |Unknown |Invalid regular |\"[\w-]+\" engine |Failed to execute '(?:querySelectorAll|evaluate)' )[^\n]*)"
+)
+_SELECTOR_CHARS_MAX: Final = 200
 _NET: Final = re.compile(r"net::ERR_[A-Z0-9_]+")
 
 
@@ -34,6 +39,12 @@ def net_code(error: BaseException) -> str:
     """Chromium's name for a network failure (``ERR_CONNECTION_REFUSED``); empty if there is none."""
     found = _NET.search(str(error))
     return found[0].removeprefix("net::") if found else ""
+
+
+def unreadable(error: PlaywrightError) -> str:
+    """What Playwright or Chromium cannot read in a selector, in its words, which repeat nothing but the selector; else empty."""
+    found = _SELECTOR.match(error.message.partition(": ")[2])
+    return found[1][:_SELECTOR_CHARS_MAX] if found else ""
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from adapters.browser.activity import Activity
 from adapters.browser.choosing import choose
 from adapters.browser.dragging import drag
 from adapters.browser.editors import replace
+from adapters.browser.faults import unreadable
 from adapters.browser.view import Mask, View, masker, well_formed
 from adapters.browser.ways import way
 from adapters.browser.worlds import Worlds, traits_of
@@ -46,7 +47,7 @@ from protocol.page.action import (
     Wait,
 )
 from protocol.page.keys import require_key
-from protocol.page.locator import hidden, require_selector, several, unlisted
+from protocol.page.locator import hidden, malformed, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
 from protocol.page.secrets import Secrets, takes_no_text
 
@@ -105,7 +106,12 @@ class Hands:
             return None
         every = way(self._page.get_by_ref(within) if within else frame, selector)
         visible = every.locator("visible=true")
-        count = await visible.count()
+        try:
+            count = await visible.count()
+        except PlaywrightError as error:
+            if reason := unreadable(error):
+                raise malformed(selector, reason) from None
+            raise
         if not count:
             if await every.count():
                 raise hidden(selector)

@@ -27,7 +27,7 @@ from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
+from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Wait
 from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -39,6 +39,7 @@ T = TypeVar("T")
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a document will be missing
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
+_LATE_S: Final = 1.0
 _SNAPSHOT_ATTEMPTS: Final = 3
 _BLANK_TIMEOUT_MS: Final = 1_000
 _OFFLINE: Final = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
@@ -256,7 +257,8 @@ class ChromiumPage:
         self._secrets = secrets or self._secrets
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
-        self._activity.begin(given, waits=isinstance(action, Wait))
+        looks = isinstance(action, Wait | Assert | Extract)
+        self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
         self._activity.popups.clear()
         self._followed = False
@@ -277,6 +279,9 @@ class ChromiumPage:
         assert self._view is not None
         if still_ms and not settled:
             raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
+        if settled:
+            # A timer can have asked for something just after the page was found still.
+            await self._activity.answered(_LATE_S)
         mask = masker(self._secrets)
         downloads = await self._downloads.end()
         dialogs = self._activity.end()

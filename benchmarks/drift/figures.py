@@ -86,14 +86,24 @@ def bytes_per_step(runs: Iterable[Run]) -> float:
     return statistics.median(sizes) if sizes else 0.0
 
 
-def changes_missed(runs: Iterable[Run]) -> float:
-    """Share of the changes that reached the browser and that a replay passed over. Without any it is 1.
+def _applied(runs: Iterable[Run]) -> list[Run]:
+    """Replays in which the change reached the browser.
 
     Flows that are red without a change are left out: there a change would be seen whatever it is.
     """
     every = list(runs)
     red = {run.flow for run in every if run.kind == "same" and run.verdict != "pass"}
-    applied = [run for run in every if run.kind == "changed" and run.applied and run.flow not in red]
+    return [run for run in every if run.kind == "changed" and run.applied and run.flow not in red]
+
+
+def changes_applied(runs: Iterable[Run]) -> int:
+    """How many changes ``changes_missed`` is about."""
+    return len(_applied(runs))
+
+
+def changes_missed(runs: Iterable[Run]) -> float:
+    """Share of the changes that reached the browser and that a replay passed over. Without any it is 1."""
+    applied = _applied(runs)
     return sum(run.verdict == "pass" for run in applied) / len(applied) if applied else 1.0
 
 

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from protocol.recording.snapshot import snapshot_text
+
 _TIMEOUT_S: Final = 300
 
 
@@ -52,9 +54,9 @@ class Node:
             process.terminate()
             await process.wait()
 
-    def blob(self, digest: str) -> str:
-        """A stored text, by its SHA-256 as the commands print it."""
-        return (self._home / "blobs" / digest[:2] / digest).read_text(encoding="utf-8")
+    def snapshot(self, digest: str) -> str:
+        """A stored snapshot, by its SHA-256 as the commands print it."""
+        return snapshot_text((self._home / "blobs" / digest[:2] / digest).read_bytes()) or ""
 
     async def call(self, *arguments: str) -> tuple[int, dict[str, Any], str]:
         """Exit code, the object that was printed, and what stood on the error stream."""

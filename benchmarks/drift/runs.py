@@ -130,7 +130,7 @@ class Bench:
         lines = [Shown("text", each) for each in texts if each]
         if not asserts:
             lines = [
-                line for step in steps if step.get("snapshot") for line in shown(self._node.blob(step["snapshot"]))
+                line for step in steps if step.get("snapshot") for line in shown(self._node.snapshot(step["snapshot"]))
             ]
         answers = msgspec.msgpack.decode(self._answers(recorded.session).read_bytes(), type=list[Answer])
         kinds: tuple[ChangeKind, ...] = ("price", "state", "missing row", "error page") if asserts else KINDS

@@ -233,7 +233,9 @@ async def prepare(
         return _unaimed(action, observation), observation
     if target.selectors:
         observation = await page.observe()
-        element = await _selected(page, observation, target, reads=isinstance(action, Extract))
+        element = await _selected(
+            page, observation, target, reads=isinstance(action, Extract), recorded=evidence is not None
+        )
         if evidence is not None:
             _require_recorded(evidence, element, observation, action, secrets)
     else:
@@ -359,7 +361,9 @@ async def _resolved(
     return _judge(evidence, observation, secrets).choose(target, pool, writes=writes)
 
 
-async def _selected(page: Page, observation: Observation, target: Locator, *, reads: bool) -> Element:
+async def _selected(
+    page: Page, observation: Observation, target: Locator, *, reads: bool, recorded: bool = False
+) -> Element:
     """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
     while their elements keep role and name.
 
@@ -376,7 +380,7 @@ async def _selected(page: Page, observation: Observation, target: Locator, *, re
                 raise
             continue
         if element is not None and found is None:
-            confirm(target, element, selector, reads=reads)
+            confirm(target, element, selector, reads=reads, recorded=recorded)
             found = selector, element
         elif element is not None and found is not None and not same_element(found[1], element):
             raise two_ways(found[0], found[1], selector, element)

@@ -116,7 +116,7 @@ async def _look(
     except MeshError as error:
         return Seen(count=_count_around(error))
     try:
-        element = await find(page, observation, target, scope)
+        element = await find(page, observation, _any(target) if assertion.what == "visible" else target, scope)
     except MeshError as error:
         if error.code not in _NOT_FOUND:
             raise
@@ -130,6 +130,11 @@ async def _look(
             raise
         return Seen()  # it went away between looking and reading
     return Seen(count=max(count, 1), element=element, text=None if text is None else redact_text(text, secrets))
+
+
+def _any(target: Locator) -> Locator:
+    """``target``, of which any will do: that something of a role and name is there says nothing of which."""
+    return target if target.nth is not None else msgspec.structs.replace(target, nth=0)
 
 
 async def _table(

@@ -143,7 +143,7 @@ def _locator(target: Locator | None) -> dict[str, Any]:
     keys: dict[str, Any] = {key: value for key in ("role", "name", "frame") if (value := getattr(target, key))}
     if target.selectors:
         keys["selectors"] = list(target.selectors)
-    if target.nth:
+    if target.nth is not None:
         keys["nth"] = str(target.nth)
     if target.within is not None:
         keys["within"] = _within(target.within)

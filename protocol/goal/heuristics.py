@@ -107,11 +107,13 @@ def _softmax(scores: list[float]) -> list[float]:
 
 def _places(observation: Observation) -> dict[str, Locator]:
     """Every element's locator: what ``protocol.page.locator.locate`` gives, but one pass for all instead of one for each."""
+    alike = Counter((item.role, item.name, item.frame) for item in observation.elements)
     seen: Counter[tuple[str, str, str]] = Counter()
     places = {}
     for item in observation.elements:
         key = (item.role, item.name, item.frame)
-        places[item.ref] = Locator(role=item.role, name=item.name, nth=seen[key], frame=item.frame)
+        nth = seen[key] if alike[key] > 1 else None
+        places[item.ref] = Locator(role=item.role, name=item.name, nth=nth, frame=item.frame)
         seen[key] += 1
     return places
 

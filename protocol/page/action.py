@@ -46,7 +46,8 @@ class Locator(_Record, frozen=True, kw_only=True):
 
     role: Text = ""
     name: Text = ""
-    nth: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] = 0
+    nth: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] | None = None
+    """The place among the elements of this role and name, from 0. Without it there must be one only, or links to one address."""
     frame: Annotated[str, msgspec.Meta(max_length=32)] = ""
     """The frame's prefix in the observation (``f1``); empty for the main frame."""
     selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()

@@ -53,7 +53,7 @@ def of_one_element(assertion: Assert) -> bool:
     target = assertion.target
     if target is None or assertion.what in ("text", "count", "hidden"):
         return False
-    return assertion.what != "visible" or bool(target.selectors or target.nth)
+    return assertion.what != "visible" or bool(target.selectors) or target.nth is not None
 
 
 def fits_response(wait: Wait, method: str, url: str) -> bool:

@@ -16,7 +16,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Locator, Text, Url
 from protocol.page.links import identities, numbers, path_of
-from protocol.page.names import fold, same_name, visible
+from protocol.page.names import akin, fold, same_name, visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
 from protocol.page.scope import node_of
 
@@ -125,7 +125,9 @@ class Judge:
         that could not be told from others when it was recorded must at least have the same name.
         """
         evidence = self._evidence
-        if element.role != evidence.role:
+        # What was a link may be a button today. One that writes must be of the role that it was.
+        rebuilt = not (reads or writes) and bool(evidence.name) and akin(element.role, evidence.role)
+        if element.role != evidence.role and not rebuilt:
             return f"a {element.role}, recorded was a {evidence.role}"
         if not reads and not same_name(self._text(element.name), evidence.name):
             return f"“{visible(element.name)}”, recorded was “{visible(evidence.name)}”"
@@ -165,8 +167,8 @@ class Judge:
             if len(narrowed) == 1 and not self._evidence.telling:
                 return narrowed[0]
         # Nothing told them apart when it was recorded either, and they are as many as then: the place is all there is.
-        if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and locator.nth < len(pool):
-            return pool[locator.nth]
+        if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and (locator.nth or 0) < len(pool):
+            return pool[locator.nth or 0]
         if agreeing[0].url and len({item.url for item in agreeing}) == 1:
             return agreeing[0]
         raise self._several(locator, max(2, len(agreeing)))

@@ -8,7 +8,7 @@ from typing import Final
 
 from protocol.errors import MeshError
 from protocol.page.action import Locator
-from protocol.page.names import same_name, visible
+from protocol.page.names import akin, same_name, visible
 from protocol.page.observation import Element, Observation
 
 FORMS: Final = (
@@ -26,7 +26,9 @@ FORMS: Final = (
 )
 """How a selector can begin."""
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
+_PATH: Final = re.compile(r"https?://[^/?#]*(/[^?#]{0,80})")
 _PLACELESS: Final = re.compile(r"(?:^|\d)x\d+\Z")
+_ALIKE_MAX: Final = 5
 _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
@@ -35,15 +37,14 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     """The one element that ``locator`` names by role and name.
 
     Exact role and name first; else the name without regard to case and space. Errors: ``action.target_missing``,
-    ``action.target_ambiguous`` (several fit a locator that gives no role).
+    ``action.target_ambiguous`` (several fit a locator that gives no place). Links to one address are as good as one link.
     """
     pool = _of_role(locator, observation)
     loose = fitting(locator, observation)
-    # Without a role the name alone must be unique, unless the author chose a place with `nth`.
-    if locator.nth < len(loose) and (locator.role or len(loose) == 1 or locator.nth):
-        return loose[locator.nth]
-    if len(loose) > 1 and not locator.role:
-        raise MeshError("action.target_ambiguous", f"“{locator.name}” matches {len(loose)} elements", name=locator.name)
+    if locator.nth is None and len(loose) > 1 and not _lead_to_one(loose):
+        raise _alike(locator, loose)
+    if (locator.nth or 0) < len(loose):
+        return loose[locator.nth or 0]
     near = _near(locator, pool)
     raise MeshError(
         "action.target_missing",
@@ -54,6 +55,31 @@ def resolve(locator: Locator, observation: Observation) -> Element:
         name=locator.name,
         near=near,
     )
+
+
+def _lead_to_one(found: list[Element]) -> bool:
+    return bool(found[0].url) and len({(item.role, item.url) for item in found}) == 1
+
+
+def _alike(locator: Locator, found: list[Element]) -> MeshError:
+    """The refusal of a locator that several elements fit: where each of them is, and how to say which."""
+    places = [f"nth {place}{_place(item)}" for place, item in enumerate(found)]
+    more = f" and {len(found) - _ALIKE_MAX} more" if len(found) > _ALIKE_MAX else ""
+    return MeshError(
+        "action.target_ambiguous",
+        f"{len(found)} elements are {_said(locator.role, locator.name)}: {', '.join(places[:_ALIKE_MAX])}{more};"
+        " `within` or `nth` says which",
+        role=locator.role,
+        name=locator.name,
+        count=len(found),
+        near=places[:_ALIKE_MAX],
+    )
+
+
+def _place(element: Element) -> str:
+    """What tells ``element`` from its look-alikes: the group it is in, and where it leads."""
+    leads = _PATH.match(element.url)
+    return (f" in “{visible(element.context)}”" if element.context else "") + (f" to {leads[1]}" if leads else "")
 
 
 def fitting(locator: Locator, observation: Observation) -> list[Element]:
@@ -72,14 +98,16 @@ def _of_role(locator: Locator, observation: Observation) -> list[Element]:
     ]
 
 
-def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -> None:
+def confirm(locator: Locator, element: Element, selector: str, *, reads: bool, recorded: bool = False) -> None:
     """Return if ``element``, found by ``selector``, has the role and name of ``locator``, as far as it gives them.
 
     reads: the action only reads. The name of what is read is often its content, and may change; its role may not.
+    recorded: role and name are what was recorded, not what an author wrote: whether a role akin is enough is left to the evidence.
     Errors: ``action.target_differs``.
     """
     # A page that changed may match the same selector with another element; clicking that could do harm.
     alike = not locator.role or element.role == locator.role
+    alike = alike or (recorded and bool(locator.name) and akin(locator.role, element.role))
     if not reads:
         alike = alike and (not locator.name or same_name(element.name, locator.name))
     if not alike:
@@ -167,6 +195,11 @@ def by_aria(selector: str, frame: str) -> Locator | None:
     return Locator(role=match["role"] or "", name=match["name"], frame=frame)
 
 
+def malformed(selector: str, reason: str) -> MeshError:
+    """The refusal of a selector that is not written as its form demands."""
+    return MeshError("action.target_missing", f"{selector} cannot be read: {reason}", selector=selector)
+
+
 def several(selector: str, count: int) -> MeshError:
     """The refusal of a selector that matches more than one visible element."""
     return MeshError(
@@ -206,5 +239,5 @@ def locate(element: Element, observation: Observation, selectors: tuple[str, ...
     alike = [
         e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)
     ]
-    nth = next(i for i, item in enumerate(alike) if item.ref == element.ref)
+    nth = next(i for i, item in enumerate(alike) if item.ref == element.ref) if len(alike) > 1 else None
     return Locator(role=element.role, name=element.name, nth=nth, frame=element.frame, selectors=selectors)

@@ -13,6 +13,14 @@ _UNSEEN: Final = frozenset({"Cf", "Co", "Cc", "Cn", "Cs"})
 """Format characters (soft hyphen, zero-width space), private use (glyphs of icon fonts), controls, unassigned."""
 
 
+_CLICKED: Final = frozenset({"button", "link", "menuitem", "option", "switch", "tab"})
+
+
+def akin(one: str, other: str) -> bool:
+    """Whether two roles are those of one control, built in another way: what only chooses or opens something when it is clicked."""
+    return one == other or {one, other} <= _CLICKED
+
+
 def fold(text: str) -> str:
     """``text`` without what cannot be read: icon glyphs and invisible characters; white space folded, case ignored."""
     if not text.isascii():

@@ -97,7 +97,8 @@ class Naming:
         for name in names:
             fitting = self._fits(element, name)
             if place in fitting:
-                yield Locator(role=element.role, name=name, nth=fitting.index(place), frame=element.frame)
+                nth = fitting.index(place) if len(fitting) > 1 else None
+                yield Locator(role=element.role, name=name, nth=nth, frame=element.frame)
                 return
 
     def is_place(self, locator: Locator, element: Element) -> bool:

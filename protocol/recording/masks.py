@@ -139,7 +139,7 @@ def _found(line: str, claimed: list[tuple[int, int, str]]) -> list[tuple[int, in
     spans: set[tuple[int, int, str]] = set(_in_line(line))
     wanted = {(start, end) for start, end, form in claimed if form == "number"}
     numbers = (number for number in NUMBER.finditer(line) if number.span() in wanted)
-    spans |= {(*number.span(), "number") for number in numbers if _may_learn(line, number)}
+    spans |= {(*number.span(), "number") for number in numbers if may_learn(line, number)}
     return [span for span in claimed if span in spans]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.ports import Browser
-from protocol.page.action import Click, Goto, Locator, Scroll
+from protocol.page.action import Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.server import PageServer
@@ -133,5 +133,22 @@ async def test_a_request_without_an_answer_at_the_end_of_a_step_is_open_and_a_st
     assert [(one.request, one.fault) for one in outcome.faults] == [("GET /held.html", "open")]
     outcome = await page.perform(Goto(url=f"{site.origin}/flows.html"))
     site.hold.set()
+    assert outcome.faults == ()
+    await page.close()
+
+
+async def test_what_a_timer_asks_for_while_a_step_only_waits_is_no_fault_of_the_step(
+    browser: Browser, site: PageServer
+) -> None:
+    """Taken out: ``Caused._asks_again``."""
+    site.extra["/polls.html"] = "<h1>Polls</h1><script>setInterval(() => fetch('/held.html'), 200)</script>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    site.hold.set()
+    await page.perform(Goto(url=f"{site.origin}/polls.html"))
+    await page.perform(Wait(timeout_ms=1_000))
+    site.hold.clear()
+    outcome = await page.perform(Wait(timeout_ms=1_000))
+    site.hold.set()
+    assert not outcome.settled, "a request is open"
     assert outcome.faults == ()
     await page.close()

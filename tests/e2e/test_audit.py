@@ -59,7 +59,7 @@ def test_each_approval_is_on_the_trail_and_no_secret_is(tmp_path: Path) -> None:
     with shop(tmp_path) as (url, _):
         actions.write_text(
             f"title: Sign in\nstart: {url}/login\nsteps:\n"
-            f"  - fill: {{role: textbox, name: E-mail address, value: {config.user_email}}}\n"
+            f"  - fill: {{role: textbox, name: E-mail address, nth: 0, value: {config.user_email}}}\n"
             "  - fill: {role: textbox, name: Password, value: {secret: word}}\n"
         )
         given = ["session", "record", str(actions), "--secret", f"word=@{secret_file}"]

@@ -30,7 +30,7 @@ def test_neither_a_typed_secret_nor_the_witness_key_is_in_any_file_log_bundle_or
         try:
             actions.write_text(
                 f"title: Sign in\nstart: {url}/login\nsteps:\n"
-                f"  - fill: {{role: textbox, name: E-mail address, value: {shop_config.user_email}}}\n"
+                f"  - fill: {{role: textbox, name: E-mail address, nth: 0, value: {shop_config.user_email}}}\n"
                 "  - fill: {role: textbox, name: Password, value: {secret: word}}\n"
                 "  - click: {role: button, name: Sign in}\n"
             )

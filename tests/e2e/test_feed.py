@@ -88,7 +88,7 @@ def test_a_follower_sees_the_whole_feed_over_a_restart_and_no_word_of_page_or_pe
             actions = tmp_path / "actions.yaml"
             actions.write_text(
                 f"title: Sign in as a canary\nstart: {url}/login?token=canary-in-an-address\nsteps:\n"
-                f"  - fill: {{role: textbox, name: E-mail address, value: {config.user_email}}}\n"
+                f"  - fill: {{role: textbox, name: E-mail address, nth: 0, value: {config.user_email}}}\n"
                 "  - fill: {role: textbox, name: Password, value: {secret: word}}\n"
             )
             given = ["--secret", f"word=@{word}", "--approve-class", "6"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from node.live.acting import Prepared, judged, prepare
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Goto, Locator, target_of
+from protocol.page.evidence import Evidence
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -33,6 +36,32 @@ async def prepared(action: Action) -> Prepared:
     outcome = await page.perform(Goto(url=ORIGIN + "/"))
     ready, _ = await prepare(page, outcome.observation, action)
     return ready
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "name", "code"),
+    [
+        ("switch", "tab", "Recent", ""),
+        ("link", "button", "Recent", "action.target_differs"),
+        ("switch", "tab", "", "action.target_differs"),
+        ("switch", "checkbox", "Recent", "action.target_differs"),
+        ("link", "generic", "Recent", "action.target_differs"),
+        ("link", "button", "Delete account", "action.target_differs"),
+    ],
+)
+async def test_a_control_that_was_built_anew_is_the_recorded_one_for_a_step_that_does_not_write(
+    was: str, now: str, name: str, code: str
+) -> None:
+    site = site_of(ORIGIN, {"/": ("Rows", (control(now, name, "css=#it"),))})
+    page = await (await MemoryBrowser(site).open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=ORIGIN + "/"))
+    click, evidence = Click(target=Locator(role=was, name=name, selectors=("css=#it",))), Evidence(role=was, name=name)
+    with pytest.raises(MeshError) if code else contextlib.nullcontext() as caught:
+        await prepare(page, outcome.observation, click, evidence=evidence)
+    assert not caught or caught.value.code == code
+    with pytest.raises(MeshError):
+        # What an author writes is no less than what is written.
+        await prepare(page, outcome.observation, click)
 
 
 def drop(*selectors: str, role: str = "", name: str = "", nth: int = 0, frame: str = "") -> Click:

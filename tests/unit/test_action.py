@@ -107,7 +107,7 @@ def test_an_action_is_told_in_one_line_and_has_a_target_if_it_names_one(
 def test_what_is_left_out_has_its_default() -> None:
     assert msgspec.to_builtins(Wait()) == {"type": "wait"}
     assert (Wait().timeout_ms, Scroll().direction, Scroll().amount_px) == (5_000, "down", 600)
-    assert (Check(target=FIELD).checked, Locator().nth, Locator().selectors) == (True, 0, ())
+    assert (Check(target=FIELD).checked, Locator().nth, Locator().selectors) == (True, None, ())
 
 
 TARGET = {"role": "link"}

@@ -209,8 +209,8 @@ def changing(after: int = 0, document: Document | None = None) -> Changing:
         ("{role: link, count: 2}", "{role: button, count: 2}", "found 1"),
         ('{selectors: ["css=a.two"], count: 1}', '{selectors: ["css=a.none"], count: 1}', "found 0"),
         (
-            "{role: link, name: Mug, attribute: href, is: /1}",
-            "{role: link, name: Mug, attribute: src, is: /1}",
+            "{role: link, name: Mug, nth: 0, attribute: href, is: /1}",
+            "{role: link, name: Mug, nth: 0, attribute: src, is: /1}",
             "found no such attribute",
         ),
         ('{selectors: ["css=a.none"], visible: no}', '{selectors: ["css=a.two"], visible: no}', "found visible"),

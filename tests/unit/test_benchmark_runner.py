@@ -40,6 +40,13 @@ def test_a_missed_target_is_written_down_and_no_failure(tmp_path: Path) -> None:
     assert lines[0].keys() == {"metric", "value", "unit", "target", "commit"}
 
 
+def test_a_result_says_what_was_measured_and_how_much(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    measure([sample(1.0, "at most")], results, revision="abc", conditions={"replays": 3})
+    line = json.loads(results.read_text())
+    assert (line["commit"], line["replays"]) == ("abc", 3)
+
+
 def test_interleaved_calls_take_turns() -> None:
     calls: list[str] = []
     medians = interleaved(lambda: calls.append("a"), lambda: calls.append("b"), rounds=3)

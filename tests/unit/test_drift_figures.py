@@ -7,6 +7,7 @@ import random
 import msgspec
 import pytest
 
+from benchmarks.bench_drift import key_of
 from benchmarks.drift import figures
 from benchmarks.drift.changes import KINDS, ChangeKind, Shown, plan, shown
 from benchmarks.drift.figures import Run
@@ -46,6 +47,7 @@ def test_a_change_counts_if_it_reached_the_browser_and_the_flow_is_green_without
     green = changed(SAME, kind="changed", applied=True)
     red = changed(green, verdict="partial")
     assert figures.changes_missed([SAME, green, red, red, red]) == 0.25
+    assert figures.changes_applied([SAME, green, red, changed(green, applied=False), changed(SAME, flow="b")]) == 2
     assert figures.changes_missed([SAME, red, changed(green, applied=False)]) == 0
     assert figures.changes_missed([SAME, red, changed(SAME, flow="b", verdict="fail"), changed(green, flow="b")]) == 0
     assert figures.changes_missed([SAME]) == 1
@@ -81,6 +83,13 @@ def test_every_flow_has_its_file_and_can_be_written_without_newer_forms() -> Non
         assert flow.on.public("older") in flow.text, flow.flow
         assert "assert" not in without_newer_forms(flow.text)
         assert flow.acting > 2
+
+
+def test_a_flow_is_measured_anew_if_it_does_something_else_and_not_if_something_else_is_expected() -> None:
+    flow = load()[0]
+    assert key_of(msgspec.structs.replace(flow, stops="action.target_missing: renamed"), "a") == key_of(flow, "a")
+    assert key_of(msgspec.structs.replace(flow, approve=flow.approve - 1), "a") != key_of(flow, "a")
+    assert key_of(flow, "b") != key_of(flow, "a")
 
 
 @pytest.mark.parametrize("kind", KINDS)

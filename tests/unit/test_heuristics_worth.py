@@ -304,7 +304,7 @@ def test_an_element_of_a_frame_is_counted_apart() -> None:
     ]
     found = {item.action for item in offered("mug", *twins)}
     assert found == {
-        Click(target=Locator(role="link", name="Mug")),
+        Click(target=Locator(role="link", name="Mug", nth=0)),
         Click(target=Locator(role="link", name="Mug", frame="f1")),
         Click(target=Locator(role="link", name="Mug", nth=1)),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -42,11 +43,11 @@ PAGE = Observation(
 @pytest.mark.parametrize(
     ("wanted", "ref"),
     [
-        (Locator(role="link", name="Mugs"), "e1"),
+        (Locator(role="link", name="Mugs", nth=0), "e1"),
         (Locator(role="link", name="Mugs", nth=1), "e4"),
         (Locator(role="button", name="Mugs"), "e2"),
         (Locator(role="link", name="mugs"), "e3"),
-        (Locator(role="link", name="MUGS"), "e1"),
+        (Locator(role="link", name="MUGS", nth=0), "e1"),
         (Locator(role="link", name="MUGS", nth=2), "e4"),
         (Locator(role="textbox", name="last name"), "e6"),
         (Locator(role="textbox", name=" Last Name "), "e6"),
@@ -90,15 +91,59 @@ def test_an_element_that_is_missing_is_told_with_those_that_are_spelled_alike(
     assert caught.value.detail == {"role": wanted.role, "name": wanted.name, "near": near}
 
 
-@pytest.mark.parametrize(("name", "count"), [("Mugs", 3), ("MUGS", 4), ("Twice", 2)])
-def test_a_name_alone_must_be_the_only_one(name: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "said", "count"),
+    [
+        (Locator(name="Mugs"), "3 elements are element “Mugs”: nth 0, nth 1, nth 2", 3),
+        (Locator(name="MUGS"), "4 elements are element “MUGS”: nth 0, nth 1, nth 2, nth 3", 4),
+        (Locator(name="Twice"), "2 elements are element “Twice”: nth 0, nth 1", 2),
+        (Locator(role="link", name="Mugs"), "2 elements are link “Mugs”: nth 0, nth 1", 2),
+    ],
+)
+def test_without_a_place_it_must_be_the_only_one(wanted: Locator, said: str, count: int) -> None:
     with pytest.raises(MeshError) as caught:
-        resolve(Locator(name=name), PAGE)
+        resolve(wanted, PAGE)
     assert (caught.value.code, caught.value.message) == (
         "action.target_ambiguous",
-        f"“{name}” matches {count} elements",
+        f"{said}; `within` or `nth` says which",
     )
-    assert caught.value.detail == {"name": name}
+    assert caught.value.detail["count"] == count
+
+
+def test_of_several_it_is_said_where_each_of_the_first_is() -> None:
+    cards = [
+        Element(
+            ref=f"e{n}",
+            role="button",
+            name="Delete",
+            context=f"Lamp\u00ad {n}" if n else "",
+            url="" if n else "http://a.example/lamps/1?key=x#y",
+        )
+        for n in range(7)
+    ]
+    with pytest.raises(MeshError) as caught:
+        resolve(Locator(role="button", name="Delete"), Observation(url="", title="", text="", elements=tuple(cards)))
+    assert caught.value.message == (
+        "7 elements are button “Delete”: nth 0 to /lamps/1, nth 1 in “Lamp‹U+00AD› 1”, nth 2 in “Lamp‹U+00AD› 2”,"
+        " nth 3 in “Lamp‹U+00AD› 3”, nth 4 in “Lamp‹U+00AD› 4” and 2 more;"
+        " `within` or `nth` says which"
+    )
+
+
+@pytest.mark.parametrize(("other", "taken"), [("/mugs", True), ("/mugs?blue", False), ("", False)])
+def test_links_to_one_address_are_as_good_as_one_link(other: str, taken: bool) -> None:
+    pair = tuple(Element(ref=f"e{n}", role="link", name="Mugs", url=url) for n, url in enumerate(("/mugs", other)))
+    page = Observation(url="", title="", text="", elements=pair)
+    with contextlib.nullcontext() if taken else pytest.raises(MeshError):
+        assert resolve(Locator(role="link", name="Mugs"), page) == pair[0]
+
+
+@pytest.mark.parametrize(("ref", "nth"), [("e1", 0), ("e4", 1), ("e2", None), ("e3", None)])
+def test_a_place_is_given_to_what_has_look_alikes_only(ref: str, nth: int | None) -> None:
+    wanted = next(item for item in PAGE.elements if item.ref == ref)
+    found = locate(wanted, PAGE)
+    assert found.nth == nth
+    assert resolve(found, PAGE) == wanted
 
 
 def test_names_that_are_offered_are_cut_and_each_is_offered_once() -> None:

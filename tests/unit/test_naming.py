@@ -61,7 +61,7 @@ def named(ref: str, observation: Observation) -> Locator:
         ("e8", Locator(role="button", name="Drop", within=Within(role="row", text="Beer"))),
         ("e13", Locator(role="button", name="Drop", within=Within(role="row", text="Root Beer"))),
         ("e15", Locator(role="button", name="Save", within=Within(role="dialog", name="Sure?"))),
-        ("e2", Locator(role="button", name="Save")),
+        ("e2", Locator(role="button", name="Save", nth=0)),
         ("e16", Locator(role="button", name="\ue001")),
         ("e18", Locator(role="button", nth=1)),
     ],

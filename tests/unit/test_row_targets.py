@@ -214,7 +214,7 @@ async def test_evidence_holds_no_secret() -> None:
     bench.site.documents[HOME] = msgspec.structs.replace(
         document, controls=(*document.controls[:4], link, *document.controls[4:])
     )
-    click = Click(target=Locator(role="button", name="x Delete"))
+    click = Click(target=Locator(role="button", name="x Delete", nth=0))
     recorder = await bench.record(actions=(Goto(url=HOME), click), allow=ALLOWED, gate=GATE, secrets=secrets)
     seen = recorder.steps[-1].evidence
     assert seen is not None

@@ -139,7 +139,7 @@ def _columns() -> Iterator[tuple[str, bytes]]:
 
 
 def _entries() -> Iterator[tuple[str, bytes]]:
-    explicit = cbor({"type": "click", "target": {"role": "link", "name": "x", "nth": 0}})
+    explicit = cbor({"type": "click", "target": {"role": "link", "name": "x", "nth": None}})
     secret = cbor({"type": "fill", "target": {"role": "textbox", "name": "x"}, "value": {"secret": "password"}})
     large = cbor({"type": "click", "target": {"role": "link", "name": "x" * 2_100}})
     puts: dict[str, Put] = {

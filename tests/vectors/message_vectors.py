@@ -33,7 +33,7 @@ SPEND = {"iterations": 3, "steps": 7, "milliseconds": 900}
 NOTHING = {"iterations": 0, "steps": 0, "milliseconds": 0}
 LIMITS = {"iterations": 1, "steps": 10_000, "milliseconds": 1_000}
 EMPTY_CONDITION = dict.fromkeys(("url", "title", "text", "element", "all", "any", "not"))
-LOCATOR = {"role": "", "name": "", "nth": 0, "frame": "", "selectors": [], "within": None}
+LOCATOR: Fields = {"role": "", "name": "", "nth": None, "frame": "", "selectors": [], "within": None}
 SYNC: Fields = {
     "head": b"",
     "opening": b"",

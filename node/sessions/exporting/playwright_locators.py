@@ -45,8 +45,8 @@ def locator(target: Locator, evidence: Evidence | None) -> str:
         raise Unsaid(f"Playwright finds no element by the role {target.role or 'none'}")
     found = root + _by_role(target.role, target.name)
     # An assertion has no evidence that says whether it was the only one; the first of one is that one.
-    several = target.nth or evidence is None or (evidence.alike and not target.within)
-    return f"{found}.nth({target.nth})" if several else found
+    several = target.nth is not None or evidence is None or (evidence.alike and not target.within)
+    return f"{found}.nth({target.nth or 0})" if several else found
 
 
 def _by_role(role: str, name: str) -> str:

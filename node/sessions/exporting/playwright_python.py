@@ -270,7 +270,7 @@ class _Writer:
 
 def _all_of(held: Assert, subject: str) -> str:
     """``subject`` without the place of one element."""
-    return subject.removesuffix(f".nth({held.target.nth})") if held.target is not None else subject
+    return subject.removesuffix(f".nth({held.target.nth or 0})") if held.target is not None else subject
 
 
 def _contains(expression: str) -> str:

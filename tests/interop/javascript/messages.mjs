@@ -76,7 +76,7 @@ const WITHIN = {
 const LOCATOR = {
   role: optional(TEXT, ''),
   name: optional(TEXT, ''),
-  nth: optional(whole(2000), 0),
+  nth: optional(orNull(whole(2000)), null),
   frame: optional(text(32), ''),
   selectors: optional(list(TEXT, 8), []),
   within: optional(orNull(record(WITHIN)), null),

@@ -1,0 +1,30 @@
+"""What is passed on of the errors of Playwright."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Error
+
+from adapters.browser.faults import unreadable
+
+UNKNOWN = 'Unknown engine "foo" while parsing selector a >> foo=b'
+CSS = "Failed to execute 'querySelectorAll' on 'Document': 'a:foo(1)' is not a valid selector."
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (f"Locator.count: {UNKNOWN}", UNKNOWN),
+        (f"Locator.count: SyntaxError: {CSS}\n    at query (<anonymous>:5868:41)", CSS),
+        (
+            "Locator.count: InvalidSelectorError: Unexpected end of selector while parsing selector `button[`\n    at x",
+            "Unexpected end of selector while parsing selector `button[`",
+        ),
+        ('Locator.count: Error: "visible" engine expects no arguments', '"visible" engine expects no arguments'),
+        ("Locator.count: Execution context was destroyed", ""),
+        ("Locator.fill: Error: Malformed value typed-by-a-person", ""),
+        ("Locator.count", ""),
+    ],
+)
+def test_why_a_selector_cannot_be_read_is_passed_on_and_nothing_else(message: str, reason: str) -> None:
+    assert unreadable(Error(message)) == reason
