@@ -8,6 +8,7 @@ from typing import Final
 
 from node.sessions.exporting.written import Unsaid
 from protocol.page.action import Locator, Within
+from protocol.page.dialogs import Answer
 from protocol.page.evidence import Evidence
 from protocol.page.locator import by_aria
 
@@ -24,8 +25,23 @@ _OWN_ENGINE: Final = re.compile(r"(css|xpath|text|role)=")
 
 def quoted(text: str) -> str:
     """``text`` as a literal of Python in double quotes."""
-    # JSON escapes are Python's, but for characters outside of the first plane, which are kept as they are.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f").replace("\u2028", "\\u2028")
+    # JSON escapes are Python's, but for characters outside of the first plane. What cannot be seen, such as the glyph of an icon
+    # font, would look like an empty text.
+    shown = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in shown)
+
+
+def dialog_lines(answer: Answer) -> tuple[str, str]:
+    """The statement that answers a dialog, and the one that waits for it around what causes it.
+
+    Playwright dismisses what nobody answers, and goes on where none comes: neither is what was recorded.
+    """
+    done = f"accept({quoted(answer.reply) if answer.reply else ''})" if answer.accept else "dismiss()"
+    said = f' and {quoted(" ".join(answer.text.split()))} in " ".join(dialog.message.split())' if answer.text else ""
+    return (
+        f'page.once("dialog", lambda dialog: dialog.{done})',
+        f'with page.expect_event("dialog", lambda dialog: dialog.type == {quoted(answer.kind)}{said}):',
+    )
 
 
 def locator(target: Locator, evidence: Evidence | None) -> str:
