@@ -159,6 +159,8 @@ class _Field:
     def read(self, typed: Any) -> Any:
         """The value for the verb, parsed from the command line. Errors: ``input.invalid``."""
         reads = self._extra.get("reads")
+        if typed is None and isinstance(self._default, str):
+            return self._default  # an option with a reader is not given: there is nothing to read
         if reads:
             return READERS[reads](self.name, typed)
         return list(typed) if self._many else typed

@@ -49,6 +49,7 @@ def _show(r: Result) -> None:
         lines.append(comment(f"{counted(r['left_out'], 'element')} more: --text TEXT, --limit N"))
     if not r["elements"]:
         lines.append(comment("nothing that can be named"))
+    lines += [comment(f"the guard refused {each}: what the page gets by it is missing") for each in r["refused"]]
     click.echo(write_file(r["title"], r["url"], lines), nl=False)
 
 

@@ -25,7 +25,9 @@ _WORDS: Final[Mapping[str, str]] = {
     LOCALE_PATTERN: "a language, such as de, en-GB or zh-Hant-TW",
     SECRET_NAME_PATTERN: "letters, digits and . _ -",
     AGENT_NAME_PATTERN: "lower-case letters, digits and -, starting with a letter, at most 32 characters",
-    ALLOWED_REQUEST_PATTERN: "a method and an http(s) address, such as POST https://shop.example/login (* is any text)",
+    ALLOWED_REQUEST_PATTERN: (
+        "a method and an http(s) address, such as POST https://shop.example/login (* is any text); WebSockets cannot be allowed"
+    ),
 }
 _PLACE: Final = re.compile(r" - at (`key` in )?`\$(.*)`\Z", re.DOTALL)
 _PART: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from adapters.ports import Page
 from node.config import Config
 from node.live import Browsers, Driver, Gate, guard_for
@@ -18,7 +20,7 @@ from protocol.page.action import Action, Assert, Check, Click, Extract, Fill, Go
 from protocol.page.names import fold, visible
 from protocol.page.naming import Naming
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.page.redaction import redact_url
+from protocol.page.redaction import redact_address, redact_url
 from protocol.page.secret_fields import secret_name
 from protocol.page.web_address import require_plain
 
@@ -73,11 +75,14 @@ class PageVerbs:
         gate = Gate(report=self._witness.trail.gate, risk_max=self._config.policy.risk_class_max)
         async with self._browsers.page(self._config.browser.profile, guard_for(self._config.policy)) as page:
             driver = Driver(page, gate)
-            await driver.act(Goto(url=params.url))
+            refused = (await driver.act(Goto(url=params.url))).blocked
             if params.wait:
-                await driver.act(Wait(text=params.wait, timeout_ms=params.timeout_ms))
+                refused += (await driver.act(Wait(text=params.wait, timeout_ms=params.timeout_ms))).blocked
             observation = await page.observe()
-            return await take(page, observation, params)
+            taken = await take(page, observation, params)
+            return msgspec.structs.replace(
+                taken, refused=tuple(redact_address(each, {}) for each in dict.fromkeys(refused))
+            )
 
 
 async def take(page: Page, observation: Observation, params: SnapshotParams) -> PageSnapshot:

@@ -176,7 +176,7 @@ class Sessions:
         def on_step(step: Step) -> None:
             taken.append(step)
             owner = current_caller().kind is CallerKind.OWNER
-            helps = what_helps(step.blocked, recorder.blocked_by, owner=owner)
+            helps = what_helps(step.blocked, recorder.blocked_by, owner=owner, page_url=step.url)
             found = f": found {step.extracted}" if step.error in ("action.assertion_failed", "action.dialog") else ""
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})

@@ -80,9 +80,9 @@ def _within(node: YamlValue) -> dict[str, Any]:
     plain = locator({key: item for key, item in fields.items() if key != "text"})
     if "text" in fields:
         plain["text"] = text_in(fields["text"], "text")
-    named = bool(plain.get("role") and (plain.get("name") or plain.get("text")))
-    if named == bool(plain.get("selectors")):
-        raise bad(node, "within needs `role` and `name` or `text`, or else `selectors`")
+    named = bool(plain.get("role"))
+    if named == bool(plain.get("selectors")) or (not named and (plain.get("name") or plain.get("text"))):
+        raise bad(node, "within needs `role`, with `name` or `text` unless there is only one, or else `selectors`")
     return plain
 
 

@@ -11,7 +11,7 @@ import msgspec
 from node.config import YamlValue, invalid_in_words
 from node.sessions.yaml_asserts import assertion
 from node.sessions.yaml_forms import bad, mapping, targeted, text_in
-from protocol.page.action import Action, Extract, ValueType
+from protocol.page.action import Action, Assert, Extract, ValueType, target_of
 from protocol.page.redaction import placeholder
 from protocol.page.values import references, text_of, with_text
 from protocol.trust.origin import origin_of
@@ -51,6 +51,7 @@ def read_steps(nodes: list[YamlValue], inputs: frozenset[str]) -> tuple[Action, 
             if action.name in inputs:
                 raise bad(node, f"“{action.name}” is an input: extract under another name")
             known.add(action.name)
+        _require_no_value_elsewhere(node, action, known)
         text = text_of(action)
         if text is not None and (unknown := set(references(text.replace("$${", ""))) - known):
             raise bad(
@@ -62,6 +63,23 @@ def read_steps(nodes: list[YamlValue], inputs: frozenset[str]) -> tuple[Action, 
             action = with_text(action, _literal(node, text, known))
         actions.append(action)
     return tuple(actions)
+
+
+def _require_no_value_elsewhere(node: YamlValue, action: Action, known: set[str]) -> None:
+    """Refuse the reference to a value where none is put in: it would be looked for as it is written, and never be found."""
+    target = target_of(action)
+    within = target.within if target else None
+    named = {
+        "name": (target.name if target else "") + (within.name if within else ""),
+        "text": within.text if within else "",
+        "row": action.row if isinstance(action, Assert) else "",
+        "column": action.column if isinstance(action, Assert) else "",
+    }
+    for key, text in named.items():
+        if used := set(references(text)) & known:
+            raise bad(
+                node, f"`{key}` takes no `${{{min(used)}}}`: an element is looked for by the text that is written here"
+            )
 
 
 def _literal(node: YamlValue, text: str, known: set[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from protocol import limits
+from protocol.page.names import visible
 
 Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
 Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
@@ -26,8 +27,8 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Within(_Record, frozen=True, kw_only=True):
     """What an element is looked for in: a row, card, section or dialog.
 
-    By role and name, or role and a text that stands in it; or by selectors, of which the first that matches decides. It must be
-    one element.
+    By role, and name or a text that stands in it unless it is the only one; or by selectors, of which the first that matches
+    decides. It must be one element.
     """
 
     role: Text = ""
@@ -376,10 +377,13 @@ def _named(target: Locator) -> str:
     if target.selectors and not (target.role and target.name):  # “paragraph “” (number 2)” says nothing
         return target.selectors[0] + _scoped(target.within)
     place = f" (number {target.nth + 1})" if target.nth and not target.within else ""
-    return f"{target.role} “{target.name}”{place}{_scoped(target.within)}"
+    return f"{target.role} “{visible(target.name)}”{place}{_scoped(target.within)}"
 
 
 def _scoped(within: Within | None) -> str:
     if within is None:
         return ""
-    return f" in {within.role} “{within.name or within.text}”" if within.role else f" in {within.selectors[0]}"
+    if not within.role:
+        return f" in {within.selectors[0]}"
+    said = within.name or within.text
+    return f" in {within.role} “{visible(said)}”" if said else f" in {within.role}"

@@ -6,6 +6,8 @@ import difflib
 import re
 from typing import Final
 
+import msgspec
+
 from protocol.errors import MeshError
 from protocol.page.action import Locator
 from protocol.page.names import akin, same_name, visible
@@ -46,11 +48,12 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     if (locator.nth or 0) < len(loose):
         return loose[locator.nth or 0]
     near = _near(locator, pool)
+    other = _other_role(locator, observation)
     raise MeshError(
         "action.target_missing",
         f"no {_said(locator.role, locator.name)}"
         + (f" number {locator.nth + 1}" if locator.nth else "")
-        + (f"; there is “{'”, “'.join(near)}”" if near else ""),
+        + (f"; there is {other}" if other else f"; there is “{'”, “'.join(near)}”" if near else ""),
         role=locator.role,
         name=locator.name,
         near=near,
@@ -230,6 +233,16 @@ def _near(locator: Locator, pool: list[Element]) -> list[str]:
     """Names of elements of the same role that are spelled alike, or the first few when there are few."""
     names = list(dict.fromkeys(visible(item.name[:_NEAR_CHARS_MAX]) for item in pool if item.name))
     return difflib.get_close_matches(locator.name, names, _NEAR_MAX, 0.5) or (names if len(names) <= _NEAR_MAX else [])
+
+
+def _other_role(locator: Locator, observation: Observation) -> str:
+    """The element that has this name and another role, in words: a field for a number is a ``spinbutton``. Empty if none is."""
+    if not (locator.role and locator.name) or fitting(locator, observation):
+        return ""
+    named = next(
+        (item for item in fitting(msgspec.structs.replace(locator, role=""), observation) if item.interactive), None
+    )
+    return _said(named.role, named.name) if named else ""
 
 
 def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:

@@ -54,7 +54,8 @@ def container(within: Within, frame: str, observation: Observation) -> Element:
         pool = _innermost(whole or [item for item, said in texts if wanted in " ".join(said)], observation)
     if len(pool) == 1:
         return pool[0]
-    shown = f"{within.role} “{visible(within.name or within.text)}”"
+    said = within.name or within.text
+    shown = f"{within.role} “{visible(said)}”" if said else within.role
     if not pool:
         raise MeshError("action.target_missing", f"no {shown} to look in", role=within.role, name=within.name)
     raise MeshError("action.target_ambiguous", f"{len(pool)} fit {shown} to look in", role=within.role, count=len(pool))

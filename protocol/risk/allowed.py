@@ -8,10 +8,12 @@ from typing import Annotated, Final
 
 import msgspec
 
-ALLOWED_REQUEST_PATTERN: Final = r"^[A-Za-z]+ +(https?://\S|\*)\S*\Z"
+ALLOWED_REQUEST_PATTERN: Final = r"^(?![Ww][Ss]{1,2} )[A-Za-z]+ +(https?://\S|\*)\S*\Z"
 
 AllowedRequest = Annotated[str, msgspec.Meta(pattern=ALLOWED_REQUEST_PATTERN)]
-"""``METHOD URL-glob``. An entry that no request can match is refused where it is given: it would allow nothing, and say nothing."""
+"""``METHOD URL-glob``. An entry that no request can match is refused where it is given: it would allow nothing, and say nothing.
+
+So is ``WS``: what is sent over a WebSocket cannot be judged message by message, and none is ever opened."""
 _USER_INFO: Final = re.compile(r"^(https?://)[^/?#@]*@", re.IGNORECASE)
 
 

@@ -5,6 +5,7 @@ A rule is the answer of ``judge_request`` or ``judge_destination``, or one of th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -17,6 +18,9 @@ WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them."""
+_PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
+_UNALTERABLE: Final = ("origin", "private address", "address of no site", SOCKET)
+"""Rules that ``--allow`` does not change, first what a person would rather know."""
 _MEANINGS: Final = {
     "origin": "it is not among the origins that may be visited",
     "private address": "it lies on this machine or in a private network, and no origin names it",
@@ -24,6 +28,7 @@ _MEANINGS: Final = {
     "scheme": "only http and https are loaded",
     "address": "its address cannot be read",
     "method": "it is not sent by GET",
+    SOCKET: "WebSockets are never opened",
 }
 
 
@@ -74,19 +79,23 @@ def may_be_allowed(rule: str) -> bool:
     return rule.startswith(_ALLOWABLE)
 
 
-def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool) -> str:
+def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, page_url: str = "") -> str:
     """What a person can do about refused requests, in a few words; empty if there is nothing to say.
 
     requests, rules: in the same order. owner: whether the owner of the node asks, who alone may allow a request.
-    The first that ``--allow`` can help decides; else the first that origin or destination decide, where it cannot.
+    page_url: the address of the page; with it the option can be pasted as it stands.
+    The first that ``--allow`` can help decides; else the first that it cannot help.
     """
     pairs = list(zip(requests, rules, strict=True))
     allowable = next((request for request, rule in pairs if may_be_allowed(rule)), "")
     if allowable and owner:
-        return f"allow it with --allow '{allowable.partition(' ')[0]} URL'"
+        method, _, address = allowable.partition(" ")
+        address = site_of(page_url) + address if page_url and address.startswith("/") else address
+        # The page chose the path, and a person pastes the line into a shell, where `*` would also allow more.
+        return f"allow it with --allow '{method} {address if _PASTED.match(address) else 'URL'}'"
     if allowable:
         return ""
-    decided = next((rule for _, rule in pairs if rule in ("origin", "private address", "address of no site")), "")
+    decided = next((rule for rule in _UNALTERABLE if any(rule == of for _, of in pairs)), "")
     return f"{_MEANINGS[decided]}; --allow does not change that" if decided else ""
 
 

@@ -63,7 +63,7 @@ def test_a_request_that_the_guard_refused_is_told_with_its_step_and_at_the_end(t
         assert (status, out.splitlines()[0]) == (1, "partial: step 2: the guard refused POST /buy")
         (line,) = (line for line in err.splitlines() if "Buy now" in line)
         assert "2/2 ✓" in line
-        assert line.endswith("! the guard refused POST /buy (allow it with --allow 'POST URL')")
+        assert line.endswith(f"! the guard refused POST /buy (allow it with --allow 'POST {url}/buy')")
         assert out.strip().endswith("2 steps, partial; the guard refused POST /buy")
         session = out.splitlines()[1].split()[1].rstrip(":")
         assert "step 2: the guard refused POST /buy" in cli("session", "show", session, home=node.home)[1]

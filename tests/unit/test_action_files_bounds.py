@@ -245,3 +245,20 @@ def test_a_ref_in_the_wrong_place_is_refused(text: str, line: int, words: str) -
         read_step(text, lambda ref: GIVEN)
     assert (refused.value.code, refused.value.detail["line"]) == ("input.invalid", line)
     assert words in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("step", "key"),
+    [
+        ('assert: {cell: "3", row: "Row ${who}", column: Price}', "row"),
+        ('assert: {cell: "3", row: Ann, column: "${who}"}', "column"),
+        ('click: {role: link, name: "${who}"}', "name"),
+        ('click: {role: link, name: Edit, within: {role: row, name: "${who}"}}', "name"),
+        ('click: {role: link, name: Edit, within: {role: row, text: "${who}"}}', "text"),
+    ],
+)
+def test_a_value_where_none_is_put_in_is_refused_with_its_line(step: str, key: str) -> None:
+    said = refusal(f"inputs: {{who: Ann}}\n{START}- {step}\n").message
+    assert said.startswith("line 4: ") and f"`{key}` takes no `${{who}}`" in said
+    # Without such an input it is a text like any other.
+    assert parse_actions(f"{START}- {step}\n".encode()).actions[1:]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from node.cli.build import READERS
+from node.cli.build import READERS, given
+from node.verbs.session_upkeep import FORK
 from protocol.errors import MeshError
 
 
@@ -118,3 +119,8 @@ def test_a_time_is_utc_unless_it_says_otherwise_and_never_before_1970() -> None:
     assert list(told.values()) == [120, 60, 1]
     assert (read("utc", ""), read("utc", None)) == (0, 0)
     assert refused("utc", "soon", "since_s") == "--since needs a time such as 2025-03-01T12:00, not 'soon'"
+
+
+def test_an_option_that_is_not_given_is_not_read(here: Path) -> None:
+    assert given(FORK, {"session": "ses-A", "actions": None})["actions"] == ""
+    assert given(FORK, {"session": "ses-A", "actions": "word"})["actions"] == "hunter 2 \n\n"

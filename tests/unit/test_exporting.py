@@ -31,8 +31,9 @@ from protocol.page.action import (
     Wait,
     Within,
 )
+from protocol.page.dialogs import Answer
 from protocol.page.evidence import Evidence
-from protocol.recording.session import Session, Skipped, Step
+from protocol.recording.session import Expect, Session, Skipped, Step
 from tests.session_samples import sample_session, sample_steps
 
 ALL, _ = sample_steps()
@@ -332,3 +333,59 @@ def test_a_test_opens_pages_of_the_web_only(url: str) -> None:
     for write in (write_playwright, write_recorder):
         written = write(session(), steps(Goto(url=url)))
         assert [one.partition("address ")[2] for one in written.lost] == ["does not begin with http:// or https://"]
+
+
+def expecting(expect: Expect) -> list[Step]:
+    went, acted, came_back = steps(Goto(url=HOME), Click(target=CSS), Back())
+    return [went, msgspec.structs.replace(acted, expect=expect), came_back]
+
+
+def test_a_dialog_is_answered_in_the_test_as_in_the_session() -> None:
+    answer = Answer(kind="prompt", text="New  name", accept=True, reply='a "b"')
+    written = write_playwright(session(), expecting(Expect(dialog=answer)))
+    ast.parse(written.text)
+    assert not written.lost
+    assert (
+        '    page.once("dialog", lambda dialog: dialog.accept("a \\"b\\""))\n'
+        '    with page.expect_event("dialog", lambda dialog: dialog.type == "prompt" and "New name" in '
+        '" ".join(dialog.message.split())):\n'
+        '        page.locator("css=#a").click()\n'
+        "    page.go_back()\n"
+    ) in written.text
+
+
+def test_a_dialog_that_is_dismissed_has_to_come_too() -> None:
+    written = write_playwright(session(), expecting(Expect(dialog=Answer(kind="confirm"))))
+    assert "lambda dialog: dialog.dismiss())" in written.text
+    assert 'with page.expect_event("dialog", lambda dialog: dialog.type == "confirm"):' in written.text
+
+
+def test_a_new_tab_is_followed_and_has_no_history() -> None:
+    written = write_playwright(session(), expecting(Expect(tab=True)))
+    ast.parse(written.text)
+    assert (
+        "    with page.expect_popup() as opened:\n"
+        '        page.locator("css=#a").click()\n'
+        "    page = opened.value\n"
+        "    # not done: step 3, go back: a new tab is a page of its own there"
+    ) in written.text
+    assert len(written.lost) == 1
+
+
+@pytest.mark.parametrize(
+    ("expect", "reason"),
+    [
+        (Expect(dialog=Answer(kind="alert")), "no step that answers a dialog"),
+        (Expect(tab=True), "the page that opened the tab"),
+    ],
+)
+def test_a_dialog_and_a_new_tab_are_nothing_that_chrome_plays(expect: Expect, reason: str) -> None:
+    written = write_recorder(session(), expecting(expect)[:2])
+    (lost,) = written.lost
+    assert reason in lost
+    assert json.loads(written.text)["steps"][-1]["type"] == "customStep"
+
+
+def test_what_cannot_be_seen_is_written_as_an_escape() -> None:
+    (line,), _ = playwright(Click(target=Locator(role="button", name="\uf1f8 \U000f0001\u2028\x7f😀")))
+    assert 'name="\\uf1f8 \\U000f0001\\u2028\\x7f😀"' in line

@@ -113,7 +113,19 @@ def test_parameters_are_refused_with_what_is_allowed(body: str, takes: Any, said
 
 
 @pytest.mark.parametrize(
-    "entry", ["foo", "", "POST", "POST ", "POST URL", "post URL y", "POST https://", "POST ftp://a/"]
+    "entry",
+    [
+        "foo",
+        "",
+        "POST",
+        "POST ",
+        "POST URL",
+        "post URL y",
+        "POST https://",
+        "POST ftp://a/",
+        "WS https://a/",
+        "wss https://a/",
+    ],
 )
 def test_an_entry_that_allows_no_request_is_refused_wherever_it_is_given(entry: str) -> None:
     takers = [verb.takes for verb in CATALOGUE.values() if "allow" in verb.takes.__struct_fields__]

@@ -70,6 +70,8 @@ def test_an_element_is_found_by_role_name_and_place_exactly_first(wanted: Locato
     [
         (Locator(role="link", name="Mugs", nth=2), "no link “Mugs” number 3; there is “Mugs”, “mugs”", ["Mugs", "mugs"]),
         (Locator(role="button", name="Cups"), "no button “Cups”; there is “Mugs”", ["Mugs"]),
+        (Locator(role="link", name="town"), "no link “town”; there is textbox “Town”", ["Mugs", "mugs"]),
+        (Locator(role="textbox", name="Twice"), "no textbox “Twice”", []),
         (Locator(role="slider", name="Price"), "no slider “Price”", []),
         (Locator(role="textbox", name="First nam"), "no textbox “First nam”; there is “First name”, “Last  Name”",
          ["First name", "Last  Name"]),

@@ -89,7 +89,7 @@ def test_allow_is_named_where_it_helps_and_to_the_owner_alone() -> None:
     assert what_helps(["GET /a", "POST /b"], ["origin", "method"], owner=True) == said
     for owner in (True, False):
         assert what_helps([], [], owner=owner) == ""
-        for rule in (SOCKET, WINDOW, "scheme", "address"):
+        for rule in (WINDOW, "scheme", "address"):
             assert what_helps(["GET /a"], [rule], owner=owner) == ""
         for rule, words in [
             ("origin", "not among the origins"),
@@ -98,6 +98,22 @@ def test_allow_is_named_where_it_helps_and_to_the_owner_alone() -> None:
         ]:
             told = what_helps(["WS /s", "GET http://a.example/x"], [SOCKET, rule], owner=owner)
             assert words in told and told.endswith("; --allow does not change that")
+
+
+def test_what_is_to_be_allowed_can_be_pasted_unless_a_shell_or_the_list_would_read_more_in_it() -> None:
+    for request, page, said in [
+        ("POST /a/b", "http://a.example:81/x?y", "POST http://a.example:81/a/b"),
+        ("PUT https://b.example/c", "http://a.example/", "PUT https://b.example/c"),
+        ("POST /a'$(x)", "http://a.example/", "POST URL"),
+        ("POST /a*", "http://a.example/", "POST URL"),
+        ("POST /a", "about:blank", "POST URL"),
+    ]:
+        assert what_helps([request], ["method"], owner=True, page_url=page) == f"allow it with --allow '{said}'"
+
+
+def test_a_websocket_is_said_to_be_none_that_can_be_allowed() -> None:
+    told = what_helps(["WS /s"], [SOCKET], owner=True)
+    assert "WebSockets are never opened" in told and told.endswith("; --allow does not change that")
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,8 @@ async def test_the_container_is_the_one_that_says_the_text_as_a_whole(within: Wi
         (Within(role="dialog", text="Beer"), "", "action.target_missing", "no dialog “Beer” to look in"),
         (Within(role="row", text="Beer"), "f1", "action.target_missing", "no row “Beer” to look in"),
         (Within(role="row", text="Edit"), "", "action.target_ambiguous", "2 fit row “Edit” to look in"),
+        (Within(role="row"), "", "action.target_ambiguous", "4 fit row to look in"),
+        (Within(role="dialog"), "", "action.target_missing", "no dialog to look in"),
     ],
 )
 async def test_no_container_or_several_are_refused_by_what_was_looked_for(
@@ -158,3 +160,13 @@ async def test_an_element_is_found_inside_of_what_is_given_or_the_reason_is_said
 )
 def test_an_aria_selector_is_a_name_with_or_without_a_role(selector: str, wanted: Locator | None) -> None:
     assert by_aria(selector, "f1") == wanted
+
+
+async def test_a_role_alone_is_enough_for_the_only_one() -> None:
+    link = Document(
+        title="One", controls=(control("dialog", "", 0), control("link", "Yes", 1), control("link", "No", 0))
+    )
+    page = MemoryPage(MemorySite({HOME: link}), GuardPolicy())
+    seen = (await page.perform(Goto(url=HOME))).observation
+    outer = container(Within(role="dialog"), "", seen)
+    assert [item.name for item in part(outer, seen).elements] == ["Yes"]

@@ -246,7 +246,7 @@ async def test_a_refused_request_is_told_with_what_helps_and_allow_to_the_owner_
         return [(event["blocked"], event["helps"]) for event in bench.told if event.get("blocked")]
 
     await bench.record(BUY, approve_class=7)
-    assert told() == [(["POST /buy"], "allow it with --allow 'POST URL'")]
+    assert told() == [(["POST /buy"], f"allow it with --allow 'POST {ORIGIN}/buy'")]
     await bench.record(BUY, approve_class=7, by=Caller(kind=CallerKind.AGENT, name="a", origins=(ORIGIN,)))
     assert told()[1:] == [(["POST /buy"], "")]
 

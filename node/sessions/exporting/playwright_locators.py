@@ -8,6 +8,7 @@ from typing import Final
 
 from node.sessions.exporting.written import Unsaid
 from protocol.page.action import Locator, Within
+from protocol.page.dialogs import Answer
 from protocol.page.evidence import Evidence
 from protocol.page.locator import by_aria
 
@@ -27,11 +28,24 @@ def quoted(text: str) -> str:
     # JSON escapes are Python's, but for characters outside of the first plane, which are kept as they are.
     said = json.dumps(text, ensure_ascii=False)
     # Text of a page could turn its own direction around, and so show a reader other code than what runs.
-    return said if said.isprintable() else "".join(char if char.isprintable() else _escaped(char) for char in said)
+    return (
+        said
+        if said.isprintable()
+        else "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in said)
+    )
 
 
-def _escaped(char: str) -> str:
-    return f"\\U{ord(char):08x}" if ord(char) > 0xFFFF else f"\\u{ord(char):04x}"
+def dialog_lines(answer: Answer) -> tuple[str, str]:
+    """The statement that answers a dialog, and the one that waits for it around what causes it.
+
+    Playwright dismisses what nobody answers, and goes on where none comes: neither is what was recorded.
+    """
+    done = f"accept({quoted(answer.reply) if answer.reply else ''})" if answer.accept else "dismiss()"
+    said = f' and {quoted(" ".join(answer.text.split()))} in " ".join(dialog.message.split())' if answer.text else ""
+    return (
+        f'page.once("dialog", lambda dialog: dialog.{done})',
+        f'with page.expect_event("dialog", lambda dialog: dialog.type == {quoted(answer.kind)}{said}):',
+    )
 
 
 def locator(target: Locator, evidence: Evidence | None) -> str:

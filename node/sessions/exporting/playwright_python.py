@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from node.sessions.exporting.playwright_locators import locator, quoted
+from node.sessions.exporting.playwright_locators import dialog_lines, locator, quoted
 from node.sessions.exporting.written import Unsaid, Written, not_replayed, one_line, whole_address
 from protocol.page.action import (
     Action,
@@ -35,7 +35,7 @@ from protocol.page.action import (
 )
 from protocol.page.evidence import Evidence
 from protocol.page.values import is_typed
-from protocol.recording.session import Profile, Session, Step
+from protocol.recording.session import Expect, Profile, Session, Step
 
 _PART: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›|\$\{([^{}]{1,64})\}")
 _FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
@@ -137,12 +137,15 @@ class _Writer:
         self.lost: list[str] = []
         self.extracted: set[str] = set()
         self.secrets: set[str] = set()
+        self._in_tab = False
 
     def add(self, step: Step) -> None:
         """The statement of one step, or the comment that stands for it."""
         if not step.ok:
             return
         try:
+            if self._in_tab and isinstance(step.action, Back | Forward):
+                raise Unsaid("a new tab is a page of its own there, without the history of the other one")
             made = self._statement(step.action, step.evidence)
         except Unsaid as error:
             said = f"step {step.index}, {describe(step.action)}: {error}"
@@ -151,7 +154,18 @@ class _Writer:
             return
         if isinstance(step.action, Extract) and is_typed(step.action):
             self.lines.append(f"# A replay compares this as {step.action.kind}.")
-        self.lines.append(made)
+        self.lines += self._answered(step.expect, made)
+
+    def _answered(self, expect: Expect | None, made: str) -> list[str]:
+        """``made`` with the dialog and the new tab that it is meant to cause."""
+        lines = [made]
+        if expect is not None and expect.tab:
+            self._in_tab = True
+            lines = ["with page.expect_popup() as opened:", f"    {made}", "page = opened.value"]
+        if expect is not None and expect.dialog is not None:
+            handler, waited = dialog_lines(expect.dialog)
+            lines = [handler, waited, *(f"    {line}" for line in lines)]
+        return lines
 
     def _statement(self, action: Action, evidence: Evidence | None) -> str:
         match action:

@@ -31,7 +31,7 @@ from protocol.page.action import (
 from protocol.page.evidence import Evidence
 from protocol.page.locator import FORMS
 from protocol.page.values import references
-from protocol.recording.session import Profile, Session, Step
+from protocol.recording.session import Expect, Profile, Session, Step
 
 _MODIFIERS: Final = ("Control", "Alt", "Shift", "Meta")
 _TIMEOUT_MS_MAX: Final = 30_000  # of the schema
@@ -58,6 +58,14 @@ def _comment(said: str) -> dict[str, Any]:
     return {"type": "customStep", "name": "trailmesh", "parameters": {"notDone": said}, "target": "main"}
 
 
+def _require_plain(expect: Expect | None) -> None:
+    """Errors: ``Unsaid`` for what Chrome's player would wait for without end, or not follow."""
+    if expect is not None and expect.dialog is not None:
+        raise Unsaid("there is no step that answers a dialog")
+    if expect is not None and expect.tab:
+        raise Unsaid("the steps after it would be on the page that opened the tab")
+
+
 class _Writer:
     """Collects the steps."""
 
@@ -81,6 +89,7 @@ class _Writer:
         if not step.ok:
             return
         try:
+            _require_plain(step.expect)
             self.steps += [{**made, "target": "main"} for made in self._made(step.action, step.evidence)]
         except Unsaid as error:
             said = f"step {step.index}, {describe(step.action)}: {error}"
