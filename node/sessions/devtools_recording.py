@@ -29,6 +29,7 @@ _STEPS_MAX: Final = 3 * limits.SESSION_STEPS_MAX
 _SCROLL_PX_MAX: Final = 100_000
 _TIMEOUT_MS_MAX: Final = 30_000  # the field names of the schema
 
+_NUMBER_MAX: Final = 2**53
 _RECORDING: Final = frozenset({"title", "timeout", "selectorAttribute", "steps"})
 _STEP: Final = frozenset({"type", "target", "timeout", "assertedEvents"})
 _SELECTED: Final = _STEP | {"frame", "selectors"}
@@ -242,7 +243,8 @@ class _Reader:
 
     def _number_of(self, step: dict[str, Any], field: str, default: float) -> float:
         value = step.get(field, default)
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        # JSON has whole numbers of any length, and no float holds one of 400 digits.
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < _NUMBER_MAX:
             raise self._bad("must be a number", field)
         return value
 

@@ -33,6 +33,7 @@ _PROFILE: Final[Mapping[str, str]] = {
     "color_scheme": "color_scheme",
     "reduced_motion": "reduced_motion",
 }
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def is_script(text: str) -> bool:
@@ -55,6 +56,10 @@ def parse_playwright(text: str, *, lenient: bool = False) -> Foreign:
         raise MeshError("input.invalid", f"line {error.lineno or 1}: not Python: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise MeshError("input.invalid", "the script cannot be parsed as Python") from error
+    for node in ast.walk(module):
+        # Half of a character: an escape can say it, and no recording can hold it.
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _HALF.search(node.value):
+            raise _bad(node, "a text that is no Unicode")
     try:
         return _converted(module, lenient=lenient)
     except RecursionError as error:

@@ -335,3 +335,9 @@ def test_which_press_a_key_that_is_released_has_ended() -> None:
     ]
     assert all(Keys.ended(action, released) for action, released in ends)
     assert not any(Keys.ended(action, released) for action, released in ends_not)
+
+
+def test_a_whole_number_that_no_float_holds_is_refused_at_its_field() -> None:
+    text = f'{{"title": "t", "steps": [{{"type": "scroll", "x": 0, "y": 1{"0" * 400}}}]}}'
+    with pytest.raises(MeshError, match="must be a number"):
+        parse_devtools(text)

@@ -353,3 +353,15 @@ def test_a_lenient_reader_leaves_statements_out_and_tells_none_of_their_values()
 def test_a_script_is_told_from_an_action_file_by_its_imports() -> None:
     assert reader_of(PLAIN) is reader_of(ASYNC) is reader_of(PYTEST) is not None
     assert reader_of("start: http://a.example/\nsteps:\n  - click: {role: link, name: import playwright}\n") is None
+
+
+def test_half_a_character_in_a_script_is_refused_with_its_line() -> None:
+    text = """from playwright.sync_api import Playwright
+def run(playwright: Playwright) -> None:
+    browser = playwright.chromium.launch()
+    page = browser.new_page()
+    page.goto("http://a.test/")
+    page.get_by_text("\\ud800").click()
+"""
+    with pytest.raises(MeshError, match="line 6"):
+        parse_actions(text.encode())
