@@ -28,11 +28,11 @@ def quoted(text: str) -> str:
     # JSON escapes are Python's, but for characters outside of the first plane, which are kept as they are.
     said = json.dumps(text, ensure_ascii=False)
     # Text of a page could turn its own direction around, and so show a reader other code than what runs.
-    return (
-        said
-        if said.isprintable()
-        else "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in said)
-    )
+    return said if said.isprintable() else "".join(map(_visible, said))
+
+
+def _visible(char: str) -> str:
+    return char if char.isprintable() else char.encode("unicode_escape").decode()
 
 
 def dialog_lines(answer: Answer) -> tuple[str, str]:
