@@ -145,7 +145,7 @@ async def test_what_a_timer_asks_for_while_a_step_only_waits_is_no_fault_of_the_
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     site.hold.set()
     await page.perform(Goto(url=f"{site.origin}/polls.html"))
-    await page.perform(Wait(timeout_ms=1_000))
+    await page.perform(Wait(response="/held.html"))  # until one was answered: a page that rests is not waited for
     site.hold.clear()
     outcome = await page.perform(Wait(timeout_ms=1_000))
     site.hold.set()

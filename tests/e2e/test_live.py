@@ -115,7 +115,8 @@ def test_a_crash_of_the_browser_is_told_to_each_session_in_it_and_the_next_one_o
         until(
             lambda: [each["reason"] for each in live(node, "ls", "--all")["sessions"]] == ["crashed"] * 2, "their ends"
         )
-        assert len(node.run("events", "--kind", "live.crashed")["changes"]) == 2
+        # An end is told once its recording is signed, which may be later than it is listed.
+        until(lambda: len(node.run("events", "--kind", "live.crashed")["changes"]) == 2, "what is told of them")
         for session in sessions:
             code, detail = refused(node, "snapshot", session)
             assert (code, detail["reason"]) == ("live.ended", "crashed")
