@@ -133,7 +133,7 @@ async def _ratio() -> float:
     return ratio
 
 
-@benchmark("session.replay_ratio", unit="times bare Playwright", target=1.3, direction="at most")
+@benchmark("session.replay_ratio", unit="times bare Playwright", target=1.2, direction="at most")
 def replay_ratio() -> float:
     """Time of a ten-step replay over that of a bare script; medians of rounds taken in turn."""
     return asyncio.run(_ratio())
