@@ -12,7 +12,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -23,7 +23,7 @@ from playwright.async_api import Page as PlaywrightPage
 from adapters.browser.page import ChromiumPage
 from adapters.browser.watch_script import BINDING, REFS, WORLD, script
 from adapters.ports import OpenBrowser
-from adapters.ports.watching import Heard, OpenWatched, Tell, Watched
+from adapters.ports.watching import Done, Heard, OpenWatched, Tell, Watched
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Goto
@@ -45,7 +45,8 @@ _READ: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 class _Told(msgspec.Struct, frozen=True, kw_only=True):
     """What the script sends."""
 
-    kind: str
+    kind: Done | Literal["changed", "script"]
+    """Also that the page changed, and how much its scripts did themselves (``node``)."""
     node: int = 0
     refs: tuple[str, ...] = ()
     role: str = ""
@@ -189,12 +190,13 @@ class Watcher:
             await self._tell(await self._understood(context, told, seen))
 
     async def _understood(self, context: int, told: _Told, seen: _Seen) -> Heard:
+        assert told.kind != "changed" and told.kind != "script"  # ``_called`` puts none of them here
         if told.kind in ("goto", "back", "forward", "reload"):
-            return Heard(kind=told.kind, text=told.text)  # type: ignore[arg-type]  # one of them
+            return Heard(kind=told.kind, text=told.text)
         element, observation = await self._which(context, told, seen)
         hidden = told.kind == "text" and (told.secret or (element is not None and bool(secret_name(element))))
         return Heard(
-            kind=told.kind,  # type: ignore[arg-type]  # the script is ours
+            kind=told.kind,
             element=element,
             observation=observation,
             role=told.role,
@@ -259,7 +261,7 @@ class Watcher:
         if kind == "reload" and place == was:
             self._led("reload")
 
-    def _led(self, kind: str, url: str = "") -> None:
+    def _led(self, kind: Literal["goto", "back", "forward", "reload"], url: str = "") -> None:
         if not self._heard.full():
             self._heard.put_nowait((0, _Told(kind=kind, text=url), self._seen))
 

@@ -12,13 +12,16 @@ from protocol.page.observation import Element, Observation
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
+Done = Literal[
+    "click", "double", "right", "text", "choice", "check", "key", "file", "goto", "back", "forward", "reload"
+]
+"""What a person can do."""
+
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that the browser reported of a person. What scripts of the page did is not among them."""
 
-    kind: Literal[
-        "click", "double", "right", "text", "choice", "check", "key", "file", "goto", "back", "forward", "reload"
-    ]
+    kind: Done
     element: Element | None = None
     """As it was observed last, before the act; None if the page had not been read since it appeared."""
     observation: Observation | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -91,8 +91,8 @@ def asserted(
         moved[number] = len(found) + 1
         found.append(action)
         if (page := arrivals.get(number)) is not None:
-            parts = (("address", page.url), ("title", page.title))
-            found += [Assert(what=what, expected=text, timeout_ms=timeout_ms) for what, text in parts if text]  # type: ignore[arg-type]
+            parts: tuple[tuple[Literal["address", "title"], str], ...] = (("address", page.url), ("title", page.title))
+            found += [Assert(what=what, expected=text, timeout_ms=timeout_ms) for what, text in parts if text]
     ends = len(found) + 1
     return (
         tuple(found),

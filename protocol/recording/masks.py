@@ -223,4 +223,4 @@ def _is_money(text: str, start: int, end: int) -> bool:
 
 def _is_control(line: str) -> bool:
     found = _CONTROL.match(line)
-    return bool(found) and found[1] in INTERACTIVE_ROLES  # type: ignore[index]
+    return found is not None and found[1] in INTERACTIVE_ROLES

@@ -33,11 +33,11 @@ def junit_xml(told: Told) -> bytes:
     suite.add_property("report", report.id)
     printed = SystemOut()
     printed.text = _clean("\n".join(notes))
-    suite.append(printed)  # type: ignore[no-untyped-call]
+    suite.append(printed)
     xml = JUnitXml("trailmesh")
     xml.add_testsuite(suite)
-    xml.update_statistics()  # type: ignore[no-untyped-call]
-    return b'<?xml version="1.0" encoding="utf-8"?>\n' + bytes(xml.tostring()) + b"\n"  # type: ignore[no-untyped-call]
+    xml.update_statistics()
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + bytes(xml.tostring()) + b"\n"
 
 
 def _case(told: Told, each: ToldStep) -> TestCase:
