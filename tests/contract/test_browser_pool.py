@@ -63,7 +63,8 @@ async def test_of_an_idle_browser_no_process_and_no_file_stays(root: Path) -> No
     await context.page()
     (directory,) = directories(root)
     assert len(browser_processes(directory)) > 2
-    assert len(children() - before) == 1
+    # One more for a moment: what starts the driver or the browser ends by itself.
+    await until(lambda: len(children() - before) == 1)
     await context.close()
     await until(lambda: not browser_processes(directory) and not directories(root) and children() <= before)
     await browsers.close()
