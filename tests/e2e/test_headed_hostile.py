@@ -119,7 +119,15 @@ _HIDING = """<!doctype html><title>Hiding</title>
 <div id=g contenteditable role=textbox aria-label=Number autocomplete=cc-number style="min-height: 20px"></div>
 <label>Mirror <input type=password id=h oninput="i.value = this.value; pay.textContent = 'Pay with ' + this.value"></label>
 <label>Plain <input id=i></label><button type=button id=pay>Pay</button><span id=host></span>
+<button type=button id=new>New</button><label>Shown <span id=first></span></label><label>Other <span id=other></span></label>
 <script>
+// Before anybody has looked at the page again.
+document.querySelector('#new').onclick = () => {
+  first.innerHTML = '<input type=password id=k>';
+  setTimeout(() => { document.querySelector('#k').type = 'text'; });
+  other.innerHTML = '<input type=password id=l>';
+  setTimeout(() => { other.innerHTML = '<input id=l>'; });
+};
 host.attachShadow({mode: 'open'}).innerHTML = '<label>Deep <input type=password id=j style="width: 20em"></label>';
 host.shadowRoot.getElementById('j').addEventListener('keypress', event => { event.target.type = 'text'; });
 </script>"""
@@ -130,13 +138,14 @@ async def test_a_secret_stays_in_the_page_in_whatever_way_it_is_shown(
 ) -> None:
     """Guard: adapters/browser/watch_script.py, note. Guard: adapters/browser/watch_script.py, learn.
 
-    Guard: adapters/browser/watch_script.py, tells.
+    Guard: adapters/browser/watch_script.py, tells. Guard: protocol/page/secret_fields.py, LABEL.
     """
     file = tmp_path / "b.yaml"
     async with _watched(_HIDING, file, monkeypatch) as (book, overheard, page, person, desk):
+        await person.click("#new")
         await person.click("#eye")
         await person.click("#swap")
-        for field in "acdefg":
+        for field in "acdefgkl":
             await person.click(f"#{field}")
             await person.type(f"canary-{field}")
         await person.click("#h")
@@ -159,6 +168,8 @@ async def test_a_secret_stays_in_the_page_in_whatever_way_it_is_shown(
             "Digits": "code",
             "Login password": "login_password",
             "Number": "card_number",
+            "Shown": "shown",
+            "Other": "other",
             "Mirror": "mirror",
             "Plain": "plain",
             "Deep": "deep",
