@@ -194,7 +194,9 @@ class Watcher:
             await self._tell(await self._understood(context, told, seen))
 
     async def _understood(self, context: int, told: _Told, seen: _Seen) -> Heard:
-        assert told.kind != "changed" and told.kind != "script" and told.kind != "led"  # ``_called`` puts none of them here
+        assert (
+            told.kind != "changed" and told.kind != "script" and told.kind != "led"
+        )  # ``_called`` puts none of them here
         if told.kind in ("goto", "back", "forward", "reload"):
             return Heard(kind=told.kind, text=told.text)
         element, observation = await self._which(context, told, seen)
