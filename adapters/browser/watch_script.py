@@ -101,11 +101,15 @@ const isSecret = e => {
   if (found) keep(e);  // also once the page shows the password as text, in this field or in one of the same name
   return found;
 };
+const isLike = e => keysOf(e).some(key => keys.has(key)) && contentOf(e) !== '';
+const shows = () => (document.body instanceof HTMLElement && tells(document.body))
+  || all(document).some(e => isText(e) && (isLike(e) || tells(e)));
 const learn = elements => elements.filter(e => e instanceof HTMLInputElement && typeOf.call(e) === 'password').forEach(isSecret);
 
 const TYPES = {button: 'button', submit: 'button', reset: 'button', image: 'button', checkbox: 'checkbox', radio: 'radio',
   search: 'searchbox', number: 'spinbutton', range: 'slider'};
-const roleOf = e => (/^[a-z]{1,32}$/.exec(attribute(e, 'role')) || [''])[0] || (e instanceof HTMLInputElement ? TYPES[typeOf.call(e)] || 'textbox'
+const roleOf = e => (/^[a-z]{1,32}$/.exec(attribute(e, 'role')) || [''])[0]
+  || (e instanceof HTMLInputElement ? TYPES[typeOf.call(e)] || 'textbox'
   : e instanceof HTMLSelectElement ? 'combobox' : e instanceof HTMLTextAreaElement ? 'textbox'
   : e instanceof HTMLButtonElement ? 'button' : e instanceof HTMLAnchorElement ? 'link' : 'generic');
 const nameOf = e => {
@@ -133,8 +137,8 @@ const scripted = () => {  // told of in sum: a script could make up any number
 };
 const TYPING = ['keydown', 'beforeinput', 'paste', 'drop', 'compositionend'], TYPING_MS = 500;
 let idle = null, typing = null, typedAt = 0;
-// Trusted events come from scripts too: `change` by `click()` of a check box, `input` by `execCommand`. While a script runs, what was
-// queued at the first listener waits; when the browser itself tells of a person, it is done before the second one.
+// Trusted events come from scripts too: `change` by `click()` of a check box, `input` by `execCommand`. While a script runs, what
+// was queued at the first listener waits; when the browser itself tells of a person, it is done before the second one.
 const byScript = (e, event) => {
   if (!event.isTrusted) return true;
   if (idle === event) {
@@ -179,7 +183,7 @@ const typed = (e, event) => {
 on('input', (e, event) => { if (isText(e)) typed(e, event); });
 on('change', (e, event) => {
   if (e instanceof HTMLSelectElement)
-    tell(e.multiple ? 'file' : 'choice', event, e, {text: [...e.selectedOptions].map(o => o.label).join(', ').slice(0, MOST).toWellFormed()});
+    tell(e.multiple ? 'file' : 'choice', event, e, {text: short([...e.selectedOptions].map(o => o.label).join(', '), MOST)});
   else if (isToggle(e)) tell('check', event, e, {checked: e.checked});
   else if (e instanceof HTMLInputElement && typeOf.call(e) === 'file') tell('file', event, e);
   else if (isText(e)) typed(e, event);
@@ -221,9 +225,7 @@ globalThis.watch = {
     marked = true;
     return true;
   },
-  holds: () => [...held].some(e => e.isConnected && contentOf(e) !== '')
-    || (values.size > 0 && all(document).some(e => isText(e) && (keysOf(e).some(key => keys.has(key)) ? contentOf(e) !== '' : tells(e))))
-    || (values.size > 0 && document.body instanceof HTMLElement && tells(document.body)),
+  holds: () => [...held].some(e => e.isConnected && contentOf(e) !== '') || (values.size > 0 && shows()),
   late: key => {
     const e = kept.get(key), chain = [];
     for (let each = e; each && chain.length < 24; each = above(each)) if (refs.has(each)) chain.push(refs.get(each));

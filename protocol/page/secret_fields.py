@@ -58,7 +58,9 @@ LABEL: Final = (
     r"|\b(?:pin|otp|cvc2?|cvv2?|csc|iban|cryptogramme)\b"
     r"|\b(?:card|karten|security|verification|authentication|login|sms|access|one.?time)[ -]?(?:number|nummer|code)\b"
 )
-"""The same of what a field is called on the page. “Code” alone is that of a place or of a voucher too. JavaScript reads it alike."""
+"""The same of what a field is called on the page. “Code” alone is that of a place or of a voucher too.
+
+JavaScript reads the expression alike."""
 _LABEL: Final = re.compile(LABEL, re.IGNORECASE)
 _BORDER: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _NAME: Final = re.compile(r"[^A-Za-z0-9]+")
