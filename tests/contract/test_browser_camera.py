@@ -67,9 +67,11 @@ _CHANGES = {
     "a popover": "pop.showPopover()",
     "a shadow tree": "host.attachShadow({mode: 'open'}).innerHTML = '<p>late</p>'",
     "a rule": "sheet.sheet.insertRule('#pop { display: block !important }', 0)",
-    "a sheet": "const late = new CSSStyleSheet(); late.replaceSync('#pop { display: block }'); document.adoptedStyleSheets.push(late)",
+    "a sheet": "const late = new CSSStyleSheet(); late.replaceSync('#pop { display: block }'); "
+    "document.adoptedStyleSheets.push(late)",
 }
-_CHANGING = """<style id=sheet>i { color: red }</style><input id=field aria-label=Name><p id=said>Now</p><input type=checkbox id=box>
+_CHANGING = """<style id=sheet>i { color: red }</style>
+<input id=field aria-label=Name><p id=said>Now</p><input type=checkbox id=box>
 <select id=list multiple><option selected>one<option>two</select><p id=pop popover>late</p><p id=host></p>"""
 
 
