@@ -281,9 +281,18 @@ QUIET: Final = (
     + _BUSY
     + r"""
   const began = performance.now(), roots = []; let timer = 0, changes = 0;
-  const held = () => JSON.stringify([scrollX, scrollY, roots.map(root => [
-    root.activeElement?.tagName,
-    Array.from(root.querySelectorAll('input,textarea,select'), e => [e.value, e.checked, e === root.activeElement]),
+  const trees = (root, found = []) => {
+    found.push(root);
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot instanceof ShadowRoot) trees(e.shadowRoot, found);
+    return found;
+  };
+  const rules = sheet => { try { return sheet.cssRules.length; } catch { return 0; } };  // not of another site
+  // What no mutation tells of, and what is read or seen all the same.
+  const held = () => JSON.stringify([scrollX, scrollY, trees(document).map(root => [
+    root.activeElement?.tagName, root.querySelectorAll(':popover-open').length,
+    [root.styleSheets, root.adoptedStyleSheets].map(all => Array.from(all || [], sheet => [sheet.disabled, rules(sheet)])),
+    Array.from(root.querySelectorAll('input,textarea,select'), e => [
+      e.value, e.checked, e.indeterminate, Array.from(e.selectedOptions || [], o => o.index), e === root.activeElement]),
   ])]);
   const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
@@ -304,11 +313,8 @@ QUIET: Final = (
     changes++; arm();
   });
   const options = {subtree: true, childList: true, characterData: true, attributes: true};
-  const visit = root => {
-    roots.push(root); observer.observe(root, options);
-    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) visit(e.shadowRoot);
-  };
-  visit(document); arm();
+  for (const root of trees(document)) { roots.push(root); observer.observe(root, options); }
+  arm();
   const before = held();
 })"""
 )

@@ -28,7 +28,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
-from protocol.page.secret_fields import PARTS, WORDS, secret_name
+from protocol.page.secret_fields import LABEL, PARTS, WORDS, secret_name
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
@@ -45,8 +45,8 @@ _READ: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 class _Told(msgspec.Struct, frozen=True, kw_only=True):
     """What the script sends."""
 
-    kind: Done | Literal["changed", "script"]
-    """Also that the page changed, and how much its scripts did themselves (``node``)."""
+    kind: Done | Literal["changed", "script", "led"]
+    """Also that the page changed, how much its scripts did themselves (``node``), and that one of them goes back or reloads."""
     node: int = 0
     refs: tuple[str, ...] = ()
     role: str = ""
@@ -91,6 +91,8 @@ class Watcher:
         self._looking = asyncio.Lock()
         self._history: tuple[int, list[int]] = (0, [])
         """Place in the history, and the numbers of its entries."""
+        self._led_by_page = False
+        """Whether a script asked for the next document that comes out of the history."""
         self._opened: set[str] = set()
         """Addresses that were opened in place of a window."""
         self._known: dict[tuple[int, int], tuple[Element, Observation | None]] = {}
@@ -117,7 +119,7 @@ class Watcher:
         self._page.on("request", self._request)
         # The binding is there in worlds of this name alone, which no page can make or reach.
         await self._session.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD})
-        source = script(WORDS, PARTS, quiet_ms=_QUIET_MS, chars_max=limits.ACTION_TEXT_CHARS_MAX)
+        source = script(WORDS, PARTS, LABEL, quiet_ms=_QUIET_MS, chars_max=limits.ACTION_TEXT_CHARS_MAX)
         await self._session.send(
             "Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": WORLD, "runImmediately": True}
         )
@@ -175,6 +177,8 @@ class Watcher:
             self._changed.set()
         elif told.kind == "script":
             self.scripted += told.node
+        elif told.kind == "led":
+            self._led_by_page = True
         elif not self._heard.full():
             self._acted_s = time.monotonic()
             self._heard.put_nowait((event["executionContextId"], told, self._seen))
@@ -190,7 +194,9 @@ class Watcher:
             await self._tell(await self._understood(context, told, seen))
 
     async def _understood(self, context: int, told: _Told, seen: _Seen) -> Heard:
-        assert told.kind != "changed" and told.kind != "script"  # ``_called`` puts none of them here
+        assert (
+            told.kind != "changed" and told.kind != "script" and told.kind != "led"
+        )  # ``_called`` puts none of them here
         if told.kind in ("goto", "back", "forward", "reload"):
             return Heard(kind=told.kind, text=told.text)
         element, observation = await self._which(context, told, seen)
@@ -233,7 +239,8 @@ class Watcher:
 
     def _navigated(self, event: Mapping[str, Any]) -> None:
         if "parentId" not in event["frame"]:
-            self._driven.spawn(self._follow())
+            by_page, self._led_by_page = self._led_by_page, False
+            self._driven.spawn(self._follow(by_page))
 
     def _window(self, event: Mapping[str, Any]) -> None:
         """A window beside the page: it is closed, and a replay opens its address in the page itself. So does this."""
@@ -244,7 +251,7 @@ class Watcher:
         history = await self._session.send("Page.getNavigationHistory")
         return history["currentIndex"], history["entries"]
 
-    async def _follow(self) -> None:
+    async def _follow(self, by_page: bool) -> None:
         """Tell of a navigation by the window itself: its address bar, and its buttons for back, forward and reload."""
         was, known = self._history
         place, entries = await self._entries()
@@ -254,7 +261,7 @@ class Watcher:
             if kind in _TYPED and not {url, entries[place].get("userTypedURL")} & self._opened:
                 self._led("goto", url)
             return
-        if time.monotonic() - self._acted_s < _FOLLOWS_S:
+        if by_page or time.monotonic() - self._acted_s < _FOLLOWS_S:
             return  # a script of the page, after what the person did on it
         for _ in range(abs(place - was)):
             self._led("back" if place < was else "forward")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -90,10 +91,11 @@ def show(r: Result) -> None:
     click.echo(f"wrote {r['output']} ({counted(r['steps'], 'step')})")
     if r["scripted"]:
         click.echo(f"left out: {counted(r['scripted'], 'event')} that scripts of the page made up")
-    words = [f"trailmesh session record {r['output']}"]
-    words += [
-        f"--secret {use['name']}{':text' if use['is_text'] else ''}@{use['origin']}=@FILE" for use in r["secrets"]
-    ]
-    words += [f"--allow '{sent}'" for sent in r["sent"][:_SENT_SHOWN]]
+    # What stands in an address is a page's choice, and this is for a shell.
+    words = [f"trailmesh session record {quote(r['output'])}"]
+    secrets = [f"{use['name']}{':text' if use['is_text'] else ''}@{use['origin']}=@FILE" for use in r["secrets"]]
+    words += [f"--secret {quote(secret)}" for secret in secrets]
+    # A star in an address that was sent would allow any other.
+    words += [f"--allow {quote(sent.replace('*', '?'))}" for sent in r["sent"][:_SENT_SHOWN]]
     words += [f"--approve-class {r['risk']}"] if r["risk"] >= APPROVAL_CLASS else []
     click.echo("check it, then record it as a session:\n  " + " \\\n    ".join(words))

@@ -68,6 +68,8 @@ class Sessions:
         self.reading = Reading(witness, config, store, clock, peers)
         self.verifying = Verifying(witness, store, peers, self.reading)
         self._replaying: Counter[str] = Counter()
+        self._leaving: set[str] = set()
+        """Sessions that are being removed, which takes several reads of the store: nobody begins to replay one meanwhile."""
         self._questions = Questions(clock)
 
     def _gate(self, approve_class: int) -> Gate:
@@ -312,7 +314,9 @@ class Sessions:
 
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:
-        """Within the block the session cannot be removed, because it is being replayed."""
+        """Within the block the session cannot be removed, because it is being replayed. Errors: ``input.not_found``."""
+        if session_id in self._leaving:
+            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         self._replaying[session_id] += 1
         try:
             yield
@@ -339,6 +343,13 @@ class Sessions:
             raise MeshError("input.invalid", "the session is being recorded", session=session.id)
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
+        self._leaving.add(session.id)
+        try:
+            return await self._remove(session, referenced=referenced)
+        finally:
+            self._leaving.discard(session.id)
+
+    async def _remove(self, session: Session, *, referenced: bool) -> Purged:
         own = self._witness.node
         names = () if referenced else await named_by(self._store, session, own)
         if names:
@@ -352,7 +363,7 @@ class Sessions:
             session.id,
         )
         if not removed:
-            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
+            raise MeshError("input.not_found", f"no session {session.id}", id=session.id)
         # Last, since a crash before it leaves an id that names nothing.
         await self.reading.archive.put(session.id, archived=False)
         return Purged(session=session.id, title=session.title, steps=session.steps, may_hold=may_hold)

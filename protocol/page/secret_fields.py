@@ -25,7 +25,8 @@ _BY_AUTOCOMPLETE: Final = {
     "cc-family-name": "card_family_name",
     "cc-type": "card_type",
 }
-"""Name of the secret by the last word of ``autocomplete`` (HTML, autofill detail tokens)."""
+"""Name of the secret by a word of ``autocomplete`` (HTML, autofill detail tokens)."""
+_TEXT_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton"})
 WORDS: Final = frozenset(
     [
         "apikey",
@@ -52,6 +53,15 @@ WORDS: Final = frozenset(
 """A field with one of these words in its id or name is one for secrets, whatever its type."""
 PARTS: Final = ("passw", "secret", "token", "apikey", "accesskey", "credential", "cardnumber", "creditcard", "cardno")
 """The same, also within a longer word."""
+LABEL: Final = (
+    r"passw|passphrase|passcode|kennwort|mot de passe|contrase|wachtwoord|пароль|密码|密碼|パスワード|비밀번호"
+    r"|\b(?:pin|otp|cvc2?|cvv2?|csc|iban|cryptogramme)\b"
+    r"|\b(?:card|karten|security|verification|authentication|login|sms|access|one.?time)[ -]?(?:number|nummer|code)\b"
+)
+"""The same of what a field is called on the page. “Code” alone is that of a place or of a voucher too.
+
+JavaScript reads the expression alike."""
+_LABEL: Final = re.compile(LABEL, re.IGNORECASE)
 _BORDER: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _NAME: Final = re.compile(r"[^A-Za-z0-9]+")
 _NAME_CHARS_MAX: Final = 32
@@ -60,11 +70,12 @@ _NAME_CHARS_MAX: Final = 32
 def secret_name(element: Element) -> str:
     """The name of the secret that an author would give what is typed into ``element``; empty for any other field."""
     traits = element.traits
-    hint = traits.autocomplete.split()[-1:]
-    if hint and hint[0] in _BY_AUTOCOMPLETE:
-        return _BY_AUTOCOMPLETE[hint[0]]
+    hint = next((word for word in traits.autocomplete.lower().split() if word in _BY_AUTOCOMPLETE), "")
+    if hint:  # not always the last word: "webauthn" may follow
+        return _BY_AUTOCOMPLETE[hint]
     named = [value for name, value in traits.attributes if name in ("id", "name")]
-    if traits.input_type == "password" or (traits.tag in ("input", "textarea") and any(map(_speaks, named))):
+    takes_text = traits.tag in ("input", "textarea") or element.role in _TEXT_ROLES
+    if traits.input_type == "password" or (takes_text and (any(map(_speaks, named)) or _LABEL.search(element.name))):
         return name_for(element.name)
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -76,4 +77,15 @@ def test_the_command_that_records_the_file_names_all_that_it_needs(capsys: pytes
         "https://shop.example/login'",
         "--approve-class",
         "5",
+    ]
+
+
+def test_the_command_at_the_end_is_one_of_a_shell_whatever_a_page_sends(capsys: pytest.CaptureFixture[str]) -> None:
+    """Guard: node/cli/headed.py, show."""
+    sent = ["POST https://shop.example/a';touch$IFS/tmp/x;'", "POST https://shop.example/*"]
+    show({"output": "my file.yaml", "steps": 1, "secrets": [], "sent": sent, "risk": 1, "scripted": 0})
+    command = capsys.readouterr().out.split("trailmesh ", 1)[1]
+    assert shlex.split(command.replace("\\\n", "")) == [
+        *("session", "record", "my file.yaml", "--allow", sent[0]),
+        *("--allow", "POST https://shop.example/?"),  # a star would allow any other address
     ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 import pytest
 from nacl.signing import SigningKey
 
+from adapters.ports import LiveRecord
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers import Browsers
 from node.live.metering import Unmetered
@@ -421,6 +423,36 @@ async def test_a_session_that_is_being_recorded_or_replayed_is_not_removed(bench
     assert "replayed" in busy.message and "recorded" in refused.message
     assert len((await bench.call("list")).sessions) == 2
     await bench.call("purge", session=done.id)
+
+
+class Slow(MemoryStore):
+    """Says which live sessions there are only once it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+
+    async def lives(self, **kwargs: Any) -> list[LiveRecord]:
+        """As of any store, later."""
+        self.asked.set()
+        await self.may.wait()
+        return await super().lives(**kwargs)
+
+
+async def test_nobody_begins_to_replay_a_session_that_is_being_removed() -> None:
+    """Guard: node/sessions/sessions.py, Sessions._kept."""
+    bench = Bench(store=(store := Slow()))
+    await bench.witness.load()
+    await bench.peers.load()
+    done = await bench.record()
+    purging = asyncio.create_task(bench.call("purge", session=done.id))
+    await store.asked.wait()
+    for verb in ("replay", "fork", "learn"):
+        refused = await bench.refused(verb, session=done.id)
+        assert code_and_detail(refused) == ("input.not_found", {"id": done.id})
+    store.may.set()
+    assert (await purging).session == done.id
+    assert await store.artefacts(subject=done.id) == [], "no report of what is gone"
 
 
 # --- comparing -------------------------------------------------------------------------------------------------------

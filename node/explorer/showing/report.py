@@ -22,6 +22,7 @@ from protocol import ids
 from protocol.page.action import describe
 from protocol.recording.replay import TEXT_WORDS, differences, text_counts, text_words
 from protocol.recording.session import ReplayReport, Session, Step
+from protocol.wire.line import without_controls
 
 _TEMPLATE: Final = "report.html.j2"
 _STYLE: Final = "report.css"
@@ -115,6 +116,7 @@ def _environment() -> jinja2.Environment:
     env = jinja2.Environment(
         loader=jinja2.PackageLoader("node.explorer.showing", "templates"),
         autoescape=True,
+        finalize=without_controls,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -9,6 +9,7 @@ from typing import Final
 from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, TestSuite
 
 from node.sessions.showing.told import Told, ToldStep
+from protocol.wire.line import without_controls
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, and control characters. A page can contain them, and one makes the whole file unreadable."""
@@ -76,4 +77,4 @@ def _iso(ms: int) -> str:
 
 
 def _clean(text: str) -> str:
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", str(without_controls(text)))

@@ -7,6 +7,7 @@ from typing import Final
 
 from node.sessions.showing.told import Told, ToldStep
 from protocol.recording.findings import Difference
+from protocol.wire.line import without_controls
 
 _MARKS: Final = {"matched": "✓", "differs": "✗", "not performed": "✗", "not reached": "–"}
 _MEANS_SOMETHING: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&@:.^$-])")
@@ -45,4 +46,4 @@ def _row(each: ToldStep) -> str:
 
 
 def _plain(text: str) -> str:
-    return _MEANS_SOMETHING.sub(r"\\\1", " ".join(text.split()))
+    return _MEANS_SOMETHING.sub(r"\\\1", str(without_controls(" ".join(text.split()))))

@@ -27,6 +27,7 @@ from protocol import ids
 from protocol.recording.replay import differences
 from protocol.recording.session import Session, Step, StepMatch, Verdict
 from protocol.recording.snapshot import snapshot_text
+from protocol.wire.line import without_controls
 
 _TEMPLATE: Final = "session.html.j2"
 _STYLE: Final = "session.css"
@@ -185,6 +186,7 @@ def _environment() -> jinja2.Environment:
     env = jinja2.Environment(
         loader=jinja2.PackageLoader("node.sessions.showing", "templates"),
         autoescape=True,
+        finalize=without_controls,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
