@@ -270,6 +270,8 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """As ``Step.downloads``, in the replay."""
     tab: bool = False
     """As ``Step.tab``, in the replay."""
+    alert: Literal["", "alert", "alertdialog", "status"] = ""
+    """Role of an alert on the page that the recording lacks (docs/protocol/replay.md); empty if there is none."""
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -42,7 +42,7 @@ def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
     text = exact or (match.text == "masked" and not strict)
     place = LEVELS.index(level)
     return (
-        (place < 1 or match.held)
+        (place < 1 or (match.held and not match.alert))
         # The text names every element with its role, name and states: if it is the same, so is the structure.
         and (place < 2 or (match.url and (match.state or (bool(match.text) and text))))
         and (place < 3 or (match.title and match.extracted and text))
@@ -169,6 +169,8 @@ def _difference(match: StepMatch, step: Step, level: Level, *, strict: bool) -> 
     if holds(match, level, strict=strict):
         return next(iter(other_dialogs(step.dialogs, match.dialogs)), "another content of the download")
     first = next((each for each in LEVELS if not holds(match, each, strict=strict)), level)
+    if first == "asserted" and match.alert:
+        return f"a new {match.alert} on the page"
     if first == "asserted":
         return "the assertion did not hold" if match.extracted else "another extracted value"
     if first == "structure":
