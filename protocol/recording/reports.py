@@ -27,7 +27,8 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     steps, in order; a step counts as matched exactly if it holds at the level of the report and no request newly went wrong; it
     says how the text compares exactly if it was performed and its recording has a snapshot; it has a new alert only in another
     text; only the last entry may be one that was not performed or an assertion that failed and is not soft; count, verdict and
-    reason follow from the entries and the recording; changed inputs are those of the recording (``check_inputs``). Errors: ``report.invalid``.
+    reason follow from the entries and the recording; changed inputs are those of the recording (``check_inputs``).
+    Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
