@@ -171,6 +171,10 @@ def _show_steps(r: Result) -> None:
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{refusals(': ', step['blocked'])}")
+        if step["unseen"]:
+            click.echo(
+                f"step {step['index']}: what it says is absent was on no page before, so it may hold of every page"
+            )
         if step["tab"]:
             click.echo(f"step {step['index']}: opened a new tab, which was followed in the page")
         for file in step["downloads"]:

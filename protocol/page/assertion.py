@@ -56,6 +56,11 @@ def of_one_element(assertion: Assert) -> bool:
     return assertion.what != "visible" or bool(target.selectors) or target.nth is not None
 
 
+def demands_absence(assertion: Assert) -> bool:
+    """Whether ``assertion`` says that an element is not there, or not visible."""
+    return assertion.what == "hidden" or (assertion.what == "count" and assertion.expected.strip() == "0")
+
+
 def fits_response(wait: Wait, method: str, url: str) -> bool:
     """Whether ``wait`` waits for the answer to this request: its parts stand in the address, in this order."""
     if wait.method not in ("", method):

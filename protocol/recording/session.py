@@ -231,6 +231,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Of a drag, what told the element that it ended on from others."""
     tab: bool = False
     """The page wanted to open a new tab or window, and its address was opened in the page instead."""
+    unseen: bool = False
+    """The assertion of the step says that an element is absent which no page of the recording has shown before: it may hold of
+    every page."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]

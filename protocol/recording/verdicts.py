@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from protocol import limits
+from protocol.page.action import describe
 from protocol.page.dialogs import Dialog, describe_dialog, unexpected
 from protocol.page.downloads import Download, describe_download
 from protocol.recording.session import Expect, Level, RequestFault, Session, Skipped, Step, StepMatch, Verdict
@@ -139,6 +140,13 @@ def _judged(reason: str, any_performed: bool) -> Judged:
     if not reason:
         return Judged(Verdict.PASS, "")
     return Judged(Verdict.PARTIAL if any_performed else Verdict.FAIL, reason[: limits.REASON_CHARS_MAX])
+
+
+def doubts(step: Step) -> tuple[str, ...]:
+    """What its author should know of a step, though it decides nothing, in words."""
+    if not step.unseen:
+        return ()
+    return (f"it was never there, on no page before: “{describe(step.action)}” holds of a misspelt name too",)
 
 
 def _speaking_against(steps: Sequence[Step], skipped: Sequence[Skipped]) -> Iterator[str]:

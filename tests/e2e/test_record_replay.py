@@ -436,8 +436,10 @@ async def test_an_alert_that_was_not_recorded_is_no_pass_beside_an_assertion_tha
     bodies = ["<div role=alert>Saved at 12:30</div><div role=status></div>"]
     async with priced_shop(bodies) as url:
         holds = Assert(what="text", target=Locator(role="heading", name="Mug"), expected="Mug")
-        session = (await recorded_by(anna, browser, (Goto(url=url), holds), url=url)).session.id
-        reasons = []
+        gone = Assert(what="hidden", target=Locator(selectors=("css=[role=alrt]",)))
+        recorder = await recorded_by(anna, browser, (Goto(url=url), gone, holds), url=url)
+        assert [step.unseen for step in recorder.steps] == [False, True, False]
+        session, reasons = recorder.session.id, []
         for body in (
             "<div role=alert>Saved at 17:05</div><div role=status>3 mugs</div><p>Sold out</p>",
             "<div role=alert><b>Sorry.</b> Saving failed</div>",

@@ -27,6 +27,7 @@ from protocol import ids
 from protocol.recording.replay import differences
 from protocol.recording.session import Session, Step, StepMatch, Verdict
 from protocol.recording.snapshot import snapshot_text
+from protocol.recording.verdicts import doubts
 
 _TEMPLATE: Final = "session.html.j2"
 _STYLE: Final = "session.css"
@@ -189,7 +190,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(short=ids.short, address=data_address, moment=_moment, duration=_duration, counted=counted)
+    env.filters.update(
+        short=ids.short, address=data_address, moment=_moment, duration=_duration, counted=counted, doubts=doubts
+    )
     return env
 
 
