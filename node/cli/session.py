@@ -95,7 +95,7 @@ def _show_list(r: Result) -> None:
 
 def _show_session(r: Result) -> None:
     if "removed" in r:
-        _show_remains(r["removed"])
+        _show_remains(r["removed"], r["names"])
         return
     s = r["session"]
     browser = s["browser"]
@@ -189,12 +189,12 @@ def _show_steps(r: Result) -> None:
             click.echo(f"step {step['index']}: found {step['extracted']}")
 
 
-def _show_remains(remains: Result) -> None:
+def _show_remains(remains: Result, names: dict[str, str]) -> None:
     browser = remains["browser"]
     click.echo(f"{remains['id']}  removed on {moment(remains['removed_ms'])} UTC; its title, pages and steps are gone")
     click.echo(f"was      {remains['verdict']}, {remains['steps']} steps in {remains['duration_ms'] / 1000:.1f} s")
     click.echo(
-        f"recorded {moment(remains['created_ms'])} UTC by {remains['node'][:7]}, {browser['name']} {browser['version']}"
+        f"recorded {moment(remains['created_ms'])} UTC by {called(remains['node'], names)}, {browser['name']} {browser['version']}"
     )
     click.echo(f"manifest {remains['manifest'][:16] or 'none: it was not committed'}")
 

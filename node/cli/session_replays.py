@@ -42,8 +42,8 @@ def step_line(event: Result) -> str:
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
         instead = f": {event['instead']}" if event["instead"] else _TEXT_MARKS.get(event["text"], "")
-        failed = f"✗ {event['error'] or 'differs'}: {event['action']}"
-        return f"  {event['step']}/{event['of']} {'✓ matched' if event['matched'] else failed}{instead}"
+        mark = "✓" if event["matched"] else f"✗ {event['error'] or 'differs'}:"
+        return f"  {event['step']}/{event['of']} {mark} {event['action']}{instead}"
     return ""
 
 

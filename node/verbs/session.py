@@ -108,6 +108,8 @@ class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
     """Result of ``session.show`` for a removed session."""
 
     removed: Remains
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Name of its recorder, by node id; the own one is ``this node``."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):

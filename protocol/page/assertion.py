@@ -126,7 +126,7 @@ def found(assertion: Assert, seen: Seen) -> str:
     if what in ("order", "no_console_error"):
         return ", ".join(f"“{item}”" for item in seen.items[:_ITEMS_SHOWN]) or "nothing"
     if what == "cell" and seen.text is None:
-        return "no such cell, or several"
+        return seen.instead or "no such table"
     if what == "download":
         return "; ".join(map(describe_download, seen.downloads[-3:])) or "no download"
     if what != "cell" and element is None and (assertion.target is not None and what != "hidden"):

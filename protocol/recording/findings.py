@@ -39,7 +39,12 @@ def in_words(found: Difference) -> str:
         return found.met
     if found.what == "alert":
         return f"a new alert, “{found.met}”"
-    return f"{found.what} “{found.met.strip()}” instead of “{found.recorded.strip()}”"
+    recorded, met = found.recorded.strip(), found.met.strip()
+    if not met:
+        return f"{found.what}: nothing instead of “{recorded}”"
+    if not recorded:
+        return f"{found.what}: “{met}”, where nothing was recorded"
+    return f"{found.what} “{met}” instead of “{recorded}”"
 
 
 def weight(what: Aspect, recorded: str, met: str) -> int:
