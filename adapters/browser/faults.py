@@ -40,6 +40,8 @@ _REASONS: Final = {
     "ERR_EMPTY_RESPONSE": "the site closed the connection without an answer",
     "ERR_INTERNET_DISCONNECTED": "this machine has no network",
     "ERR_NAME_NOT_RESOLVED": "no host has this name",
+    # What a launched browser says of all of these, since it connects through the tunnel.
+    "ERR_SOCKS_CONNECTION_FAILED": "no connection: no server listens at this address and port, or no host has this name",
     "ERR_SSL_PROTOCOL_ERROR": "the site does not speak TLS at this port",
     "ERR_TOO_MANY_REDIRECTS": "the page redirects in a circle",
     "ERR_TUNNEL_CONNECTION_FAILED": "no connection to the host and port came about",
