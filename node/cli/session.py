@@ -171,6 +171,8 @@ def _show_steps(r: Result) -> None:
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{refusals(': ', step['blocked'])}")
+        for said in step["console"]:
+            click.echo(f"step {step['index']}: error in the console: {said}")
         if step["unseen"]:
             click.echo(
                 f"step {step['index']}: what it says is absent was on no page before, so it may hold of every page"

@@ -13,6 +13,7 @@ from adapters.ports import Clock, Outcome, Page, SessionStore
 from node.base import interruptible
 from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
+from node.live.console import Console
 from node.live.keeping import Recording, as_written, opened, shows_secret, unmet
 from node.live.masking import Masking
 from node.live.pictures import Pictures
@@ -80,6 +81,7 @@ class Recorder:
         self._pictures = Pictures(self._keep_picture)
         self._masking = Masking(page, plan.secrets)
         self.sightings = Sightings(page)
+        self._console = Console(page, plan.secrets)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
@@ -229,6 +231,7 @@ class Recorder:
             tab=outcome is not None and outcome.tab,
             evidence_onto=self._redacted(prepared.evidence_onto if prepared else None),
             unseen=await self.sightings.judge(action, self._driver.observation) and not error,
+            console=self._console.new(),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)

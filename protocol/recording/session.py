@@ -234,6 +234,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     unseen: bool = False
     """The assertion of the step says that an element is absent which no page of the recording has shown before: it may hold of
     every page."""
+    console: Annotated[
+        tuple[Annotated[str, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...],
+        msgspec.Meta(max_length=limits.CONSOLE_ERRORS_MAX),
+    ] = ()
+    """Errors in the console of the page that came in the step, without secrets and tokens in addresses."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]

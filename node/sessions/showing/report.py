@@ -72,6 +72,7 @@ def render_recording(
             duration_ms=step.duration_ms,
             recorded=pictures.get(step.screenshot, b""),
             refused=step.blocked,
+            console=step.console,
         )
         for step, did in zip(shown.steps, shown.described, strict=True)
     ]

@@ -120,6 +120,7 @@ const STEP = {
   evidence_onto: optional(orNull(record(EVIDENCE)), null),
   tab: optional(bool, false),
   unseen: optional(bool, false),
+  console: optional(list(text(300), 20), []),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)
