@@ -151,6 +151,7 @@ LOCATOR_SELECTORS_MAX: Final = 8
 EVIDENCE_CELLS_MAX: Final = 32  # of a row or card
 EVIDENCE_LINKS_MAX: Final = 8
 EVIDENCE_CHARS_MAX: Final = 120  # of one cell
+ABSENT_SELECTORS_MAX: Final = 32  # of a recording: each is looked for after every step until it was seen
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB
 SCREENSHOT_BYTES_MAX: Final = 8 * MIB
 PICTURE_PIXELS_MAX: Final = (

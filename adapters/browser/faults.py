@@ -27,6 +27,27 @@ _SELECTOR: Final = re.compile(
 _SELECTOR_CHARS_MAX: Final = 200
 _NET: Final = re.compile(r"net::ERR_[A-Z0-9_]+")
 
+_REASONS: Final = {
+    "ERR_ABORTED": "it was given up, by the page or by a download (ERR_ABORTED)",
+    "ERR_ADDRESS_UNREACHABLE": "the address cannot be reached",
+    "ERR_CERT_AUTHORITY_INVALID": "nobody who is trusted has signed the certificate of the site",
+    "ERR_CERT_COMMON_NAME_INVALID": "the certificate is that of another host",
+    "ERR_CERT_DATE_INVALID": "the certificate of the site has expired, or is not valid yet",
+    "ERR_CONNECTION_CLOSED": "the site closed the connection",
+    "ERR_CONNECTION_REFUSED": "the connection was refused: no server listens at this address and port",
+    "ERR_CONNECTION_RESET": "the connection was cut",
+    "ERR_CONNECTION_TIMED_OUT": "the site did not answer",
+    "ERR_EMPTY_RESPONSE": "the site closed the connection without an answer",
+    "ERR_INTERNET_DISCONNECTED": "this machine has no network",
+    "ERR_NAME_NOT_RESOLVED": "no host has this name",
+    # What a launched browser says of all of these, since it connects through the tunnel.
+    "ERR_SOCKS_CONNECTION_FAILED": "no connection: no server listens at this address and port, or no host has this name",
+    "ERR_SSL_PROTOCOL_ERROR": "the site does not speak TLS at this port",
+    "ERR_TOO_MANY_REDIRECTS": "the page redirects in a circle",
+    "ERR_TUNNEL_CONNECTION_FAILED": "no connection to the host and port came about",
+}
+"""Chromium's names for network failures, in words. Others are said by their names."""
+
 
 def is_gone(error: BaseException) -> bool:
     """Whether ``error`` says that the page, the browser or the way to it no longer exists."""
@@ -59,4 +80,6 @@ def translated(otherwise: str, doing: str) -> Iterator[None]:
     except (PlaywrightError, OSError) as error:
         if is_gone(error):
             raise MeshError("browser.crashed", f"the browser disappeared while {doing}") from None
-        raise MeshError(otherwise, f"{doing} failed", reason=net_code(error)) from None
+        reason = net_code(error)
+        why = _REASONS.get(reason, reason)
+        raise MeshError(otherwise, f"{doing} failed{f': {why}' if why else ''}", reason=reason) from None

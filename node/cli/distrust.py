@@ -8,7 +8,7 @@ import click
 
 from node.base import counted
 from node.cli.build import Look, commands_of
-from node.cli.common import Result, moment, table
+from node.cli.common import Result, called, moment, table
 from node.verbs import distrust as verbs
 from protocol.trust.grants import in_words
 
@@ -36,7 +36,12 @@ def _show_notices(r: Result) -> None:
         click.echo("no notices")
     for title, shown in (("notices from peers", r["received"]), ("notices from this node", r["given"])):
         rows = [
-            [n["about_name"] or n["about"][:7], n["by_name"] or n["by"][:7], moment(n["since_ms"]), n["reason"]]
+            [
+                called(n["about"], {n["about"]: n["about_name"]}),
+                called(n["by"], {n["by"]: n["by_name"]}),
+                moment(n["since_ms"]),
+                n["reason"],
+            ]
             for n in shown
         ]
         if rows:

@@ -9,7 +9,7 @@ import click
 
 from node.base import counted
 from node.cli.build import Look, commands_of, parameter
-from node.cli.common import BUNDLE_SUFFIX, Result, common_options, emit, moment, run_verb, table
+from node.cli.common import BUNDLE_SUFFIX, Result, called, common_options, emit, moment, run_verb, table
 from node.verbs import log as verbs
 from protocol.errors import MeshError
 
@@ -37,7 +37,9 @@ def _show_log(r: Result) -> None:
     if not r["log"]:
         click.echo(f"nothing of the log of {r['name']} has been seen yet")
     else:
-        click.echo(f"log   {r['log']}\nsize  {r['size']}\nroot  {r['root']}")
+        click.echo(
+            f"node  {called(r['node'], {r['node']: r['name']})}\nlog   {r['log']}\nsize  {r['size']}\nroot  {r['root']}"
+        )
     if r["rollback"]:
         click.echo("a peer holds a later state of this log: nothing is signed until `trailmesh log renew`", err=True)
     if r["frozen"]:
@@ -45,8 +47,11 @@ def _show_log(r: Result) -> None:
     if r["out"]:
         click.echo(f"proof in {r['out']}: `trailmesh log verify` checks it anywhere")
     if r["cosignatures"]:
-        rows = [[c["name"], c["node"][:7], str(c["size"]), moment(c["time_s"] * 1000)] for c in r["cosignatures"]]
-        table("cosigned by", ["peer", "node", "at size", "when (UTC)"], rows)
+        rows = [
+            [called(c["node"], {c["node"]: c["name"]}), str(c["size"]), moment(c["time_s"] * 1000)]
+            for c in r["cosignatures"]
+        ]
+        table("cosigned by", ["peer", "at size", "when (UTC)"], rows)
 
 
 def _artefact(params: Result, typed: Result) -> None:
@@ -124,7 +129,8 @@ def _show_finding(r: Result) -> None:
 
 def _show_peer_audit(r: Result) -> None:
     why = f" [{r['code']}]" if r["code"] else ""
-    click.echo(f"{r['standing']}: {_STANDINGS[r['standing']]}{why}")
+    who = called(r["node"], {r["node"]: r["name"]})
+    click.echo(f"{who}: {r['standing']}, {_STANDINGS[r['standing']]}{why}")
     if r["log"]:
         grown = f", extends size {r['size_before']}" if r["size_before"] else ", seen for the first time"
         click.echo(f"{r['log']}: size {r['size']}{grown if r['sound'] else ' is held'}\nroot  {r['root']}")

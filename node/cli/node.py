@@ -14,6 +14,7 @@ from node.cli.build import Look, commands_of, given, takes
 from node.cli.common import (
     Program,
     Result,
+    called,
     common_options,
     emit,
     home_path,
@@ -311,19 +312,19 @@ def _show_status(r: Result) -> None:
     if r["peers_silent"]:
         click.echo(f"{'logs not shown':<17} {counted(r['peers_silent'], 'peer')} (`trailmesh node peers`)")
     click.echo(f"{'audit rows':<17} {r['audit_rows']}")
-    _show_refusals(r["refusals"])
+    _show_refusals(r["refusals"], r["names"])
     for node, count in r["peer_disk"].items():
-        click.echo(f"{'disk of a peer':<17} {node[:7]} {count / 1_048_576:.1f} MiB")
+        click.echo(f"{'disk of a peer':<17} {called(node, r['names'])}: {count / 1_048_576:.1f} MiB")
 
 
-def _show_refusals(refused: Result) -> None:
+def _show_refusals(refused: Result, names: dict[str, str]) -> None:
     places = ", ".join(f"{place} {count}" for place, count in refused["by_place"].items())
     click.echo(f"{'refused':<17} {places or 'nothing'}")
     for code, count in refused["by_code"].items():
         click.echo(f"{'':<17}   {count} {code}")
     for node, codes in refused["by_peer"].items():
         said = ", ".join(f"{code} {count}" for code, count in codes.items())
-        click.echo(f"{'':<17}   of {short_caller(node)}: {said}")
+        click.echo(f"{'':<17}   of {called(node, names) if node in names else short_caller(node)}: {said}")
 
 
 @group.command(help=verbs.METRICS.help)

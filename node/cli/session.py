@@ -2,101 +2,42 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from node.base import counted, exit_code
+from node.base import counted
 from node.cli import apart, headed
 from node.cli.build import Look, commands_of
-from node.cli.common import BUNDLE_SUFFIX, Result, called, is_session_id, moment, table
+from node.cli.common import BUNDLE_SUFFIX, Result, called, moment, table
+from node.cli.session_replays import (
+    elsewhere,
+    level_of,
+    matched_steps,
+    not_a_file,
+    refusals,
+    report_matched,
+    show_diff,
+    show_replayed,
+    status_of_replay,
+    step_line,
+    unreached,
+    verdict_of,
+    with_inputs,
+)
 from node.verbs import session as verbs
 from node.verbs import session_upkeep as upkeep
-from protocol.errors import MeshError
 
-_REFUSALS_SHOWN = 3
 _MASKS_SHOWN = 5
 _EXTRACTED_CHARS_SHOWN = 200
 _REPORT_ID_CHARS = 11  # "rep-" and enough to tell the replays of a session apart
-_EXIT_LACKING: Final = 2
 _SUFFIXES: Final = {"bundle": BUNDLE_SUFFIX, "recorder": ".json", "playwright": ".py"}
-_TEXT_MARKS = {"masked": "", "numbers": "; text: only numbers differ", "differs": "; text differs"}
-_ASPECTS = {
-    "address": "address",
-    "title": "title",
-    "extracted": "extracted text",
-    "text": "text",
-    "action": "not performed",
-    "assertion": "did not hold",
-}
 
 
 @click.group(name="session", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
     """Record, verify, export and replay browser sessions."""
-
-
-def _refused(before: str, blocked: list[str]) -> str:
-    """The requests that the network guard refused, as a phrase after ``before``; empty if none."""
-    if not blocked:
-        return ""
-    more = f" and {len(blocked) - _REFUSALS_SHOWN} more" if len(blocked) > _REFUSALS_SHOWN else ""
-    return f"{before}the guard refused {', '.join(blocked[:_REFUSALS_SHOWN])}{more}"
-
-
-def _step_line(event: Result) -> str:
-    if "note" in event:
-        return f"  ! {event['note']}"
-    if "did" in event:
-        refused = _refused("  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
-        return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
-    if "matched" in event:
-        instead = f": {event['instead']}" if event["instead"] else _TEXT_MARKS.get(event["text"], "")
-        failed = f"✗ {event['error'] or 'differs'}: {event['action']}"
-        return f"  {event['step']}/{event['of']} {'✓ matched' if event['matched'] else failed}{instead}"
-    return ""
-
-
-def _matched(matched: int, steps: int, stopped_at: int, text: dict[str, int]) -> str:
-    """``5 of 9 steps matched, stopped at step 6; text: 4 same, 1 only numbers differ``."""
-    from protocol.recording.replay import text_words
-
-    words = text_words(text)
-    stopped = f", stopped at step {stopped_at}" if stopped_at else ""
-    return f"{matched} of {steps} steps matched{stopped}{'; ' if words else ''}{words}"
-
-
-def _report_matched(report: Result, steps: int) -> str:
-    """steps: number of steps that the replay was to perform, with those after the one at which it stopped."""
-    last = report["steps"][-1] if report["steps"] else {"performed": True, "index": 0}
-    ended = last["performed"] and len(report["steps"]) >= steps
-    texts = Counter(step["text"] for step in report["steps"])
-    return _matched(report["matched"], steps, 0 if ended else last["index"], texts)
-
-
-def _show_differences(result: Result) -> None:
-    """Print the recorded and the replayed value of each difference, or the reason why they are not shown."""
-    above = None
-    for found in result["differences"]:
-        if (found["step"], found["what"], found["also"]) != above:
-            did = dict(enumerate(result["described"], 1)).get(found["step"], "")
-            more = f" and {counted(len(found['also']), 'other')}" if found["also"] else ""
-            click.echo(f"step {found['step']}{more}, {did}, {_ASPECTS[found['what']]}:")
-            above = (found["step"], found["what"], found["also"])
-        for name in ("recorded", "met"):
-            if found[name] or found["what"] != "text":
-                click.echo(f"  {name:<8}  {found[name]}")
-    if result["secrets_missing"] and any(_is_other(step) for step in result["report"]["steps"]):
-        names = ", ".join(result["secrets_missing"])
-        click.echo(
-            f"differences are shown only if the secrets of the recording are given: --secret NAME@ORIGIN=@FILE for {names}"
-        )
-
-
-def _is_other(step: Result) -> bool:
-    return step["performed"] and not (step["matched"] and step["text"] in ("", "same", "masked"))
 
 
 def _name_of_file(params: Result, typed: Result) -> None:
@@ -109,7 +50,7 @@ def _show_recorded(r: Result) -> None:
         return
     if r["reason"]:
         click.echo(f"{r['verdict']}: {r['reason']}")
-    click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', r['blocked'])}")
+    click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{refusals('; ', r['blocked'])}")
     for name, value in r["extracted"].items():
         click.echo(_extracted(name, value))
 
@@ -154,7 +95,7 @@ def _show_list(r: Result) -> None:
 
 def _show_session(r: Result) -> None:
     if "removed" in r:
-        _show_remains(r["removed"])
+        _show_remains(r["removed"], r["names"])
         return
     s = r["session"]
     browser = s["browser"]
@@ -179,20 +120,16 @@ def _show_session(r: Result) -> None:
     _show_steps(r)
     _show_masks(r["steps"])
     for report in r["reports"]:
-        matched = f"{_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
-        refused = _refused("; ", report["blocked"])
-        why = _unreached(r["unreached"].get(report["id"], ""))
+        matched = f"{report_matched(report, r['replayable'])}{elsewhere(report['origin'])}"
+        refused = refusals("; ", report["blocked"])
+        why = unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
-        judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
+        judged = f"{verdict_of(report)}, {level_of(report)}{with_inputs(report)}"
         click.echo(f"{when}, replayed by {called(report['node'], r['names'])}, {judged}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {called(report['node'], r['names'])}: no longer relied on ({report['code']})")
     if r["html"]:
         click.echo(f"as a page: {r['html']}")
-
-
-def _level(report: Result) -> str:
-    return f"level {report['level']}{', nothing masked' if report['strict'] else ''}"
 
 
 def _show_masks(steps: list[Result]) -> None:
@@ -233,7 +170,13 @@ def _show_steps(r: Result) -> None:
     table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows, wrap=("action",))
     for step in r["steps"]:
         if step["blocked"]:
-            click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
+            click.echo(f"step {step['index']}{refusals(': ', step['blocked'])}")
+        for said in step["console"]:
+            click.echo(f"step {step['index']}: error in the console: {said}")
+        if step["unseen"]:
+            click.echo(
+                f"step {step['index']}: what it says is absent was on no page before, so it may hold of every page"
+            )
         if step["tab"]:
             click.echo(f"step {step['index']}: opened a new tab, which was followed in the page")
         for file in step["downloads"]:
@@ -248,12 +191,12 @@ def _show_steps(r: Result) -> None:
             click.echo(f"step {step['index']}: found {step['extracted']}")
 
 
-def _show_remains(remains: Result) -> None:
+def _show_remains(remains: Result, names: dict[str, str]) -> None:
     browser = remains["browser"]
     click.echo(f"{remains['id']}  removed on {moment(remains['removed_ms'])} UTC; its title, pages and steps are gone")
     click.echo(f"was      {remains['verdict']}, {remains['steps']} steps in {remains['duration_ms'] / 1000:.1f} s")
     click.echo(
-        f"recorded {moment(remains['created_ms'])} UTC by {remains['node'][:7]}, {browser['name']} {browser['version']}"
+        f"recorded {moment(remains['created_ms'])} UTC by {called(remains['node'], names)}, {browser['name']} {browser['version']}"
     )
     click.echo(f"manifest {remains['manifest'][:16] or 'none: it was not committed'}")
 
@@ -261,31 +204,12 @@ def _show_remains(remains: Result) -> None:
 def _show_verified(r: Result) -> None:
     counted_steps = f", {counted(r['steps'], 'step')}"
     if r["what"] == "replay-report":
-        matched = _matched(r["matched"], r["steps"], r["stopped_at"], r["text"])
+        matched = matched_steps(r["matched"], r["steps"], r["stopped_at"], r["text"])
         counted_steps = (
-            f", level {r['level']}: {matched}{_elsewhere(r['origin'])}{_with_inputs(r)}{_unreached(r['unreached'])}"
+            f", level {r['level']}: {matched}{elsewhere(r['origin'])}{with_inputs(r)}{unreached(r['unreached'])}"
         )
     verifies = f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]})"
-    click.echo(f"{verifies}, {_verdict(r)}{counted_steps}")
-
-
-def _verdict(r: Result) -> str:
-    return f"{r['verdict']} ({r['reason']})" if r["reason"] else str(r["verdict"])
-
-
-def _with_inputs(r: Result) -> str:
-    """A note about inputs that a replay has changed; empty if it changed none."""
-    changed = ", ".join(f"{item['name']} “{item['value']}” for “{item['recorded']}”" for item in r["inputs"])
-    return f", with {changed}" if changed else ""
-
-
-def _elsewhere(origin: str) -> str:
-    return f", replayed at {origin}, not where it was recorded" if origin else ""
-
-
-def _unreached(code: str) -> str:
-    """A note for a replay that reached no page because of ``code``; empty for one that did."""
-    return f"; the site could not be reached [{code}]: this says nothing about the recording" if code else ""
+    click.echo(f"{verifies}, {verdict_of(r)}{counted_steps}")
 
 
 def _name_of_bundle(params: Result, typed: Result) -> None:
@@ -303,87 +227,8 @@ def _show_imported(r: Result) -> None:
     click.echo(f"imported {r['id']}: {counted(r['steps'], 'step')}, signed by {r['signer_name']} ({r['signer'][:7]})")
 
 
-def _no_file(params: Result, typed: Result) -> None:
-    session = typed["session"]
-    if typed["trust"]:
-        return
-    if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
-        raise MeshError(
-            "input.invalid",
-            f"{session} is a file: `trailmesh session import` imports it; then replay its session. Without a node: --trust KEY",
-        )
-
-
-def _show_replayed(r: Result) -> None:
-    report = r["report"]
-    judged = f"{_verdict(report)}, {_level(report)}{_with_inputs(report)}"
-    click.echo(
-        f"{judged}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
-        f"{_refused('; ', report['blocked'])}; signed by {called(r['signed_by'], r['names'])}{_unreached(r['unreached'])}"
-    )
-    if r["agreed"]:
-        steps = ", ".join(map(str, r["agreed"]))
-        click.echo(f"performed after a mismatch, because you were asked and said yes: step {steps}")
-    if r["lacking"]:
-        click.echo(f"the call lacked a permission, so this says nothing about the site: {r['lacking']}")
-    if r["stopped"]:
-        click.echo(
-            r["stopped"]
-            if r["lacking"]
-            else f"{r['stopped']}; `--on-mismatch go` performs it, `--on-mismatch ask` asks before each such step"
-        )
-    _show_differences(r)
-    if r["out"]:
-        click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
-
-
 def _status_of_recording(r: Any) -> int:
     return 0 if r.get("verdict", "pass") == "pass" else 1  # an action file has no verdict
-
-
-def _status_of_replay(r: Any) -> int:
-    if r["unreached"]:
-        return exit_code(r["unreached"])
-    if r["lacking"]:
-        return _EXIT_LACKING
-    return 0 if r["report"]["verdict"] == "pass" else 1
-
-
-def _show_runs(r: Result) -> None:
-    for name in ("first", "second"):
-        report = r[name]
-        told = f"{report['id']}, {_verdict(report)}" if report else "the recording"
-        click.echo(f"{name:<7} {told}")
-    same = sum(step["status"] == "same" for step in r["steps"])
-    click.echo(f"{same} of {counted(len(r['steps']), 'step')} are the same")
-    for step in r["steps"]:
-        if step["status"] != "same":
-            click.echo(
-                f"step {step['index']}, {step['did']}:\n    first   {step['first']}\n    second  {step['second']}"
-            )
-
-
-def _show_diff(r: Result) -> None:
-    if "session" in r:
-        _show_runs(r)
-    else:
-        _show_recordings(r)
-    if r["html"]:
-        click.echo(f"as a page: {r['html']}")
-
-
-def _show_recordings(r: Result) -> None:
-    same = sum(step["status"] == "same" for step in r["steps"])
-    click.echo(f"{same} of {counted(len(r['steps']), 'step')} are the same")
-    for step in r["steps"]:
-        if step["status"] == "same":
-            continue
-        where = f"{step['first'] or '–'} ↔ {step['second'] or '–'}"
-        click.echo(f"step {where}, {step['did']}: {step['status']}")
-        for found in step["differences"]:
-            click.echo(f"  {_ASPECTS[found['what']]}")
-            click.echo(f"    first   {found['recorded']}")
-            click.echo(f"    second  {found['met']}")
 
 
 def _show_trust_key(r: Result) -> None:
@@ -405,7 +250,7 @@ def _show_archived(r: Result) -> None:
 LOOKS: Final = {
     "session.record": Look(
         text=_show_recorded,
-        line=_step_line,
+        line=step_line,
         prepare=_name_of_file,
         more=headed.OPTIONS,
         call=headed.record,
@@ -416,20 +261,20 @@ LOOKS: Final = {
     "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
     "session.export": Look(text=_show_exported, prepare=_name_of_bundle, status=lambda r: 1 if r["lost"] else 0),
     "session.import": Look(text=_show_imported),
-    "session.fork": Look(text=_show_recorded, line=_step_line, status=_status_of_recording),
-    "session.learn": Look(text=_show_learned, line=_step_line, status=_status_of_recording),
+    "session.fork": Look(text=_show_recorded, line=step_line, status=_status_of_recording),
+    "session.learn": Look(text=_show_learned, line=step_line, status=_status_of_recording),
     "session.archive": Look(text=_show_archived),
     "session.unarchive": Look(text=_show_archived),
     "session.purge": Look(text=_show_purged, confirm="Delete {session} for good?"),
     "session.replay": Look(
-        text=_show_replayed,
-        line=_step_line,
-        prepare=_no_file,
+        text=show_replayed,
+        line=step_line,
+        prepare=not_a_file,
         more=apart.OPTIONS,
         call=apart.replay,
-        status=_status_of_replay,
+        status=status_of_replay,
     ),
-    "session.diff": Look(text=_show_diff, status=lambda r: 0 if r["same"] else 1),
+    "session.diff": Look(text=show_diff, status=lambda r: 0 if r["same"] else 1),
     "session.trust_key": Look(text=_show_trust_key),
 }
 for _command in commands_of((*verbs.VERBS, *upkeep.VERBS), LOOKS):

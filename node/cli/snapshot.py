@@ -50,6 +50,9 @@ def _show(r: Result) -> None:
     if not r["elements"]:
         lines.append(comment("nothing that can be named"))
     lines += [comment(f"the guard refused {each}: what the page gets by it is missing") for each in r["refused"]]
+    lines += [comment(each) for each in r["faults"]]
+    for each in r["faults"]:
+        click.echo(f"! {each}", err=True)
     click.echo(write_file(r["title"], r["url"], lines), nl=False)
 
 

@@ -84,6 +84,7 @@ class MeshVerbs:
 
     async def _status(self, params: NoParams, tell: Tell) -> Status:
         rooms = self._rooms
+        refusals, disk = metrics.refusals_in_words(rooms), metrics.disk_by_peer(rooms)
         return Status(
             node=rooms.identity.node,
             short=ids.short(rooms.identity.node),
@@ -100,8 +101,9 @@ class MeshVerbs:
             sessions=await rooms.store.count_sessions(),
             searches_running=rooms.explorer.running,
             audit_rows=(await rooms.store.audit_head()).number,
-            refusals=metrics.refusals_in_words(rooms),
-            peer_disk=metrics.disk_by_peer(rooms),
+            refusals=refusals,
+            peer_disk=disk,
+            names=rooms.peers.names_of((*refusals.by_peer, *disk)),
         )
 
     async def _metrics(self, params: NoParams, tell: Tell) -> Metrics:

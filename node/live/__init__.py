@@ -11,6 +11,7 @@ Owns every running browser of this node, and the live sessions. Never performs a
 from node.live.acting import Driver, Gate
 from node.live.arrivals import Arrival
 from node.live.browsers import Browsers
+from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
 from node.live.keeping import Recording, shows_secret
 from node.live.live_sessions import LiveSessions
@@ -25,6 +26,7 @@ __all__ = [
     "NO_UPLOADS",
     "Arrival",
     "Browsers",
+    "Console",
     "Driver",
     "Earlier",
     "Following",

@@ -15,6 +15,7 @@ from adapters.ports import NOTHING, Given, Outcome, Page
 from node.live.asserting import hold
 from node.live.giving import accepting
 from node.live.options import as_label, fit
+from node.live.selecting import around, selected
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -35,30 +36,20 @@ from protocol.page.dialogs import Answer, require_expected
 from protocol.page.evidence import Evidence, Judge, collect
 from protocol.page.keys import require_key
 from protocol.page.locator import (
-    by_aria,
-    confirm,
     disagrees,
     fitting,
     locate,
-    require_selector,
     resolve,
-    same_element,
-    several,
-    two_ways,
-    unmatched,
 )
 from protocol.page.observation import BLANK, INTERACTIVE_ROLES, Element, Observation
 from protocol.page.redaction import redact_address, redact_text, reveal_address
-from protocol.page.scope import container, part
+from protocol.page.scope import part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
 from protocol.recording.effects import redact_dialogs
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
-
-_UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible"})
-"""Errors of a selector that does not lead to one element."""
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
@@ -199,7 +190,7 @@ class Driver:
     async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
         known = evidence if isinstance(action, Assert) and of_one_element(action) else None
         try:
-            element, page = await hold(self._page, condition, _around, _read_element, self._secrets or {}, known)
+            element, page = await hold(self._page, condition, around, _read_element, self._secrets or {}, known)
         except MeshError:
             # What was found is what the page shows now, and not what it showed before.
             with contextlib.suppress(MeshError):
@@ -233,7 +224,7 @@ async def prepare(
         return _unaimed(action, observation), observation
     if target.selectors:
         observation = await page.observe()
-        element = await _selected(
+        element = await selected(
             page, observation, target, reads=isinstance(action, Extract), recorded=evidence is not None
         )
         if evidence is not None:
@@ -263,7 +254,7 @@ async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secre
     assert isinstance(drag, Drag) and prepared.element is not None
     aim = Click(target=drag.onto)
     if drag.onto.selectors:
-        element = await _selected(page, observation, drag.onto, reads=False)
+        element = await selected(page, observation, drag.onto, reads=False)
         if evidence:
             _require_recorded(evidence, element, observation, aim, secrets)
     else:
@@ -283,7 +274,7 @@ async def _read_element(page: Page, observation: Observation, target: Locator, s
     """The element of ``observation`` that an action which only reads means. scope: the part of it in which it is looked for."""
     if not target.selectors:
         return resolve(target, scope)
-    return await _selected(page, observation, target, reads=True)
+    return await selected(page, observation, target, reads=True)
 
 
 def judged(action: Action, element: Element, observation: Observation) -> Risk:
@@ -332,19 +323,6 @@ async def _named(
     return await _resolved(page, observation, action, target, evidence, secrets), observation
 
 
-async def _around(page: Page, observation: Observation, target: Locator) -> Element | None:
-    """What the element is looked for in. Errors: as ``prepare``."""
-    if target.within is None:
-        return None
-    if not target.within.selectors:
-        return container(target.within, target.frame, observation)
-    for selector in target.within.selectors:
-        found = await _by_way(page, observation, selector, target.frame, None)
-        if found is not None:
-            return found
-    raise unmatched(Locator(selectors=target.within.selectors))
-
-
 async def _resolved(
     page: Page,
     observation: Observation,
@@ -353,50 +331,9 @@ async def _resolved(
     evidence: Evidence | None,
     secrets: Secrets,
 ) -> Element:
-    seen = part(await _around(page, observation, target), observation)
+    seen = part(await around(page, observation, target), observation)
     pool = fitting(target, seen)
     if evidence is None or not pool:
         return resolve(target, seen)
     writes = any(classify(action, item, observation).level >= WRITE_CLASS for item in pool)
     return _judge(evidence, observation, secrets).choose(target, pool, writes=writes)
-
-
-async def _selected(
-    page: Page, observation: Observation, target: Locator, *, reads: bool, recorded: bool = False
-) -> Element:
-    """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
-    while their elements keep role and name.
-
-    Every later selector that finds one element must find the same one, or one in the same control.
-    """
-    outer = await _around(page, observation, target)
-    found: tuple[str, Element] | None = None
-    for selector in target.selectors:
-        try:
-            element = await _by_way(page, observation, selector, target.frame, outer)
-        except MeshError as error:
-            # It is an alternative to one that has found its element: what it cannot tell speaks against nothing.
-            if found is None or error.code not in _UNDECIDED:
-                raise
-            continue
-        if element is not None and found is None:
-            confirm(target, element, selector, reads=reads, recorded=recorded)
-            found = selector, element
-        elif element is not None and found is not None and not same_element(found[1], element):
-            raise two_ways(found[0], found[1], selector, element)
-    if found is None:
-        raise unmatched(target)
-    return found[1]
-
-
-async def _by_way(
-    page: Page, observation: Observation, selector: str, frame: str, outer: Element | None
-) -> Element | None:
-    require_selector(selector)
-    named = by_aria(selector, frame)
-    if named is None:
-        return await page.find(selector, frame, within=outer.ref if outer else "")
-    pool = fitting(named, part(outer, observation))
-    if len(pool) > 1:
-        raise several(selector, len(pool))
-    return pool[0] if pool else None

@@ -16,7 +16,7 @@ from protocol.page.locator import disagrees, fitting
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
-from protocol.page.tables import cell_text, column_texts, named_texts
+from protocol.page.tables import cell_text, cell_trouble, column_texts, named_texts
 from protocol.recording.effects import redact_downloads
 
 Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
@@ -165,8 +165,10 @@ def _read_table(
         return Seen()
     table, scope = found
     if assertion.what == "cell":
-        text = cell_text(assertion.row, assertion.column, table, observation)
-        return Seen(count=1, text=None if text is None else redact_text(text, secrets))
+        where = assertion.row, assertion.column, table, observation
+        if (text := cell_text(*where)) is None:
+            return Seen(count=1, instead=cell_trouble(*where))
+        return Seen(count=1, text=redact_text(text, secrets))
     if assertion.column:
         items = column_texts(assertion.column, table, observation)
     else:

@@ -13,9 +13,11 @@ from adapters.ports import Clock, Outcome, Page, SessionStore
 from node.base import interruptible
 from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
+from node.live.console import Console
 from node.live.keeping import Recording, as_written, opened, shows_secret, unmet
 from node.live.masking import Masking
 from node.live.pictures import Pictures
+from node.live.sightings import Sightings
 from node.live.signer import Signer
 from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
@@ -78,6 +80,8 @@ class Recorder:
         self._end: Callable[[MeshError], None] | None = None
         self._pictures = Pictures(self._keep_picture)
         self._masking = Masking(page, plan.secrets)
+        self.sightings = Sightings(page)
+        self._console = Console(page, plan.secrets)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
@@ -226,6 +230,8 @@ class Recorder:
             downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
             tab=outcome is not None and outcome.tab,
             evidence_onto=self._redacted(prepared.evidence_onto if prepared else None),
+            unseen=await self.sightings.judge(action, self._driver.observation) and not error,
+            console=self._console.new(),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
@@ -366,6 +372,7 @@ async def record_actions(
     arrivals: the page that an action, by its number from 1, must lead to. expects: which requests of it are meant to go wrong.
     evidence: what an earlier recording knew of its element.
     """
+    recorder.sightings.expect(actions)
     soft: list[MeshError] = []
     for number, action in enumerate(actions, 1):
         try:

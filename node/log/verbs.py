@@ -193,6 +193,7 @@ class Logs:
             seen_ms=self.watch.current_ms.get(node, 0),
             renewed_ms=self.watch.of(node).renewed_ms,
             restored=self.watch.of(node).restored,
+            name=self._peers.name_of(node),
         )
 
     async def renew(self) -> ShownLog:

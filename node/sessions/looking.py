@@ -23,6 +23,8 @@ from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.page.redaction import redact_address, redact_url
 from protocol.page.secret_fields import secret_name
 from protocol.page.web_address import require_plain
+from protocol.recording.replay import redact_faults
+from protocol.recording.verdicts import wrong_requests
 
 _FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
 _READ: Final = frozenset(
@@ -75,13 +77,18 @@ class PageVerbs:
         gate = Gate(report=self._witness.trail.gate, risk_max=self._config.policy.risk_class_max)
         async with self._browsers.page(self._config.browser.profile, guard_for(self._config.policy)) as page:
             driver = Driver(page, gate)
-            refused = (await driver.act(Goto(url=params.url))).blocked
+            opened = await driver.act(Goto(url=params.url))
+            refused, faults = opened.blocked, opened.faults
             if params.wait:
-                refused += (await driver.act(Wait(text=params.wait, timeout_ms=params.timeout_ms))).blocked
+                waited = await driver.act(Wait(text=params.wait, timeout_ms=params.timeout_ms))
+                refused, faults = refused + waited.blocked, faults + waited.faults
             observation = await page.observe()
             taken = await take(page, observation, params)
             return msgspec.structs.replace(
-                taken, refused=tuple(redact_address(each, {}) for each in dict.fromkeys(refused))
+                taken,
+                refused=tuple(redact_address(each, {}) for each in dict.fromkeys(refused)),
+                # What the guard refused is listed above.
+                faults=wrong_requests([one for one in redact_faults(faults, {}) if one.fault != "refused"], None),
             )
 
 

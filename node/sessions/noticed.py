@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adapters.ports import Page
-from protocol.page.redaction import redact_address, redact_text
+from node.live import Console
+from protocol.page.redaction import redact_address
 from protocol.page.secrets import Secrets
 
 
@@ -17,7 +18,7 @@ class Noticed:
         self._page = page
         self._secrets = secrets
         self._shows = shows
-        self._before: tuple[str, ...] = ()
+        self._console = Console(page, secrets)
         self.console: dict[int, tuple[str, ...]] = {}
         """New errors by index of the step at whose end they were there: of a page at most ``CONSOLE_ERRORS_MAX``."""
         self.refused: dict[int, tuple[str, ...]] = {}
@@ -34,8 +35,5 @@ class Noticed:
             self.refuse(index, (redact_address(item, self._secrets) for item in self._page.blocked().requests))
         if not self._shows:
             return
-        now = tuple(redact_text(each, self._secrets) for each in self._page.console_errors())
-        known = len(self._before) if now[: len(self._before)] == self._before else 0
-        if new := now[known:]:
+        if new := self._console.new():
             self.console[index] = new
-        self._before = now

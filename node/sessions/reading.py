@@ -52,7 +52,7 @@ class Reading:
         listed = [one for one in stored if (one.id in put_away) is archived and self._visible(one)][:limit]
         return [await self._as_it_is(session) for session in listed]
 
-    def names_of(self, sessions: Iterable[Session]) -> dict[str, str]:
+    def names_of(self, sessions: Iterable[Session | Remains]) -> dict[str, str]:
         """Names of the recorders of ``sessions``, by node id."""
         return self._peers.names_of(session.node for session in sessions)
 

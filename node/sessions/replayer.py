@@ -9,6 +9,7 @@ import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
 from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, shows_secret
+from node.sessions.alerting import Alerting
 from node.sessions.noticed import Noticed
 from node.sessions.questions import question_about
 from node.sessions.writes import AskOwner, OnMismatch, ReplayGate, Writes
@@ -132,6 +133,7 @@ class _Run:
         self._explains = explains
         self._bar = bar
         self._known = KnownChanges()
+        self._alerting = Alerting(self._snapshot)
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._driver = Driver(page, gate, plan.secrets, plan.uploads)
         self._driver.values.update(values)
@@ -155,8 +157,8 @@ class _Run:
         self.texts: dict[int, str] = {}
 
     async def drive(self, steps: Sequence[Step], on_step: OnStep | None) -> None:
-        """Perform all steps. Continue after a step that diverged; stop at one that cannot be performed or would write after
-        a mismatch."""
+        """Perform all steps, also after one that diverged; stop at one that cannot be performed or would write after it."""
+        self._alerting.steps = steps
         for step in steps:
             self._step_at_hand = step
             match = await self._step(step)
@@ -221,14 +223,18 @@ class _Run:
             self.differences += explain_stop(step, unmet, self._plan.secrets, self._mapping, "assertion")
         met = await self._met(outcome)
         snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
+        met = await self._alerting.look(step, met, snapshot)
         match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
         if met.state == expect and match.text in ("numbers", "differs"):
             # The observation was made as soon as the page had the recorded state. Its text may still be loading.
-            met = await self._once_still(met)
+            met = await self._alerting.look(step, await self._once_still(met), snapshot)
             match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
+        await self._alerting.passed(met)
         if not match.matched and self.writes.open:
             text = snapshot_text(snapshot)
-            said = await asyncio.to_thread(forbids, step, match, met, text, elsewhere=self._mapping.active)
+            said = await asyncio.to_thread(
+                forbids, step, match, met, text, elsewhere=self._mapping.active, bar=self._bar
+            )
             self.writes.forbid(step.index, said)
         if self._plan.every_screenshot and match.text in ("numbers", "differs") and self._explains:
             self.texts[step.index] = self._exchange.shown(met.text)

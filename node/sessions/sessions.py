@@ -42,6 +42,7 @@ from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.inputs import require_plain_inputs
 from protocol.recording.replay import replayable, stopped_at, unreached
 from protocol.recording.session import Level, Session, Step, StepMatch, Verdict
+from protocol.recording.verdicts import doubts
 from protocol.risk.refused import what_helps
 from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor
@@ -182,6 +183,8 @@ class Sessions:
             found = f": found {step.extracted}" if step.error in ("action.assertion_failed", "action.dialog") else ""
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
+            for note in (f"step {step.index}: {said}" for said in doubts(step)):
+                tell({"note": note})
 
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
@@ -216,6 +219,7 @@ class Sessions:
                 **msgspec.structs.asdict(recorder.session),
                 blocked=tuple(request for step in taken for request in step.blocked),
                 extracted={step.action.name: step.extracted for step in taken if isinstance(step.action, Extract)},
+                doubts=tuple(f"step {step.index}: {said}" for step in taken for said in doubts(step)),
             )
 
     async def replay(

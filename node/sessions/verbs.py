@@ -79,7 +79,7 @@ class SessionVerbs:
     async def _show(self, params: ShowParams, tell: Tell) -> Shown | WasRemoved:
         remains = await self._sessions.reading.remains(params.session)
         return (
-            WasRemoved(removed=remains)
+            WasRemoved(removed=remains, names=self._sessions.reading.names_of((remains,)))
             if remains
             else await self._sessions.reading.show(params.session, html=params.html)
         )

@@ -72,7 +72,7 @@ def _news(before: Counts, now: Counts, channel: Channel) -> str:
         for code, count in codes.items()
     ]
     kinds = sorted((new for new in grown if new[0] > 0), reverse=True)
-    words = [f"{count} times {code} at {at}" for count, at, code in kinds[:_NAMED_MAX]]
+    words = [f"{'once' if count == 1 else f'{count} times'} {code} at {at}" for count, at, code in kinds[:_NAMED_MAX]]
     if len(kinds) > _NAMED_MAX:
         words.append(f"{sum(count for count, _, _ in kinds[_NAMED_MAX:])} of other kinds")
     callers = [who for who, codes in now.by_peer.items() if codes != before.by_peer.get(who, {})]

@@ -139,6 +139,8 @@ class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
     """Time at which it last opened a new log; 0 for never."""
     restored: bool
     """Whether it declared then that entries were lost."""
+    name: str = ""
+    """Name of the peer here."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

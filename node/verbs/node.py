@@ -83,6 +83,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     refusals: RefusalCounts
     peer_disk: dict[str, int]
     """Bytes, by node id."""
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names of the peers above, by node id."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):

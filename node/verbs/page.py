@@ -65,6 +65,8 @@ class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """How many more there are beyond `limit`."""
     refused: tuple[str, ...] = ()
     """Requests that the network guard refused, which the page may need: `METHOD /path`."""
+    faults: tuple[str, ...] = ()
+    """Requests that went wrong, in words: `GET / was answered with 500`."""
 
 
 SNAPSHOT: Final = Verb(

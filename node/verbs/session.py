@@ -34,6 +34,8 @@ class RecordedSession(Session, frozen=True, kw_only=True):
     not that of the page."""
     extracted: dict[str, str]
     """Values that ``extract`` steps have read, by name."""
+    doubts: tuple[str, ...] = ()
+    """Assertions that may hold of every page: that something is absent which no page before has shown. They decide nothing."""
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +108,8 @@ class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
     """Result of ``session.show`` for a removed session."""
 
     removed: Remains
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    """Name of its recorder, by node id; the own one is ``this node``."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):

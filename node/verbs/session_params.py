@@ -34,7 +34,8 @@ INPUTS: Final = option(
     max_length=limits.INPUTS_MAX,
 )
 _HTML: Final = option(
-    "Also write it as one HTML file that needs no network: steps, pictures, differences, signatures.",
+    "Also write it as one HTML file that needs no network: steps, pictures, differences, signatures. An existing file is "
+    "replaced.",
     metavar="FILE",
     reads="path",
 )

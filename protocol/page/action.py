@@ -289,6 +289,10 @@ def with_target(action: Action, target: Locator) -> Action:
     return msgspec.structs.replace(action, target=target)
 
 
+WITHHELD: Final = "REDACTED"
+"""Stands for a text that is not recorded, as it stands in addresses."""
+
+
 def describe(action: Action) -> str:
     """One line a person understands; never the value of a secret."""
     match action:
@@ -312,6 +316,8 @@ def describe(action: Action) -> str:
             return f"scroll to {_named(target)}"
         case Fill(target=target, value=Secret(secret=name)):
             return f"fill {_named(target)} with the secret “{name}”"
+        case Fill(target=target, value=value) if value == WITHHELD:
+            return f"fill {_named(target)} with a text that is not kept"
         case Fill(target=target, value=""):
             return f"clear {_named(target)}"
         case Fill(target=target, value=value, typed=True):

@@ -56,6 +56,11 @@ def of_one_element(assertion: Assert) -> bool:
     return assertion.what != "visible" or bool(target.selectors) or target.nth is not None
 
 
+def demands_absence(assertion: Assert) -> bool:
+    """Whether ``assertion`` says that an element is not there, or not visible."""
+    return assertion.what == "hidden" or (assertion.what == "count" and assertion.expected.strip() == "0")
+
+
 def fits_response(wait: Wait, method: str, url: str) -> bool:
     """Whether ``wait`` waits for the answer to this request: its parts stand in the address, in this order."""
     if wait.method not in ("", method):
@@ -121,7 +126,7 @@ def found(assertion: Assert, seen: Seen) -> str:
     if what in ("order", "no_console_error"):
         return ", ".join(f"“{item}”" for item in seen.items[:_ITEMS_SHOWN]) or "nothing"
     if what == "cell" and seen.text is None:
-        return "no such cell, or several"
+        return seen.instead or "no such table"
     if what == "download":
         return "; ".join(map(describe_download, seen.downloads[-3:])) or "no download"
     if what != "cell" and element is None and (assertion.target is not None and what != "hidden"):

@@ -37,7 +37,7 @@ def same_name(one: str, other: str) -> bool:
 
 def visible(text: str) -> str:
     """``text`` with each character that cannot be read as ``‹U+E001›``."""
-    if text.isascii():
+    if text.isascii() and text.isprintable():
         return text
     return "".join(
         char

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote_plus
 import msgspec
 
 from protocol.page.action import (
+    WITHHELD,
     Action,
     Assert,
     Drag,
@@ -31,7 +32,7 @@ from protocol.page.action import (
 from protocol.page.observation import truncate
 from protocol.page.secrets import Secrets, forms_of
 
-REDACTED: Final = "REDACTED"
+REDACTED: Final = WITHHELD
 _PARTS: Final = re.compile(r"^([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$", re.DOTALL)
 """RFC 3986, appendix B: divides any text, and never fails."""
 _SECRET_WORDS: Final = frozenset(

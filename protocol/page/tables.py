@@ -29,6 +29,24 @@ def cell_text(row: str, column: str, table: Element | None, page: Observation) -
     return None
 
 
+def cell_trouble(row: str, column: str, table: Element | None, page: Observation) -> str:
+    """Why ``cell_text`` finds no single cell, in words."""
+    body = _body(table, page)
+    headed = [header for _, header in body if _place(column, header) >= 0]
+    if not any(header for _, header in body):
+        return "no table with a row of column headers"
+    if not headed:
+        twice = any(sum(fold(text) == fold(column) for text in header) > 1 for _, header in body)
+        return f"{'several columns' if twice else 'no column'} “{column}”"
+    for wanted in (lambda text: fold(row) == fold(text), lambda text: fold(row) in fold(text)):
+        rows = [one for one in body if any(map(wanted, one[0])) and _place(column, one[1]) >= 0]
+        if len(rows) > 1:
+            return f"{len(rows)} rows with a cell “{row}”"
+        if rows:
+            return f"a row “{row}” with {len(rows[0][0])} cells below {len(rows[0][1])} headers"
+    return f"no row with a cell “{row}”"
+
+
 def column_texts(column: str, table: Element | None, page: Observation) -> tuple[str, ...]:
     """The texts of the cells below the header ``column``, from top to bottom."""
     found = ((cells, header, _place(column, header)) for cells, header in _body(table, page))

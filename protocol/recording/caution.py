@@ -10,21 +10,21 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
 from protocol import limits
 from protocol.page.names import fold
+from protocol.recording.alerts import COMPLAINT, Line, parsed
 from protocol.recording.findings import changed_part
 from protocol.recording.masks import apply_masks, mask_address, mask_text
-from protocol.recording.replay import Met
+from protocol.recording.replay import BAR, Bar, Met
 from protocol.recording.session import Step, StepMatch
-from protocol.recording.verdicts import new_faults, other_dialogs
+from protocol.recording.verdicts import matches, new_faults, other_dialogs
 from protocol.risk.classes import WRITE_CLASS
 
-_LINE: Final = re.compile(r'- ([a-z]+)(?: ("(?:[^"\\]|\\.)*"))?((?: \[[^\]]*\])*)(?:: ?(.*))?')
 _FIELDS: Final = frozenset(
     {"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "checkbox", "radio", "switch", "option"}
 )
@@ -38,36 +38,20 @@ _MONEY: Final = re.compile(
 )
 _STATE_CHARS_MAX: Final = 40
 _PUNCTUATION: Final = re.compile(r"[\s.,:;!?'’&/()-]+")
-_COMPLAINT: Final = re.compile(
-    r"\b(?:(?:permission|access) (?:was |is )?denied|not (?:allowed|permitted|authori[sz]ed|saved|found|available)"
-    r"|unauthori[sz]ed|forbidden|error|failed|failure|could not|couldn['’]t|cannot|can['’]t"
-    r"|unable to|is (?:required|invalid)|must (?:not )?be|invalid"
-    r"|expired|sold out|out of stock|already (?:exists|taken|been)|too (?:long|short|many)|went wrong|try again|locked)\b",
-    re.IGNORECASE,
-)
-"""Words by which pages say that something was not done."""
 _READS: Final = ("GET ", "HEAD ", "OPTIONS ", "PROPFIND ", "REPORT ", "SEARCH ", "QUERY ")
 """Methods that only read (RFC 9110, RFC 4918, RFC 3253, RFC 5323)."""
 
 
-class _Line(NamedTuple):
-    role: str
-    name: str
-    states: str
-    text: str
-
-    @property
-    def said(self) -> str:
-        return fold(self.name or self.text)
-
-
-def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, elsewhere: bool) -> str:
+def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, elsewhere: bool, bar: Bar = BAR) -> str:
     """What of a step that did not match forbids to write after it, in words; empty if nothing does.
 
     recorded: the text of the page as it was recorded, None if it is not at hand. elsewhere: the replay is at another origin, where
     another version of the application may run. Checked in this order: the assertion and what was read; requests; address; title;
     text. At the same origin the text must be the recorded one. At another one it must not contradict it (``contradiction``).
+    If all that must hold at ``bar`` does, only a new alert counts.
     """
+    if match.alert and matches(msgspec.structs.replace(match, alert=""), step, bar.level, strict=bar.strict):
+        return _alerting(match, met, recorded) if elsewhere else f"a new {match.alert}"
     if not match.held or not match.extracted:
         return "another value"
     if _is_broken(step, match, met, elsewhere=elsewhere):
@@ -85,6 +69,12 @@ def forbids(step: Step, match: StepMatch, met: Met, recorded: str | None, *, els
     if recorded is None:
         return "no recorded text to compare with"
     return contradiction(*apply_masks(recorded, step.masks, met.text), same_address=met.url == step.url)
+
+
+def _alerting(match: StepMatch, met: Met, recorded: str | None) -> str:
+    """What forbids to write if only a new alert differs: another version may say in other words that all is well."""
+    old, new = ([parsed(line) for line in (text or "").split("\n")] for text in (recorded, met.text))
+    return f"a new {match.alert}" if _more_warnings(old, new) or _complaint(old, new) else ""
 
 
 def _is_broken(step: Step, match: StepMatch, met: Met, *, elsewhere: bool) -> bool:
@@ -133,7 +123,7 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
     status that came in addition, or a text that says that something went wrong; something else behind the same label; a few words
     in whose place others stand. Numbers of versions do not count.
     """
-    old, new = ([_parsed(_VERSION.sub("#", line)) for line in text.split("\n")] for text in (recorded, met))
+    old, new = ([parsed(_VERSION.sub("#", line)) for line in text.split("\n")] for text in (recorded, met))
     said, whole = {line.said for line in new}, fold(met)
     for line in old:
         is_named = line.role == "heading" and not (same_address and not _NUMBER.search(line.said))
@@ -155,15 +145,7 @@ def contradiction(recorded: str, met: str, *, same_address: bool = False) -> str
     return f"“{complaint}”, which is new" if complaint else ""
 
 
-def _parsed(line: str) -> _Line:
-    stripped = line.strip()
-    found = _LINE.fullmatch(stripped)
-    if found is None:
-        return _Line("", "", "", stripped.removeprefix("- "))
-    return _Line(found[1], (found[2] or "")[1:-1], found[3] or "", found[4] or "")
-
-
-def _other_field(old: Sequence[_Line], new: Sequence[_Line]) -> str:
+def _other_field(old: Sequence[Line], new: Sequence[Line]) -> str:
     """A field of which both have as many by its role and name, and which holds something else or is in another state."""
     before, after = _fields(old), _fields(new)
     for key, contents in before.items():
@@ -172,7 +154,7 @@ def _other_field(old: Sequence[_Line], new: Sequence[_Line]) -> str:
     return ""
 
 
-def _fields(lines: Sequence[_Line]) -> dict[tuple[str, str], list[tuple[str, str]]]:
+def _fields(lines: Sequence[Line]) -> dict[tuple[str, str], list[tuple[str, str]]]:
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for line in lines:
         if line.role in _FIELDS:
@@ -180,24 +162,24 @@ def _fields(lines: Sequence[_Line]) -> dict[tuple[str, str], list[tuple[str, str
     return found
 
 
-def _more_warnings(old: Sequence[_Line], new: Sequence[_Line]) -> str:
+def _more_warnings(old: Sequence[Line], new: Sequence[Line]) -> str:
     before, after = (Counter(line.role for line in lines if line.role in _WARNINGS) for lines in (old, new))
     return next(iter(after - before), "")
 
 
-def _complaint(old: Sequence[_Line], new: Sequence[_Line]) -> str:
+def _complaint(old: Sequence[Line], new: Sequence[Line]) -> str:
     """A text in addition that says that something went wrong. Many pages say it without the role of an alert."""
     before = {line.said for line in old}
     for line in new:
         said = line.text or line.name
         if line.role in _CONTROLS | _FIELDS or line.said in before or len(said) > limits.DIFFERENCE_CHARS_MAX:
             continue
-        if _COMPLAINT.search(said):
+        if COMPLAINT.search(said):
             return said
     return ""
 
 
-def _other_labelled(old: Sequence[_Line], new: Sequence[_Line]) -> str:
+def _other_labelled(old: Sequence[Line], new: Sequence[Line]) -> str:
     """A label that both say as often, and that has something else behind it: "Customer: Ann". Counts do not count."""
     before, after = _labelled(old), _labelled(new)
     for label, said in before.items():
@@ -206,7 +188,7 @@ def _other_labelled(old: Sequence[_Line], new: Sequence[_Line]) -> str:
     return ""
 
 
-def _labelled(lines: Sequence[_Line]) -> dict[str, list[str]]:
+def _labelled(lines: Sequence[Line]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in lines:
         label, colon, value = line.said.partition(": ") if line.role not in _CONTROLS | _FIELDS else ("", "", "")
@@ -215,7 +197,7 @@ def _labelled(lines: Sequence[_Line]) -> dict[str, list[str]]:
     return found
 
 
-def _replaced(old: Sequence[_Line], new: Sequence[_Line]) -> str:
+def _replaced(old: Sequence[Line], new: Sequence[Line]) -> str:
     """A text in whose place another one of the same role stands, as many as there were."""
     texts = [[line for line in lines if line.role not in _CONTROLS | {"heading"}] for lines in (old, new)]
     same = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
@@ -229,7 +211,7 @@ def _replaced(old: Sequence[_Line], new: Sequence[_Line]) -> str:
     return ""
 
 
-def _is_state(line: _Line) -> bool:
+def _is_state(line: Line) -> bool:
     """Whether it is a few words: long texts and counts are written anew with each version."""
     said = line.said
     return len(said) <= _STATE_CHARS_MAX and ("@" in said or _PUNCTUATION.sub("", said).isalpha())

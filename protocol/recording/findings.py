@@ -10,7 +10,7 @@ import msgspec
 
 from protocol.page.observation import INTERACTIVE_ROLES
 
-Aspect = Literal["address", "title", "extracted", "text", "action", "assertion"]
+Aspect = Literal["address", "title", "extracted", "text", "action", "assertion", "alert"]
 _WORDS: Final = re.compile(r"\w+|\W")
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _ROLE: Final = re.compile(r"…?\s*- ([a-z]+)(?: |:|$)")
@@ -23,7 +23,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     step: int
     """Index of the step."""
     what: Aspect
-    """``text``: one line of it. ``action``: it was not performed, and ``assertion``: it did not hold; ``met`` says why."""
+    """``text``: one line of it. ``action``: it was not performed, and ``assertion``: it did not hold; ``met`` says why.
+    ``alert``: the page shows one that the recording lacks."""
     recorded: str
     """Empty for a line that came in addition."""
     met: str
@@ -36,16 +37,23 @@ def in_words(found: Difference) -> str:
     """What is there instead of what is recorded, for one line."""
     if found.what in ("action", "assertion"):
         return found.met
-    return f"{found.what} “{found.met.strip()}” instead of “{found.recorded.strip()}”"
+    if found.what == "alert":
+        return f"a new alert, “{found.met}”"
+    recorded, met = found.recorded.strip(), found.met.strip()
+    if not met:
+        return f"{found.what}: nothing instead of “{recorded}”"
+    if not recorded:
+        return f"{found.what}: “{met}”, where nothing was recorded"
+    return f"{found.what} “{met}” instead of “{recorded}”"
 
 
 def weight(what: Aspect, recorded: str, met: str) -> int:
     """How much a difference matters, 0 most.
 
-    0: what was extracted, not performed or did not hold; a heading, a control, an amount of money. 1: another line. 2: title or
-    address. 3: a number.
+    0: what was extracted, not performed or did not hold; a new alert, a heading, a control, an amount of money. 1: another
+    line. 2: title or address. 3: a number.
     """
-    if what in ("extracted", "action", "assertion"):
+    if what in ("extracted", "action", "assertion", "alert"):
         return 0
     if what in ("title", "address"):
         return 2

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Final
 
 from protocol import limits
+from protocol.page.names import visible
 from protocol.recording.session import TextMatch
 
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
@@ -57,7 +58,9 @@ def differing_lines(recorded: str, met: str) -> list[tuple[str, str]]:
 
 
 def contrast(recorded: str, met: str) -> tuple[str, str]:
-    """Both, printable, without the indentation that they share, cut to where they differ if they are long."""
+    """Both without the indentation that they share, cut to where they differ if they are long. What cannot be seen is written by
+    its number: ``‹U+E001›``.
+    """
     both = min(len(recorded), len(met))
     shared = next((i for i in range(both) if recorded[i] != met[i]), both)
     indent = min((len(line) - len(line.lstrip()) for line in (recorded, met) if line), default=0)
@@ -70,5 +73,5 @@ def contrast(recorded: str, met: str) -> tuple[str, str]:
 def _piece(line: str, start: int, indent: int) -> str:
     whole = line[start:]
     cut = whole[: limits.DIFFERENCE_CHARS_MAX]
-    shown = "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in cut)
+    shown = "".join(" " if char.isspace() else char for char in visible(cut))
     return ("…" if start > indent else "") + shown + ("…" if len(whole) > len(cut) else "")

@@ -19,6 +19,7 @@ from protocol.page.downloads import Download
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.page.values import is_typed, same_value
+from protocol.recording.alerts import Alert
 from protocol.recording.effects import redact_dialogs, redact_downloads
 from protocol.recording.findings import Aspect, Difference, weight
 from protocol.recording.inputs import Exchange
@@ -129,6 +130,8 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     dialogs: tuple[Dialog, ...] = ()
     downloads: tuple[Download, ...] = ()
     tab: bool = False
+    alert: Alert | None = None
+    """An alert on the page that the recording lacks."""
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,6 +204,7 @@ def compare(
     titles = plain(step.title), plain(met.title)
     same_title = titles[0] == titles[1] or (known is not None and known.covers(step.title, met.title))
     extracted = _same_extracted(step, met, strict=bar.strict)
+    text = _text_match(step, met, snapshot)
     match = StepMatch(
         index=step.index,
         performed=True,
@@ -210,12 +214,14 @@ def compare(
         extracted=extracted,
         matched=False,
         duration_ms=duration_ms,
-        text=_text_match(step, met, snapshot),
+        text=text,
         held=met.held and (extracted or not is_typed(step.action)),
         faults=met.faults,
         dialogs=met.dialogs,
         downloads=met.downloads,
         tab=met.tab,
+        # What equals the recorded text but for masks has no words of its own.
+        alert=met.alert.role if met.alert is not None and text in ("numbers", "differs") else "",
     )
     return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
 
@@ -256,7 +262,8 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
         ("title", step.title, met.title),
     )
     plain = (lambda text: text) if strict else mask_text
-    found = [(what, contrast(old, new)) for what, old, new in parts if plain(old) != plain(new)]
+    found: list[tuple[Aspect, tuple[str, str]]] = [("alert", contrast("", met.alert.words))] if met.alert else []
+    found += [(what, contrast(old, new)) for what, old, new in parts if plain(old) != plain(new)]
     if not _same_extracted(step, met, strict=strict):
         # Not masked: of two dates that were read as dates both are the same mask.
         found.append(("extracted", contrast(step.extracted, met.extracted)))
@@ -309,6 +316,7 @@ def differences(match: StepMatch) -> tuple[str, ...]:
     if not match.performed:
         return (f"not performed: {match.error}",)
     parts = (
+        (f"a new {match.alert}", not match.alert),
         ("assertion", match.held),
         ("page", match.state),
         ("address", match.url),

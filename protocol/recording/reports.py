@@ -25,9 +25,10 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
 
     Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
     steps, in order; a step counts as matched exactly if it holds at the level of the report and no request newly went wrong; it
-    says how the text compares exactly if it was performed and its recording has a snapshot; only the last entry may be one that
-    was not performed or an assertion that failed and is not soft; count, verdict and reason follow from the entries and the
-    recording; changed inputs are those of the recording (``check_inputs``). Errors: ``report.invalid``.
+    says how the text compares exactly if it was performed and its recording has a snapshot; it has a new alert only in another
+    text; only the last entry may be one that was not performed or an assertion that failed and is not soft; count, verdict and
+    reason follow from the entries and the recording; changed inputs are those of the recording (``check_inputs``).
+    Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
@@ -42,6 +43,8 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
         compared = match.performed and bool(step.snapshot)
         if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
             raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
+        if match.alert and match.text not in ("numbers", "differs"):
+            raise MeshError("report.invalid", f"step {match.index} has a new alert in the same text", index=match.index)
     ends = [not goes_on(step, match) for step, match in zip(expected, report.steps, strict=False)]
     stopped = any(ends[:-1])
     cut_short = len(indices) < len(expected) and not (ends and ends[-1])

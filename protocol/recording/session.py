@@ -231,6 +231,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Of a drag, what told the element that it ended on from others."""
     tab: bool = False
     """The page wanted to open a new tab or window, and its address was opened in the page instead."""
+    unseen: bool = False
+    """The assertion of the step says that an element is absent which no page of the recording has shown before: it may hold of
+    every page."""
+    console: Annotated[
+        tuple[Annotated[str, msgspec.Meta(max_length=limits.CONSOLE_ERROR_CHARS_MAX)], ...],
+        msgspec.Meta(max_length=limits.CONSOLE_ERRORS_MAX),
+    ] = ()
+    """Errors in the console of the page that came in the step, without secrets and tokens in addresses."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]
@@ -270,6 +278,8 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """As ``Step.downloads``, in the replay."""
     tab: bool = False
     """As ``Step.tab``, in the replay."""
+    alert: Literal["", "alert", "alertdialog", "status"] = ""
+    """Role of an alert on the page that the recording lacks (docs/protocol/replay.md); empty if there is none."""
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

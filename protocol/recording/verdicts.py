@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from protocol import limits
+from protocol.page.action import describe
 from protocol.page.dialogs import Dialog, describe_dialog, unexpected
 from protocol.page.downloads import Download, describe_download
 from protocol.recording.session import Expect, Level, RequestFault, Session, Skipped, Step, StepMatch, Verdict
@@ -42,7 +43,7 @@ def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
     text = exact or (match.text == "masked" and not strict)
     place = LEVELS.index(level)
     return (
-        (place < 1 or match.held)
+        (place < 1 or (match.held and not match.alert))
         # The text names every element with its role, name and states: if it is the same, so is the structure.
         and (place < 2 or (match.url and (match.state or (bool(match.text) and text))))
         and (place < 3 or (match.title and match.extracted and text))
@@ -141,6 +142,13 @@ def _judged(reason: str, any_performed: bool) -> Judged:
     return Judged(Verdict.PARTIAL if any_performed else Verdict.FAIL, reason[: limits.REASON_CHARS_MAX])
 
 
+def doubts(step: Step) -> tuple[str, ...]:
+    """What its author should know of a step, though it decides nothing, in words."""
+    if not step.unseen:
+        return ()
+    return (f"it was never there, on no page before: “{describe(step.action)}” holds of a misspelt name too",)
+
+
 def _speaking_against(steps: Sequence[Step], skipped: Sequence[Skipped]) -> Iterator[str]:
     for step in steps:
         # What was left out before a step that failed may be why it failed.
@@ -169,6 +177,8 @@ def _difference(match: StepMatch, step: Step, level: Level, *, strict: bool) -> 
     if holds(match, level, strict=strict):
         return next(iter(other_dialogs(step.dialogs, match.dialogs)), "another content of the download")
     first = next((each for each in LEVELS if not holds(match, each, strict=strict)), level)
+    if first == "asserted" and match.alert:
+        return f"a new {match.alert} on the page"
     if first == "asserted":
         return "the assertion did not hold" if match.extracted else "another extracted value"
     if first == "structure":

@@ -31,7 +31,7 @@ from node.signing.identity import Identity
 from node.signing.manifests import signed_manifest
 from node.signing.witness import Witness
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret
+from protocol.page.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Scroll, Secret
 from protocol.recording.bundle import verify_bundle
 from protocol.recording.replay import text_counts
 from protocol.recording.session import Profile, Session, Verdict
@@ -427,6 +427,35 @@ async def test_a_price_that_changed_or_went_does_not_pass(browser: Browser, node
         assert open_report(done.artefact.envelope, bruno.find_key, known) == done.report
         assert b"99000" not in done.artefact.envelope
         assert b"Sold" not in done.artefact.envelope
+
+
+async def test_an_alert_that_was_not_recorded_is_no_pass_beside_an_assertion_that_holds(
+    browser: Browser, nodes: tuple[Node, Node]
+) -> None:
+    anna, _ = nodes
+    bodies = ["<div role=alert>Saved at 12:30</div><div role=status></div>"]
+    async with priced_shop(bodies) as url:
+        holds = Assert(what="text", target=Locator(role="heading", name="Mug"), expected="Mug")
+        gone = Assert(what="hidden", target=Locator(selectors=("css=[role=alrt]",)))
+        recorder = await recorded_by(anna, browser, (Goto(url=url), gone, holds), url=url)
+        assert [step.unseen for step in recorder.steps] == [False, True, False]
+        session, reasons = recorder.session.id, []
+        for body in (
+            "<div role=alert>Saved at 17:05</div><div role=status>3 mugs</div><p>Sold out</p>",
+            "<div role=alert><b>Sorry.</b> Saving failed</div>",
+            "<div role=alert>Saved at 12:30</div><div role=status>Saving failed</div>",
+            "<dialog role=alertdialog aria-label='Your session is over' open><button>Log in</button></dialog>",
+        ):
+            bodies[0] = body
+            replayed = await replayed_by(anna, browser, session)
+            assert replayed.report.steps[-1].held
+            reasons.append((replayed.report.reason, [one.met for one in replayed.differences if one.what == "alert"]))
+    assert reasons == [
+        ("", []),
+        ("step 1: a new alert on the page", ["Sorry. Saving failed"]),
+        ("step 1: a new status on the page", ["Saving failed"]),
+        ("step 1: a new alertdialog on the page", ["Your session is over Log in"]),
+    ]
 
 
 async def test_a_text_that_comes_after_the_state_is_waited_for(browser: Browser, nodes: tuple[Node, Node]) -> None:

@@ -151,7 +151,7 @@ async def on_buttons(*selectors: str) -> Prepared:
 
 
 async def test_selectors_that_find_two_elements_stop_the_step_and_both_are_named() -> None:
-    """Guard: node/live/acting.py, _selected."""
+    """Guard: node/live/selecting.py, selected."""
     with pytest.raises(MeshError) as caught:
         await on_buttons("css=#keep", "css=#drop")
     assert caught.value.code == "action.target_differs"
@@ -167,3 +167,36 @@ async def test_selectors_after_the_first_that_find_none_or_several_elements_chan
     with pytest.raises(MeshError) as caught:
         await on_buttons("css=.both", "css=#drop")
     assert caught.value.code == "action.target_ambiguous"
+
+
+HEADER = (
+    control("columnheader", "Price", "css=th", "css=.both"),
+    control("link", "Price", "css=th a", "css=.both"),
+    control("button", "Next", "css=#next"),
+)
+
+
+async def on_header(*selectors: str) -> Prepared:
+    page = await (await MemoryBrowser(site_of(ORIGIN, {"/": ("B", HEADER)})).open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=ORIGIN + "/"))
+    ready, _ = await prepare(page, outcome.observation, Click(target=Locator(selectors=selectors)))
+    return ready
+
+
+async def test_a_later_selector_chooses_only_among_what_the_name_fits() -> None:
+    """Guard: node/live/selecting.py, selected."""
+    assert (await on_header("aria/Price", "css=th a")).ref == "e2"
+    assert (await on_header("aria/Price", "css=#gone", "css=.both", "css=th")).ref == "e1"
+    for selectors, code, said in (
+        (("aria/Price",), "action.target_ambiguous", "aria/Price matches 2"),
+        (("aria/Price", "css=.both"), "action.target_ambiguous", "aria/Price matches 2"),
+        (("aria/Price", "css=#next"), "action.target_ambiguous", "aria/Price matches 2"),
+        (
+            ("aria/Price", "css=th a", "css=th"),
+            "action.target_differs",
+            "css=th a finds link “Price”, but css=th finds",
+        ),
+    ):
+        with pytest.raises(MeshError, match=said) as caught:
+            await on_header(*selectors)
+        assert caught.value.code == code

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Error
 
-from adapters.browser.faults import unreadable
+from adapters.browser.faults import translated, unreadable
+from protocol.errors import MeshError
 
 UNKNOWN = 'Unknown engine "foo" while parsing selector a >> foo=b'
 CSS = "Failed to execute 'querySelectorAll' on 'Document': 'a:foo(1)' is not a valid selector."
@@ -28,3 +29,28 @@ CSS = "Failed to execute 'querySelectorAll' on 'Document': 'a:foo(1)' is not a v
 )
 def test_why_a_selector_cannot_be_read_is_passed_on_and_nothing_else(message: str, reason: str) -> None:
     assert unreadable(Error(message)) == reason
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            "Page.goto: net::ERR_CONNECTION_REFUSED at http://shop.test/?token=x",
+            "opening the page failed: the connection was",
+        ),
+        (
+            "Page.goto: net::ERR_NAME_NOT_RESOLVED at http://shop.test/?token=x",
+            "opening the page failed: no host has this name",
+        ),
+        (
+            "Page.goto: net::ERR_INVALID_HTTP_RESPONSE at http://x/",
+            "opening the page failed: ERR_INVALID_HTTP_RESPONSE",
+        ),
+        ("Page.goto: token=x", "opening the page failed"),
+    ],
+)
+def test_why_a_page_could_not_be_opened_is_said_without_its_address(message: str, said: str) -> None:
+    with pytest.raises(MeshError) as caught, translated("browser.navigation", "opening the page"):
+        raise Error(message)
+    assert caught.value.message.startswith(said)
+    assert "token" not in caught.value.message

@@ -9,7 +9,7 @@ import pytest
 
 from node.cli.explore_words import progress_line, read_condition
 from node.cli.schedule import _duration
-from node.cli.session import _is_other, _refused, _status_of_replay
+from node.cli.session_replays import _is_other, refusals, status_of_replay
 from protocol.errors import MeshError
 from tests.commands import Answers
 
@@ -152,7 +152,7 @@ def test_a_step_is_another_one_if_it_was_performed_and_something_of_it_differs(
     ],
 )
 def test_the_first_three_refused_requests_are_named(count: int, phrase: str) -> None:
-    assert _refused("; ", [f"A {number}" for number in range(count)]) == phrase
+    assert refusals("; ", [f"A {number}" for number in range(count)]) == phrase
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_the_first_three_refused_requests_are_named(count: int, phrase: str) -> 
     [("", "pass", 0), ("", "partial", 1), ("browser.unreachable", "pass", 3), ("input.invalid", "fail", 2)],
 )
 def test_a_replay_ends_with_its_verdict_or_with_why_there_is_none(unreached: str, verdict: str, status: int) -> None:
-    assert _status_of_replay({"unreached": unreached, "lacking": "", "report": {"verdict": verdict}}) == status
+    assert status_of_replay({"unreached": unreached, "lacking": "", "report": {"verdict": verdict}}) == status
 
 
 def test_a_replay_that_lacked_a_permission_says_what_to_add_and_not_how_to_go_on() -> None:

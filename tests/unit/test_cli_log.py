@@ -134,11 +134,11 @@ def test_a_bundle_goes_with_a_proof_of_inclusion_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "out", "err"),
     [
-        ({}, ["log   trailmesh/NODE/0", "size  4", "root  r00t"], []),
+        ({}, ["node  bob (NODEABC)", "log   trailmesh/NODE/0", "size  4", "root  r00t"], []),
         ({"log": ""}, ["nothing of the log of bob has been seen yet"], []),
         (
             {"rollback": True, "frozen": "two histories"},
-            ["log   trailmesh/NODE/0", "size  4", "root  r00t"],
+            ["node  bob (NODEABC)", "log   trailmesh/NODE/0", "size  4", "root  r00t"],
             [
                 "a peer holds a later state of this log: nothing is signed until `trailmesh log renew`",
                 "frozen: two histories",
@@ -147,6 +147,7 @@ def test_a_bundle_goes_with_a_proof_of_inclusion_only(tmp_path: Path) -> None:
         (
             {"out": "/p"},
             [
+                "node  bob (NODEABC)",
                 "log   trailmesh/NODE/0",
                 "size  4",
                 "root  r00t",
@@ -166,7 +167,7 @@ def test_cosignatures_are_a_table() -> None:
     done = Answers(log_renew=[LOG | {"cosignatures": [cosigned]}]).run("log", "renew")
     assert "cosigned by" in done.out
     (row,) = [line for line in done.out if "carol" in line]
-    assert [cell.strip() for cell in row.split("│")[1:-1]] == ["carol", "CAROLXY", "3", "1970-01-01 00:00:01"]
+    assert [cell.strip() for cell in row.split("│")[1:-1]] == ["carol (CAROLXY)", "3", "1970-01-01 00:00:01"]
 
 
 def test_a_proof_for_nobody_is_refused_before_the_node_is_asked() -> None:
@@ -213,6 +214,7 @@ AUDIT: dict[str, Any] = {
 PEER: dict[str, Any] = {
     "standing": "current", "code": "", "log": "trailmesh/N/0", "size": 5, "size_before": 3, "root": "r00t",
     "sound": True, "seen_ms": 0, "renewed_ms": 0, "restored": False,
+    "node": "NODEABC-REST", "name": "bob",
 }  # fmt: skip
 
 
@@ -244,7 +246,7 @@ def test_an_audit_ends_with_its_verdict_in_words_and_in_its_exit_code() -> None:
             {},
             0,
             [
-                "current: it showed a head that extends what was seen",
+                "bob (NODEABC): current, it showed a head that extends what was seen",
                 "trailmesh/N/0: size 5, extends size 3",
                 "root  r00t",
             ],
@@ -253,7 +255,7 @@ def test_an_audit_ends_with_its_verdict_in_words_and_in_its_exit_code() -> None:
             {"size_before": 0, "seen_ms": 1_000, "renewed_ms": 1_000},
             0,
             [
-                "current: it showed a head that extends what was seen",
+                "bob (NODEABC): current, it showed a head that extends what was seen",
                 "trailmesh/N/0: size 5, seen for the first time",
                 "root  r00t",
                 "it opened this log on 1970-01-01 00:00:01 UTC",
@@ -263,7 +265,7 @@ def test_an_audit_ends_with_its_verdict_in_words_and_in_its_exit_code() -> None:
             {"sound": False, "standing": "behind", "seen_ms": 1_000, "renewed_ms": 1_000, "restored": True},
             1,
             [
-                "behind: it showed an older head than the stored one",
+                "bob (NODEABC): behind, it showed an older head than the stored one",
                 "trailmesh/N/0: size 5 is held",
                 "root  r00t",
                 "it last showed a current head on 1970-01-01 00:00:01 UTC",
@@ -273,7 +275,7 @@ def test_an_audit_ends_with_its_verdict_in_words_and_in_its_exit_code() -> None:
         (
             {"sound": False, "standing": "unreachable", "code": "peer.unreachable", "log": ""},
             1,
-            ["unreachable: it did not answer [peer.unreachable]"],
+            ["bob (NODEABC): unreachable, it did not answer [peer.unreachable]"],
         ),
     ],
 )

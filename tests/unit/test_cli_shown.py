@@ -221,7 +221,7 @@ def test_notices_are_listed_by_whose_they_are(received: list[Any], given: list[A
     rows = [line for line in done.out if "lost" in line]
     assert len(rows) == len(received) + len(given)
     if rows:
-        assert row_of(rows[:1], "lost") == ["EVEABCD", "bob", "1970-01-01 00:00:01", "lost"]
+        assert row_of(rows[:1], "lost") == ["EVEABCD", "bob (BOBABCD)", "1970-01-01 00:00:01", "lost"]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ STATUS: dict[str, Any] = {
     **dict.fromkeys(("name", "node", "version", "home", "address", "log"), "x"),
     **dict.fromkeys(("log_size", "peers", "peers_distrusted", "notices", "sessions", "searches_running"), 1),
     "serving": True, "revoked_s": None, "log_rollback": False, "peers_frozen": 0, "peers_silent": 0, "audit_rows": 5,
-    "refusals": {"by_place": {}, "by_code": {}, "by_peer": {}}, "peer_disk": {},
+    "refusals": {"by_place": {}, "by_code": {}, "by_peer": {}}, "peer_disk": {}, "names": {},
 }  # fmt: skip
 
 
@@ -266,7 +266,7 @@ def test_a_status_begins_with_who_the_node_is_and_ends_with_what_it_refused() ->
         node_status=[
             STATUS
             | {"revoked_s": 0, "log_rollback": True, "peers_frozen": 2, "peers_silent": 1, "refusals": refusals}
-            | {"peer_disk": {"NODEABC-REST": 1_572_864}}
+            | {"peer_disk": {"NODEABC-REST": 1_572_864}, "names": {"NODEABC-REST": "bob"}}
         ]
     ).run("node", "status")
     assert done.out[13:] == [
@@ -276,8 +276,8 @@ def test_a_status_begins_with_who_the_node_is_and_ends_with_what_it_refused() ->
         "audit rows        5",
         "refused           a 1, b 2",
         "                    3 c.d",
-        "                    of NODEABC: c.d 2, e.f 1",
-        "disk of a peer    NODEABC 1.5 MiB",
+        "                    of bob (NODEABC): c.d 2, e.f 1",
+        "disk of a peer    bob (NODEABC): 1.5 MiB",
     ]
     assert done.err == ["a peer holds a later state of this log: nothing is signed until `trailmesh log renew`"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.recording.findings import Aspect, Difference, changed_part, merged, weight
+from protocol.recording.findings import Aspect, Difference, changed_part, in_words, merged, weight
 
 
 def found(step: int, what: Aspect, recorded: str, met: str) -> Difference:
@@ -57,3 +57,18 @@ def test_the_part_that_changed_ends_at_words() -> None:
     assert changed_part("Mugs", "Cups") == ("Mugs", "Cups")
     assert changed_part("a a", "a a a") == ("", " a")
     assert changed_part("", "") == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("what", "recorded", "met", "said"),
+    [
+        ("text", "- text: a", "- text: b", "text “- text: b” instead of “- text: a”"),
+        ("text", "- text: a", "", "text: nothing instead of “- text: a”"),
+        ("text", "", "  - text: b", "text: “- text: b”, where nothing was recorded"),
+        ("extracted", "3", "", "extracted: nothing instead of “3”"),
+        ("alert", "", "Saving failed", "a new alert, “Saving failed”"),
+        ("action", "click", "it is gone", "it is gone"),
+    ],
+)
+def test_what_is_there_instead_is_said_without_empty_quotes(what: Aspect, recorded: str, met: str, said: str) -> None:
+    assert in_words(found(1, what, recorded, met)) == said

@@ -170,7 +170,7 @@ async def test_no_error_repeats_what_was_to_be_typed(traits: Traits, approve_cla
     actions = f"start: {ORIGIN}/\nsteps:\n- fill: {{role: textbox, name: Code, value: tell-nobody}}\n"
     refused = await bench.refused("record", actions=actions, approve_class=approve_class)
     assert refused.code == ("action.secret_literal" if approve_class else "risk.refused")
-    assert refused.detail["action"] == "fill textbox “Code” with “REDACTED”"
+    assert refused.detail["action"] == "fill textbox “Code” with a text that is not kept"
     (kept,) = await bench.store.sessions()
     shown = await bench.call("show", session=kept.id)
     for text in (repr(refused.to_dict()), repr(bench.told), repr(shown)):

@@ -231,6 +231,7 @@ async def test_an_audit_of_a_peer_tells_what_it_held_before_and_now(two: list[Me
         seen_ms=anna.log_exchange.peer_logs.watch.current_ms[bruno.id],
         renewed_ms=0,
         restored=False,
+        name="bruno",
     )
     await bruno.witness.artefact("delta", "sea-1", b"y")
     second = await logs(anna).audit_peer("bruno")

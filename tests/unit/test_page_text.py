@@ -58,7 +58,8 @@ def test_no_more_is_shown_than_fits() -> None:
 
 
 def test_what_a_terminal_obeys_is_not_shown() -> None:
-    assert contrast("\x1b[31mred\u202e", "a\u00a0b") == ("�[31mred�", "a b")
+    assert contrast("\x1b[31mred\u202e", "a\u00a0b") == ("‹U+001B›[31mred‹U+202E›", "a b")
+    assert contrast("\ue001 Buy", "\ue002 Buy") == ("‹U+E001› Buy", "‹U+E002› Buy")
 
 
 @pytest.mark.parametrize("line", ["1.", "1 ", "a\n", "b\na\n"])

@@ -190,7 +190,7 @@ def test_only_so_many_lines_from_the_first_that_differs_are_looked_through() -> 
         ("    a", "  b", ("  a", "b")),
         ("    a", "", ("a", "")),
         ("", "", ("", "")),
-        ("a\tb\x00", "a\u2028b", ("a b\ufffd", "a b")),
+        ("a\tb\x00", "a\u2028b", ("a b‹U+0000›", "a b")),
     ],
 )
 def test_two_lines_are_cut_to_where_they_begin_to_differ(recorded: str, met: str, shown: tuple[str, str]) -> None:

@@ -175,7 +175,8 @@ def test_nothing_that_a_page_says_becomes_markup_or_an_address_to_load() -> None
 
 
 def test_a_recording_shows_every_step_with_its_picture_and_outcome() -> None:
-    steps = (*STEPS[:3], msgspec.structs.replace(STEPS[3], ok=False, error="action.target_missing"))
+    failed = msgspec.structs.replace(STEPS[3], ok=False, error="action.target_missing")
+    steps = (*STEPS[:2], msgspec.structs.replace(STEPS[2], unseen=True, console=("x is undefined",)), failed)
     shown = Shown(
         session=sample_session(steps),
         steps=steps,
@@ -186,6 +187,7 @@ def test_a_recording_shows_every_step_with_its_picture_and_outcome() -> None:
     assert [name for name, _ in seen.attributes if name == "src"] == ["src"] * 4
     assert "Recording: partial" in seen.text
     assert (seen.text.count("done"), "action.target_missing" in seen.text) == (3, True)
+    assert (seen.text.count("it was never there"), seen.text.count("x is undefined")) == (1, 1)
 
 
 # --- pictures --------------------------------------------------------------------------------------------------------

@@ -51,15 +51,15 @@ SPANNED = f"{{cell: a, row: spanned, column: Price, {NEW}}}"
     ("right", "wrong", "said"),
     [
         (f"{{cell: £2.50, row: Beer, column: Price, {NEW}}}", f"{{cell: £1, row: Beer, column: Price, {NEW}}}", "“£2.50”"),
-        ("{cell: £10, row: Root, column: price}", "{cell: £1, row: Beer, column: Price}", "no such cell, or several"),
-        (f"{{cell: '10', match: contains, row: Root Beer, column: Price, {NEW}}}", SPANNED, "no such cell"),
-        ("{cell: £12.00, row: Wine, column: Price}", "{cell: £12.00, row: Wine, column: Cost}", "no such cell"),
+        ("{cell: £10, row: Root, column: price}", "{cell: £1, row: Beer, column: Price}", "found 2 rows with a cell “Beer”"),
+        (f"{{cell: '10', match: contains, row: Root Beer, column: Price, {NEW}}}", SPANNED, "with 1 cells below 2 headers"),
+        ("{cell: £12.00, row: Wine, column: Price}", "{cell: £12.00, row: Wine, column: Cost}", "found no column “Cost”"),
         (f"{{order: ascending, column: Price, {NEW}}}", f"{{order: descending, column: Price, {NEW}}}", "“£2.50”, “£10”"),
         ("{order: ascending, role: listitem}", "{order: descending, role: listitem}", "“Apple”, “pear”, “Plum”"),
         ("{order: [Apple, pear, Plum], role: listitem}", "{order: [Apple, Plum, pear], role: listitem}", "“Apple”, “pear”"),
         (f"{{order: [£1], column: Price, {OLD}}}", f"{{order: ascending, column: Price, {OLD}}}", "“£1”"),
         ("{role: listitem, count: 3}", "{no_console_error: yes}", "TypeError: x is undefined"),
-        ("{role: listitem, count: 3}", "{cell: a, row: b, column: c, role: table, name: None}", "no such cell"),
+        ("{role: listitem, count: 3}", "{cell: a, row: b, column: c, role: table, name: None}", "found no such table"),
     ],
 )  # fmt: skip
 async def test_tables_and_lists_are_read_as_a_person_reads_them(right: str, wrong: str, said: str) -> None:

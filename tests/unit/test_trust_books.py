@@ -174,7 +174,7 @@ async def test_a_line_of_the_log_tells_what_is_new_the_most_frequent_first(
     caplog.clear()
     refusals.count("old", code="peer.scope")
     await book.keep()
-    assert caplog.messages == ["refused on the peer channel: 1 times peer.scope at old"]
+    assert caplog.messages == ["refused on the peer channel: once peer.scope at old"]
     caplog.clear()
     for number in range(8):
         refusals.count(f"r{number}", code="peer.scope")
@@ -199,8 +199,8 @@ async def test_a_line_of_the_log_tells_what_is_new_the_most_frequent_first(
     refusals.count("status", node=PEER, code="peer.scope")
     await book.keep()
     assert caplog.messages == [
-        "refused on the control channel: 1 times caller.refused at control (to agent:shopper)",
-        f"refused on the peer channel: 1 times peer.scope at status (to {ids.short(PEER)})",
+        "refused on the control channel: once caller.refused at control (to agent:shopper)",
+        f"refused on the peer channel: once peer.scope at status (to {ids.short(PEER)})",
     ]
 
 

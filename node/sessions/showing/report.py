@@ -27,6 +27,7 @@ from protocol import ids
 from protocol.recording.replay import differences
 from protocol.recording.session import Session, Step, StepMatch, Verdict
 from protocol.recording.snapshot import snapshot_text
+from protocol.recording.verdicts import doubts
 from protocol.wire.line import without_controls
 
 _TEMPLATE: Final = "session.html.j2"
@@ -72,6 +73,7 @@ def render_recording(
             duration_ms=step.duration_ms,
             recorded=pictures.get(step.screenshot, b""),
             refused=step.blocked,
+            console=step.console,
         )
         for step, did in zip(shown.steps, shown.described, strict=True)
     ]
@@ -191,7 +193,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(short=ids.short, address=data_address, moment=_moment, duration=_duration, counted=counted)
+    env.filters.update(
+        short=ids.short, address=data_address, moment=_moment, duration=_duration, counted=counted, doubts=doubts
+    )
     return env
 
 

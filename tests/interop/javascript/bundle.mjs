@@ -119,6 +119,8 @@ const STEP = {
   downloads: optional(list(record(DOWNLOAD), 20), []),
   evidence_onto: optional(orNull(record(EVIDENCE)), null),
   tab: optional(bool, false),
+  unseen: optional(bool, false),
+  console: optional(list(text(300), 20), []),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

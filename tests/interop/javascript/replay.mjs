@@ -25,11 +25,12 @@ const MATCH = {
   dialogs: optional(list(record(DIALOG), 20), []),
   downloads: optional(list(record(DOWNLOAD), 20), []),
   tab: optional(bool, false),
+  alert: optional(among('', 'alert', 'alertdialog', 'status'), ''),
 }
 const CHANGED = { name: text(64, 1), recorded: text(1024), value: text(1024) }
 const DIFFERENCE = {
   step: whole(),
-  what: among('address', 'title', 'extracted', 'text', 'action', 'assertion'),
+  what: among('address', 'title', 'extracted', 'text', 'action', 'assertion', 'alert'),
   recorded: text(),
   met: text(),
   also: optional(list(whole()), []),
@@ -77,11 +78,11 @@ function isOtherOrigin(origin, startUrl) {
 }
 
 /** Whether a step equals the recording at a level, and at those before it. */
-function holds({ performed, held, url, state, title, extracted, text: said }, level, strict) {
+function holds({ performed, held, alert, url, state, title, extracted, text: said }, level, strict) {
   const sameText = ['', 'same'].includes(said) || (said === 'masked' && !strict)
   const tests = [
     performed,
-    held,
+    held && alert === '',
     url && (state || (said !== '' && sameText)),
     title && extracted && sameText,
   ]
@@ -130,6 +131,7 @@ function difference(match, step, strict) {
   if (fault) return fault
   if (holds(match, 'text', strict)) return otherDialogs(step, match)[0] ?? 'another content of the download'
   const first = LEVELS.find((level) => !holds(match, level, strict))
+  if (first === 'asserted' && match.alert) return `a new ${match.alert} on the page`
   if (first === 'asserted') return match.extracted ? 'the assertion did not hold' : 'another extracted value'
   if (first === 'structure') return match.url ? 'other controls or headings' : 'other address'
   if (!['', 'same', 'masked'].includes(match.text) || (strict && match.text === 'masked'))
@@ -198,6 +200,7 @@ export function readReport(raw, { session, steps, manifest }) {
     const whole = content && holds(match, report.level, report.strict) && newFaults(match, expected[i]).length === 0
     check(matched === whole, `step ${match.index}: matched`)
     check(performed === (error === ''), `step ${match.index}: performed`)
+    check(match.alert === '' || ['numbers', 'differs'].includes(match.text), `step ${match.index}: alert`)
     check((match.text !== '') === (performed && expected[i].snapshot.length > 0), `step ${match.index}: text`)
   })
   // An assertion that failed ends a replay, unless it is soft.

@@ -1,0 +1,34 @@
+"""The errors in the console of a page, by the step that they came in."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from adapters.ports import Page
+from protocol import limits
+from protocol.page.redaction import redact_address, redact_text
+from protocol.page.secrets import Secrets
+
+_ADDRESS: Final = re.compile(r"https?://[^\s\"'<>()]+")
+
+
+class Console:
+    """Of one page."""
+
+    def __init__(self, page: Page, secrets: Secrets) -> None:
+        self._page = page
+        self._secrets = secrets
+        self._before: tuple[str, ...] = ()
+
+    def new(self) -> tuple[str, ...]:
+        """The errors since the last call, without secrets and tokens in addresses: of a page at most ``CONSOLE_ERRORS_MAX``."""
+        now = tuple(self._redacted(each)[: limits.CONSOLE_ERROR_CHARS_MAX] for each in self._page.console_errors())
+        known = len(self._before) if now[: len(self._before)] == self._before else 0
+        self._before = now
+        return now[known:]
+
+    def _redacted(self, said: str) -> str:
+        # Errors name the addresses of requests, more often than texts of pages do.
+        said = _ADDRESS.sub(lambda found: redact_address(found[0], self._secrets), said)
+        return redact_text(said, self._secrets)

@@ -1,0 +1,91 @@
+"""Finds the element that the selectors of an action mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adapters.ports import Page
+from protocol.errors import MeshError
+from protocol.page.action import Locator
+from protocol.page.locator import (
+    by_aria,
+    confirm,
+    fitting,
+    require_selector,
+    same_element,
+    several,
+    two_ways,
+    unmatched,
+)
+from protocol.page.observation import Element, Observation
+from protocol.page.scope import container, part
+
+_UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible"})
+"""Errors of a selector that does not lead to one element."""
+
+
+async def around(page: Page, observation: Observation, target: Locator) -> Element | None:
+    """What the element is looked for in. Errors: as ``prepare``."""
+    if target.within is None:
+        return None
+    if not target.within.selectors:
+        return container(target.within, target.frame, observation)
+    for selector in target.within.selectors:
+        found = await _by_way(page, observation, selector, target.frame, None)
+        if found is not None:
+            return found
+    raise unmatched(Locator(selectors=target.within.selectors))
+
+
+async def selected(
+    page: Page, observation: Observation, target: Locator, *, reads: bool, recorded: bool = False
+) -> Element:
+    """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
+    while their elements keep role and name.
+
+    Every later selector that finds one element must find the same one, or one in the same control. Where the first fits several by
+    their name, a later one that finds one of these decides: a recorder wrote all of them about one element.
+    """
+    outer = await around(page, observation, target)
+    found: tuple[str, Element] | None = None
+    undecided: tuple[MeshError, Sequence[Element]] | None = None
+    for selector in target.selectors:
+        try:
+            pool = _named(selector, target.frame, outer, observation)
+            if found is None and undecided is None and pool is not None and len(pool) > 1:
+                undecided = several(selector, len(pool)), pool
+                continue
+            element = await _by_way(page, observation, selector, target.frame, outer)
+        except MeshError as error:
+            # It is an alternative to one that has found its element: what it cannot tell speaks against nothing.
+            if (found is None and undecided is None) or error.code not in _UNDECIDED:
+                raise
+            continue
+        if element is not None and found is None:
+            if undecided is not None and sum(same_element(element, item) for item in undecided[1]) != 1:
+                raise undecided[0]
+            confirm(target, element, selector, reads=reads, recorded=recorded)
+            found = selector, element
+        elif element is not None and found is not None and not same_element(found[1], element):
+            raise two_ways(found[0], found[1], selector, element)
+    if found is None:
+        raise undecided[0] if undecided is not None else unmatched(target)
+    return found[1]
+
+
+def _named(selector: str, frame: str, outer: Element | None, observation: Observation) -> list[Element] | None:
+    """All that ``aria/Name`` fits; None for a selector of another kind."""
+    named = by_aria(selector, frame)
+    return None if named is None else fitting(named, part(outer, observation))
+
+
+async def _by_way(
+    page: Page, observation: Observation, selector: str, frame: str, outer: Element | None
+) -> Element | None:
+    require_selector(selector)
+    pool = _named(selector, frame, outer, observation)
+    if pool is None:
+        return await page.find(selector, frame, within=outer.ref if outer else "")
+    if len(pool) > 1:
+        raise several(selector, len(pool))
+    return pool[0] if pool else None
