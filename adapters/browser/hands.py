@@ -30,6 +30,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    CloseTab,
     Drag,
     Extract,
     Fill,
@@ -43,6 +44,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    SwitchTab,
     Upload,
     Wait,
 )
@@ -199,8 +201,8 @@ class Hands:
                 return tidy(await self._page.locator("body").inner_text(timeout=limit))
             case Assert():
                 pass  # ``read`` has judged it; what is left is the wait for a still page
-            case Goto() | Back() | Forward() | Reload():
-                raise AssertionError("navigation is the page driver's")
+            case Goto() | Back() | Forward() | Reload() | SwitchTab() | CloseTab():
+                raise AssertionError("the page driver does it")
             case _:
                 if element is None or internal is None:
                     raise MeshError("action.target_missing", "the action needs an element")

@@ -12,6 +12,7 @@ from protocol.page.action import (
     Assert,
     Check,
     Click,
+    CloseTab,
     Drag,
     Extract,
     Fill,
@@ -24,6 +25,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    SwitchTab,
     Upload,
     Wait,
     Within,
@@ -57,6 +59,10 @@ def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
     match action:
         case Goto(url=url):
             return f"goto: {write_address(url)}"
+        case SwitchTab(tab=tab):
+            return f"switch_tab: {tab}"
+        case CloseTab():
+            return "close_tab:"
         case Click(target=target, button=button, count=count):
             verb = {("left", 2): "double_click", ("right", 1): "right_click"}.get((button, count), "click")
             more = {"button": "right", "count": 2} if (button, count) == ("right", 2) else {}

@@ -136,6 +136,10 @@ def _plain(type_: str) -> Callable[[YamlValue], dict[str, Any]]:
     return build
 
 
+def _switch_tab(node: YamlValue) -> dict[str, Any]:
+    return {"type": "switch_tab", "tab": text_in(node, "switch_tab")}
+
+
 def _at(type_: str, **fixed: Any) -> Callable[[YamlValue], dict[str, Any]]:
     """An action on an element and nothing more."""
     return lambda node: {**targeted(node, type_, set()), **fixed}
@@ -211,6 +215,8 @@ VERBS = {
     "back": _plain("back"),
     "forward": _plain("forward"),
     "reload": _plain("reload"),
+    "switch_tab": _switch_tab,
+    "close_tab": _plain("close_tab"),
     "click": lambda node: targeted(node, "click", {"button", "count"}),
     "double_click": _at("click", count=2),
     "right_click": _at("click", button="right"),

@@ -17,6 +17,7 @@ Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
 Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
 Key = Annotated[str, msgspec.Meta(max_length=32, min_length=1)]
 Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+WITHOUT_TABS: Final = "there are no tabs here: what a page wants to open beside it is opened in the page itself"
 SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
 
 
@@ -78,6 +79,17 @@ class Forward(_Record, frozen=True, kw_only=True, tag="forward", tag_field="type
 
 class Reload(_Record, frozen=True, kw_only=True, tag="reload", tag_field="type"):
     """Load the page again, unless that would send a form again."""
+
+
+class SwitchTab(_Record, frozen=True, kw_only=True, tag="switch_tab", tag_field="type"):
+    """Bring a tab to the front: what follows is done in it. If it is not there yet, it is waited for."""
+
+    tab: Annotated[int, msgspec.Meta(ge=1, le=limits.TABS_OPENED_MAX)]
+    """Its number, in the order in which the tabs of the session were opened, from 1. A tab keeps its number."""
+
+
+class CloseTab(_Record, frozen=True, kw_only=True, tag="close_tab", tag_field="type"):
+    """Close the tab in front. The one that was in front before it comes back, if there still is one."""
 
 
 class Click(_Record, frozen=True, kw_only=True, tag="click", tag_field="type"):
@@ -251,6 +263,8 @@ Action = (
     | Back
     | Forward
     | Reload
+    | SwitchTab
+    | CloseTab
     | Click
     | Hover
     | Drag
@@ -279,7 +293,7 @@ def target_of(action: Action) -> Locator | None:
             return target
         case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
             return maybe
-        case Goto() | Back() | Forward() | Reload() | Scroll():
+        case Goto() | Back() | Forward() | Reload() | Scroll() | SwitchTab() | CloseTab():
             return None
 
 
@@ -300,6 +314,10 @@ def describe(action: Action) -> str:
             return "go forward"
         case Reload():
             return "reload the page"
+        case SwitchTab(tab=tab):
+            return f"switch to tab {tab}"
+        case CloseTab():
+            return "close the tab"
         case Click(target=target, button=button, count=count):
             return f"{'double ' if count > 1 else ''}{'right ' if button == 'right' else ''}click {_named(target)}"
         case Hover(target=target):

@@ -159,6 +159,8 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ),
     ("Action", "hover", CLICK | {"type": "hover"}, {"target": LOCATOR | CLICK["target"]}),
     ("Action", "reload", {"type": "reload"}, {}),
+    ("Action", "switch_tab", {"type": "switch_tab", "tab": 2}, {}),
+    ("Action", "close_tab", {"type": "close_tab"}, {}),
     ("Action", "fill with a text", {"type": "fill", "target": {}, "value": "x"}, {"target": LOCATOR, "typed": False}),
     (
         "Action",
@@ -298,6 +300,7 @@ WRONG: list[tuple[str, str, Any]] = [
     ("LogConsistencyAsk", "size zero", {"log": 0, "old_size": 0, "new_size": 1}),
     ("LogProveAsk", "a short digest", {"digest": b"d" * 31}),
     ("Action", "an unknown type", {"type": "explode"}),
+    ("Action", "a tab that no session can have", {"type": "switch_tab", "tab": 101}),
     ("Action", "no type", {"url": "http://shop.example/"}),
     ("Action", "a field of another type", {"type": "goto", "url": "http://shop.example/", "key": "a"}),
     ("Action", "back to an address", {"type": "back", "url": "http://shop.example/"}),

@@ -119,6 +119,7 @@ const STEP = {
   downloads: optional(list(record(DOWNLOAD), 20), []),
   evidence_onto: optional(orNull(record(EVIDENCE)), null),
   tab: optional(bool, false),
+  on_tab: optional(whole(100), 0),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

@@ -89,6 +89,8 @@ const ACTIONS = {
   back: {},
   forward: {},
   reload: {},
+  switch_tab: { tab: whole(100, 1) },
+  close_tab: {},
   click: { target, button: optional(among('left', 'right'), 'left'), count: optional(whole(2, 1), 1) },
   hover: { target },
   focus: { target },
