@@ -141,7 +141,8 @@ class BrowserJudge:
         """
         frame, windows, is_document = event["frameId"], opener.windows, event.get("resourceType") == "Document"
         if windows is None or target.get("subtype"):
-            return _refused(event, opener)
+            _refused(event, opener)
+            return None
         if not is_document:
             await windows.until_arrived(frame)
             guard = self._frames.get(frame, opener)
