@@ -294,6 +294,7 @@ BROWSER_STATE_ORIGINS_MAX: Final = 64
 BROWSER_STATE_COOKIES_MAX: Final = 4_096
 PAUSED_REQUESTS_MAX: Final = 2_000  # a page with more waiting requests sends them faster than the guard can judge them
 WINDOWS_KEPT_MAX: Final = 16
+OPTIONS_CHOSEN_MAX: Final = 64  # beside the first one, in one action
 TABS_MAX: Final = 8  # open at the same time, in one session
 TABS_OPENED_MAX: Final = 100  # in one session, those included that were closed
 TUNNEL_CONNECTIONS_MAX: Final = 1_024

@@ -17,31 +17,20 @@ from adapters.browser.activity import Activity
 from adapters.browser.ahead import Ahead
 from adapters.browser.aria import Node, parse
 from adapters.browser.camera import Camera
-from adapters.browser.closing import cut_off
+from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
 from adapters.browser.following import Following
 from adapters.browser.hands import Hands
 from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
+from adapters.browser.options import label_of
 from adapters.browser.stillness import POLL_S, Stillness
 from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
 from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import (
-    WITHOUT_TABS,
-    Action,
-    Assert,
-    Back,
-    CloseTab,
-    Extract,
-    Forward,
-    Goto,
-    Reload,
-    SwitchTab,
-    Wait,
-)
+from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Wait
 from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -106,7 +95,7 @@ class ChromiumPage:
         return len(self._activity.popups)
 
     async def to_front(self) -> None:
-        """Show the page to whoever looks."""
+        """Show the page."""
         with contextlib.suppress(PlaywrightError):  # it may be gone, and says so when it is used
             await self._page.bring_to_front()
 
@@ -228,7 +217,7 @@ class ChromiumPage:
         if internal is None:
             raise MeshError("action.target_missing", f"no element {ref} in the last observation")
         return await self._activity.alive(
-            self._hands.option_label(internal, value),
+            label_of(self._page.get_by_ref(internal), value),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="action.target_missing",
             doing="reading the options of a list",
@@ -251,8 +240,7 @@ class ChromiumPage:
 
     def console_errors(self) -> tuple[str, ...]:
         """``adapters.ports.Page.console_errors``."""
-        mask = masker(self._secrets)
-        return tuple(mask(each) for each in self._activity.console_errors)
+        return tuple(map(masker(self._secrets), self._activity.console_errors))
 
     async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
@@ -288,8 +276,6 @@ class ChromiumPage:
             await self._navigation.goto(action.url, timeout_ms)
         elif isinstance(action, Back | Forward):
             await self._navigation.along(-1 if isinstance(action, Back) else 1, timeout_ms)
-        elif isinstance(action, SwitchTab | CloseTab):
-            raise MeshError("action.not_possible", WITHOUT_TABS)
         elif isinstance(action, Reload):
             await self._navigation.reload(timeout_ms)
         else:
@@ -402,14 +388,7 @@ class ChromiumPage:
         if self._closed:
             return
         self._closed = True
-        if self._cuts_off:
-            with contextlib.suppress(Exception):  # closing must not raise: the browser may be gone
-                await asyncio.wait_for(cut_off(self._page, self._session), limits.STEP_TIMEOUT_MS / 1000)
-        with contextlib.suppress(MeshError):
-            await self._activity.alive(
-                self._page.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
-            )
-        self._activity.lost()
+        await close(self._page, self._session, self._activity, cuts_off=self._cuts_off)
 
 
 async def _parsed(snapshot: str) -> list[Node]:

@@ -75,8 +75,10 @@ def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
             return _line("clear", target)
         case Fill(target=target, value=value, typed=typed):
             return _line("type" if typed else "fill", target, {"value": _literal(str(value), known)})
-        case Select(target=target, option=option):
-            return _line("select", target, {"option": _literal(option, known)})
+        case Select(target=target, option=option, also=also):
+            # Only the first may use a value; further ones are read as they stand.
+            more = {"option": [_literal(option, known), *also]} if also else {"option": _literal(option, known)}
+            return _line("select", target, more)
         case Upload(target=target, files=files):
             return _line("upload", target, {"files": list(files)})
         case Drag(target=target, onto=onto):

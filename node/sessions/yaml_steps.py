@@ -152,6 +152,18 @@ def _type(node: YamlValue) -> dict[str, Any]:
     return plain
 
 
+def _select(node: YamlValue) -> dict[str, Any]:
+    fields = node.value if isinstance(node.value, dict) else {}
+    given = fields["option"].value if "option" in fields else ""
+    if not isinstance(given, list):
+        return targeted(node, "select", {"option"})
+    labels = [text_in(item, "option") for item in given]
+    if not labels:
+        raise bad(node, "select needs at least one `option`")
+    one = YamlValue({**fields, "option": given[0]}, node.line)
+    return {**targeted(one, "select", {"option"}), "also": labels[1:]}
+
+
 def _drag(node: YamlValue) -> dict[str, Any]:
     fields = mapping(node, "drag", None)
     if "onto" not in fields:
@@ -226,7 +238,7 @@ VERBS = {
     "fill": _fill,
     "type": _type,
     "clear": _at("fill", value=""),
-    "select": lambda node: targeted(node, "select", {"option"}),
+    "select": _select,
     "drag": _drag,
     "upload": _upload,
     "check": lambda node: targeted(node, "check", {"checked"}),

@@ -138,10 +138,12 @@ class Fill(_Record, frozen=True, kw_only=True, tag="fill", tag_field="type"):
 
 
 class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type"):
-    """Choose the option with this label."""
+    """Choose the option with this label; in a list that takes several, exactly those that are named."""
 
     target: Locator
     option: Text
+    also: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.OPTIONS_CHOSEN_MAX)] = ()
+    """Further options that are chosen with it."""
 
 
 class Upload(_Record, frozen=True, kw_only=True, tag="upload", tag_field="type"):
@@ -336,8 +338,8 @@ def describe(action: Action) -> str:
             return f"type “{value}” in {_named(target)}"
         case Fill(target=target, value=value):
             return f"fill {_named(target)} with “{value}”"
-        case Select(target=target, option=option):
-            return f"select “{option}” in {_named(target)}"
+        case Select(target=target, option=option, also=also):
+            return f"select {', '.join(f'“{label}”' for label in (option, *also))} in {_named(target)}"
         case Upload(target=target, files=files):
             return f"upload {', '.join(f'“{name}”' for name in files)} in {_named(target)}"
         case Check(target=target, checked=checked):

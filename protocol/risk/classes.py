@@ -144,8 +144,8 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return max(_field(element), _click(element), _risk(4, "types keys that act"), key=_level)
         case Fill() if element.role in _FIELD_ROLES or element.role in _LIST_ROLES:
             return _field(element)
-        case Select(option=option) if element.role in _LIST_ROLES:
-            return _choice(element, option)
+        case Select(option=option, also=also) if element.role in _LIST_ROLES:
+            return max((_choice(element, label) for label in (option, *also)), key=_level)
         case Check() if element.role in CHECKABLE_ROLES:
             return _choice(element, "")
         case Drag():

@@ -572,9 +572,9 @@ class MemoryPage:
                 self._target(self._given.onto)
             case Upload():
                 self._require(control.element.traits.input_type == "file")
-            case Select(option=option):
-                self._require(option in control.element.options)
-                self._values[index] = option
+            case Select(option=option, also=also):
+                self._require({option, *also} <= set(control.element.options))
+                self._values[index] = ", ".join((option, *also))
             case Check(checked=checked):
                 self._require(role in _TOGGLES)
                 self._checked[index] = checked

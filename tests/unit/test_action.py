@@ -72,6 +72,7 @@ TOLD: list[tuple[Action, str, Locator | None]] = [
     (Fill(target=FIELD, value="Ann"), "fill textbox “Name” with “Ann”", FIELD),
     (Fill(target=FIELD, value=Secret(secret="shop")), "fill textbox “Name” with the secret “shop”", FIELD),
     (Select(target=FIELD, option="Blue"), "select “Blue” in textbox “Name”", FIELD),
+    (Select(target=FIELD, option="Blue", also=("Red",)), "select “Blue”, “Red” in textbox “Name”", FIELD),
     (Check(target=FIELD), "check textbox “Name”", FIELD),
     (Check(target=FIELD, checked=False), "uncheck textbox “Name”", FIELD),
     (Press(key="Enter"), "press Enter", None),

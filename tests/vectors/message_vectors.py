@@ -168,7 +168,7 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
         {"type": "fill", "target": {}, "value": {"secret": "p"}},
         {"target": LOCATOR, "typed": False},
     ),
-    ("Action", "select", {"type": "select", "target": {}, "option": "A"}, {"target": LOCATOR}),
+    ("Action", "select", {"type": "select", "target": {}, "option": "A"}, {"target": LOCATOR, "also": []}),
     ("Action", "check", {"type": "check", "target": {}}, {"target": LOCATOR, "checked": True}),
     ("Action", "drag", CLICK | {"type": "drag", "onto": {}}, {"target": LOCATOR | CLICK["target"], "onto": LOCATOR}),
     ("Action", "upload", {"type": "upload", "target": {}, "files": ["a.txt"]}, {"target": LOCATOR, "digests": []}),

@@ -96,7 +96,7 @@ const ACTIONS = {
   focus: { target },
   scroll_to: { target },
   fill: { target, value: either(TEXT, record(SECRET)), typed: optional(bool, false) },
-  select: { target, option: TEXT },
+  select: { target, option: TEXT, also: optional(list(TEXT, 64), []) },
   drag: { target, onto: target },
   upload: { target, files: list(TEXT, 10, 1), digests: optional(list(exactly(32), 10), []) },
   check: { target, checked: optional(bool, true) },
