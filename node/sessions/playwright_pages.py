@@ -42,6 +42,13 @@ class Pages:
             self._numbers[name] = number
         return number is not None
 
+    def call(self, name: str, other: str) -> bool:
+        """``name = other``; whether ``other`` is a page."""
+        number = self._numbers.get(other)
+        if number:
+            self._numbers[name] = number
+        return number is not None
+
     def number(self, name: str) -> int:
         """The tab that is called so; 0 if there is none."""
         return self._numbers.get(name, 0)

@@ -166,6 +166,9 @@ class _Reader:
                 for option in links[-1].options:
                     if option not in _LAUNCHED:
                         raise _bad(value, f"the browser option `{option[:40]}` is not supported")
+            case []:
+                if not self._pages.call(name, root):
+                    raise _bad(value, f"`{root[:40]}` is no page of the script")
             case ["new_context"]:
                 self._context(links[0])
             case ["new_page"]:
@@ -249,6 +252,9 @@ class _Reader:
             closing = self._pages.close(tab)
             self._closed = not closing
             self.actions += closing
+            return
+        if names == ["bring_to_front"]:
+            self.actions += self._pages.come(tab)
             return
         self._add(value, self._actions(links), tab)
 
