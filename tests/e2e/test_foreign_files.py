@@ -118,7 +118,9 @@ def test_a_script_is_recorded_and_a_session_becomes_a_test_that_runs(tmp_path: P
         beside.write_text(_BESIDE.format(site=site))
         tabs = node.run("session", "record", str(beside))
         exported.unlink()
-        status, out, _ = cli("session", "export", tabs["id"], "--as", "playwright", "--out", str(exported), home=node.home)
+        status, out, _ = cli(
+            "session", "export", tabs["id"], "--as", "playwright", "--out", str(exported), home=node.home
+        )
         assert (status, "not written" in out) == (0, False)
         done = run_by_itself(exported)
         assert (done.returncode, done.stderr) == (0, "")

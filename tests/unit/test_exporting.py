@@ -440,6 +440,45 @@ def test_tabs_are_pages_by_their_numbers_and_are_read_back() -> None:
     ]
 
 
+def test_chrome_finds_a_tab_by_the_address_that_it_was_left_at() -> None:
+    click, two = Click(target=CSS), "http://a.example/two"
+    done = in_tabs(
+        (Goto(url=HOME), 1, False),
+        (click, 2, True),
+        (Wait(address=two), 2, False),
+        (click, 2, False),
+        (SwitchTab(tab=1), 1, False),
+        (click, 1, False),
+        (SwitchTab(tab=2), 2, False),
+        (CloseTab(), 1, False),
+    )
+    done = [msgspec.structs.replace(step, url=two if step.on_tab == 2 else HOME) for step in done]
+    written = write_recorder(session(), done)
+    assert written.lost == ()
+    told = [(step["type"], step["target"]) for step in json.loads(written.text)["steps"][1:]]
+    assert told == [
+        ("navigate", "main"),
+        ("click", "main"),
+        ("click", two),
+        ("click", "main"),
+        ("close", two),
+    ]
+    read = parse_actions(written.text.encode()).actions
+    assert [type(action) for action in read] == [
+        Goto,
+        Click,
+        SwitchTab,
+        Wait,
+        Click,
+        SwitchTab,
+        Click,
+        SwitchTab,
+        CloseTab,
+    ]
+    redacted = [msgspec.structs.replace(step, url=f"{two}?token=REDACTED") for step in done]
+    assert len(write_recorder(session(), redacted).lost) == 3
+
+
 def test_what_is_done_in_a_tab_whose_opening_cannot_be_said_is_not_said_either() -> None:
     framed = Click(target=Locator(role="button", name="Go", frame="f1"))
     done = in_tabs((Goto(url=HOME), 1, False), (framed, 2, True), (Click(target=CSS), 2, False))

@@ -6,7 +6,9 @@ from typing import Final
 
 _TABLE: Final = "*[self::table or @role='table' or @role='grid' or @role='treegrid'][1]"
 _ROW: Final = "*[self::tr or @role='row']"
-_CELL: Final = "*[self::td or self::th or @role='cell' or @role='gridcell' or @role='rowheader' or @role='columnheader']"
+_CELL: Final = (
+    "*[self::td or self::th or @role='cell' or @role='gridcell' or @role='rowheader' or @role='columnheader']"
+)
 _HEADER: Final = "*[self::th or @role='columnheader']"
 
 
