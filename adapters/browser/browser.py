@@ -79,19 +79,21 @@ class ChromiumBrowser:
         self._lost()
         self._begin_to_close()
 
-    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> ChromiumContext:
+    async def open(
+        self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False
+    ) -> ChromiumContext:
         """``adapters.ports.Browser.open``."""
         if self._closing is not None or not self._browser.is_connected():
             raise MeshError("browser.crashed", "the browser is not running")
         storage = plain_state(state) if state is not None else None
         return await self._life.alive(
-            self._open(profile, guard, storage),
+            self._open(profile, guard, storage, tabs=tabs),
             timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
             otherwise="browser.launch",
             doing="opening a context",
         )
 
-    async def _open(self, profile: Profile, policy: GuardPolicy, storage: Any) -> ChromiumContext:
+    async def _open(self, profile: Profile, policy: GuardPolicy, storage: Any, *, tabs: bool) -> ChromiumContext:
         making = asyncio.ensure_future(self._browser.new_context(**_options(profile), storage_state=storage))
         try:
             made = await asyncio.shield(making)
@@ -99,7 +101,7 @@ class ChromiumBrowser:
             self._life.spawn(_closed(making))  # the driver would create it even after a cancel
             raise
         life = Activity()
-        context = ChromiumContext(made, policy, self._judge, life, self._destinations)
+        context = ChromiumContext(made, policy, self._judge, life, self._destinations, tabs=tabs)
         self._contexts[life] = context
         life.gone.add_done_callback(lambda _: self._contexts.pop(life))
         try:

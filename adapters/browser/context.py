@@ -10,13 +10,16 @@ from typing import Final
 from playwright.async_api import BrowserContext, CDPSession, Page
 
 from adapters.browser.activity import Activity
+from adapters.browser.closing import blank
 from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
-from adapters.browser.page import ChromiumPage, blank
+from adapters.browser.page import ChromiumPage
 from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
+from adapters.browser.tabs import Tabs
+from adapters.browser.windows import Windows
 from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
@@ -35,16 +38,21 @@ class ChromiumContext:
         judge: BrowserJudge | None,
         life: Activity,
         destinations: Destinations | None,
+        *,
+        tabs: bool = False,
     ) -> None:
         """judge: of every request of the browser; None if it is somebody else's too. life: ends with the context.
 
         destinations: where names lead; None if the configuration has the browser resolve them by rules of its own.
+        tabs: whether what a page opens beside it is a tab of it; only with a judge, which sees its first request.
         """
         self._context = context
         self._policy = policy
         self._destinations = destinations
         self._judge = judge
         self._routing = Routing(context) if judge is None else None
+        self._windows = Windows() if tabs and judge is not None else None
+        self._tabs = Tabs(self._windows) if self._windows is not None else None
         self._life = life
         self._pages: dict[Page, ChromiumPage] = {}
         self._activities: set[Activity] = set()
@@ -56,23 +64,25 @@ class ChromiumContext:
         await NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         if self._routing is not None:
             await self._routing.start()
-        else:
+        elif self._windows is None:
             await self._context.add_init_script(WINDOW_WITHOUT_FILES)
         self._context.on("page", self._window)
 
     # --- pages ---
 
     @property
-    def pages(self) -> tuple[ChromiumPage, ...]:
+    def pages(self) -> tuple[ChromiumPage | Tabs, ...]:
         """``adapters.ports.Context.pages``."""
+        if self._tabs is not None:
+            return (self._tabs,) if self._tabs.is_open else ()
         return tuple(page for page in self._pages.values() if page.is_open)
 
-    async def page(self) -> ChromiumPage:
+    async def page(self) -> ChromiumPage | Tabs:
         """``adapters.ports.Context.page``."""
         self._require_open()
-        activity = Activity()
-        self._activities.add(activity)
-        activity.gone.add_done_callback(lambda _: self._activities.discard(activity))
+        if self._tabs is not None and self._tabs.is_open:
+            raise MeshError("action.not_possible", "a context with tabs has one first page: others are opened by it")
+        activity = self._activity()
         try:
             return await activity.alive(
                 self._open(activity),
@@ -84,7 +94,14 @@ class ChromiumContext:
             activity.lost()
             raise
 
-    async def _open(self, activity: Activity) -> ChromiumPage:
+    def _activity(self) -> Activity:
+        """That of a page, which ends with the context."""
+        activity = Activity()
+        self._activities.add(activity)
+        activity.gone.add_done_callback(lambda _: self._activities.discard(activity))
+        return activity
+
+    async def _open(self, activity: Activity) -> ChromiumPage | Tabs:
         async with self._opening:
             page = await self._context.new_page()  # if the caller was cancelled, the page counts as a window
             try:
@@ -92,21 +109,29 @@ class ChromiumContext:
             except BaseException:
                 activity.spawn(page.close())
                 raise
-            self._pages[page] = driven
-            activity.gone.add_done_callback(lambda _: self._pages.pop(page, None))
-            return driven
+            return driven if self._tabs is None else self._tabs
 
     async def _admit(self, page: Page, activity: Activity) -> ChromiumPage:
-        guard = NetworkGuard(self._policy, activity, self._destinations)
+        guard = NetworkGuard(self._policy, activity, self._destinations, self._windows)
         session: CDPSession
         _, session = await asyncio.gather(guard.watch_sockets(page), self._context.new_cdp_session(page))
+        target = (await session.send("Target.getTargetInfo"))["targetInfo"]
+        if self._windows is not None and not self._windows.take(target["targetId"]):
+            raise MeshError("input.too_large", f"a session has at most {limits.TABS_MAX} tabs at a time")
         if self._routing is not None:
             await self._routing.admit(page, session, guard, activity)
         elif self._judge is not None:
-            await self._judge.admit(page, session, guard)
+            await self._judge.admit(page, session, guard, target)
             activity.gone.add_done_callback(partial(self._released, guard))
         driven = ChromiumPage(page, session, activity, guard, cuts_off=self._judge is None)
+        self._pages[page] = driven
+        activity.gone.add_done_callback(lambda _: self._pages.pop(page, None))
         await driven.start()
+        if self._windows is not None and self._tabs is not None:
+            windows, name = self._windows, target["targetId"]
+            activity.gone.add_done_callback(lambda _: windows.ended(name))
+            self._tabs.add(windows.take(name), driven)
+            windows.arrived(name)
         return driven
 
     def _released(self, guard: NetworkGuard, _: object) -> None:
@@ -120,10 +145,30 @@ class ChromiumContext:
 
     def _window(self, page: Page) -> None:
         """A page that was not opened here is a window that a page opened, as far as this can be known yet."""
-        if self._judge is not None:
+        if self._tabs is not None:
+            self._life.spawn(self._adopt(page))
+        elif self._judge is not None:
             self._life.spawn(self._dismiss(page))
         elif self.windows > limits.WINDOWS_KEPT_MAX:
             self.lost()  # from here on it is not used, and its driver closes it
+
+    async def _adopt(self, page: Page) -> None:
+        """Make a tab of a window; close it if it cannot be one."""
+        async with self._opening:
+            if page in self._pages:
+                return
+            activity = self._activity()
+            try:
+                await activity.alive(
+                    self._admit(page, activity),
+                    timeout_ms=limits.STEP_TIMEOUT_MS,
+                    otherwise="browser.launch",
+                    doing="opening a tab",
+                )
+            except BaseException:
+                activity.lost()
+                activity.spawn(page.close())
+                raise
 
     async def _dismiss(self, page: Page) -> None:
         """Close a window; what it is on its way to it gives up first.

@@ -19,17 +19,20 @@ from adapters.browser.choosing import choose
 from adapters.browser.dragging import drag
 from adapters.browser.editors import replace
 from adapters.browser.faults import unreadable
+from adapters.browser.options import choose_options
 from adapters.browser.view import Mask, View, masker, well_formed
 from adapters.browser.ways import way
 from adapters.browser.worlds import Worlds, traits_of
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import (
+    WITHOUT_TABS,
     Action,
     Assert,
     Back,
     Check,
     Click,
+    CloseTab,
     Drag,
     Extract,
     Fill,
@@ -43,11 +46,12 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    SwitchTab,
     Upload,
     Wait,
 )
 from protocol.page.keys import require_key
-from protocol.page.locator import hidden, malformed, require_selector, several, unlisted
+from protocol.page.locator import ENTER_FRAME, hidden, malformed, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
 from protocol.page.secrets import Secrets, takes_no_text
 
@@ -99,9 +103,9 @@ class Hands:
         within: Playwright ref of the element to search in; empty for all of the frame. Errors: as ``adapters.ports.Page.find``.
         """
         require_selector(selector)
-        listed = view.known(frame_name)
-        known = [ref for ref, (_, frame) in view.nodes.items() if frame == frame_name]
-        frame = self._page.main_frame if not frame_name else await self._frame_of(known)
+        enters = ENTER_FRAME in selector
+        known = view.nodes_in(frame_name)
+        frame = self._page.main_frame if enters or not frame_name else await self._frame_of(known)
         if frame is None:
             return None
         every = way(self._page.get_by_ref(within) if within else frame, selector)
@@ -119,9 +123,14 @@ class Hands:
         handles = await visible.element_handles() if count == 1 else []
         if len(handles) != 1:
             raise several(selector, max(count, len(handles)))
-        if await handles[0].owner_frame() != frame:
+        owner = await handles[0].owner_frame()
+        if enters and owner is not None:
+            frame, frame_name = owner, await self._name_of(owner, view)
+            known = view.nodes_in(frame_name)
+        if owner != frame or not (frame_name or frame == self._page.main_frame):
             # A selector can lead into a frame, where a path of the same form means another element.
             raise unlisted(selector)
+        listed = view.known(frame_name)
         found = await self._known(handles[0], frame, known)
         ref = next((listed[ref] for ref in found.fitting if ref in listed), None)
         if ref is not None:
@@ -134,6 +143,13 @@ class Hands:
             self._held[internal] = handles[0]
         traits = traits_of(await handles[0].evaluate(scripts.ONE_FACT))
         return view.keep(internal, frame_name, traits, around, mask)
+
+    async def _name_of(self, frame: Frame, view: View) -> str:
+        """The prefix of ``frame`` in ``view``; empty for the main frame, and for one that is not in it."""
+        for name in sorted({name for _, name in view.nodes.values() if name}):
+            if await self._frame_of(view.nodes_in(name)) == frame:
+                return name
+        return ""
 
     async def _frame_of(self, known: Collection[str]) -> Frame | None:
         for ref in known:
@@ -155,16 +171,6 @@ class Hands:
                 if await handle.evaluate("(one, other) => one === other", other):
                     return _Place(fitting=[ref], inside=inside)
         return _Place()
-
-    async def option_label(self, internal: str, value: str) -> str:
-        """As ``adapters.ports.Page.option_label``, of the select with the Playwright ref ``internal``."""
-        labels = await self._page.get_by_ref(internal).evaluate(
-            scripts.LABELS_OF, value, timeout=limits.STEP_TIMEOUT_MS
-        )
-        if len(labels) > 1:
-            # An option is chosen by its label, which would be ambiguous here.
-            raise MeshError("action.not_possible", "several options of the list have the same label", option=labels[0])
-        return str(labels[0]) if labels else ""
 
     async def perform(
         self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, timeout_ms: int
@@ -199,6 +205,8 @@ class Hands:
                 return tidy(await self._page.locator("body").inner_text(timeout=limit))
             case Assert():
                 pass  # ``read`` has judged it; what is left is the wait for a still page
+            case SwitchTab() | CloseTab():
+                raise MeshError("action.not_possible", WITHOUT_TABS)
             case Goto() | Back() | Forward() | Reload():
                 raise AssertionError("navigation is the page driver's")
             case _:
@@ -261,10 +269,8 @@ class Hands:
                     if value and takes_no_text(element.traits):
                         raise MeshError("action.secret_literal")
                     await self._write(action, value, element, internal, target, limit)
-                case Select(option=option):
-                    if element.options and option not in element.options:
-                        raise MeshError("action.not_possible", "the list has no such option", option=option)
-                    await target.select_option(label=option, timeout=limit)
+                case Select(option=option, also=also):
+                    await choose_options(element, target, (option, *also), limit)
                 case Upload():
                     own = partial(self._require_own_point, element, internal, target, limit)
                     await choose(self._page, element, target, self._activity.given.files, limit, own)

@@ -9,6 +9,7 @@ sent without a pause (``plain.PlainReads``). In a browser that is somebody else'
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.network import NetworkGuard, answer, kind_of, permitted
 from adapters.browser.plain import PlainReads
+from adapters.browser.windows import Windows
 from protocol import limits
 
 _OWNER_TIMEOUT_S: Final = 2.0  # a renderer that does not say which frame sends the request in time gets it refused
@@ -31,6 +33,8 @@ class BrowserJudge:
         self._pages: dict[NetworkGuard, Page] = {}
         self._contexts: dict[NetworkGuard, str] = {}
         self._frames: dict[str, NetworkGuard] = {}
+        self._coming: dict[str, Windows] = {}
+        """Of windows whose first document was judged: who counts them."""
         self._shared: set[str] = set()
         """Workers that several pages can share. Playwright reports their requests to no page."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -54,13 +58,20 @@ class BrowserJudge:
             self._over = True
             self._ended()
 
-    async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard) -> None:
-        """``page``, still blank, may send from now on, under ``guard``. Other pages of its context are windows that may not."""
-        target = (await session.send("Target.getTargetInfo"))["targetInfo"]
+    async def admit(
+        self, page: Page, session: CDPSession, guard: NetworkGuard, target: Mapping[str, Any] | None = None
+    ) -> None:
+        """``page`` may send from now on, under ``guard``. Other pages of its context are windows: they may not, or, in a context
+        with tabs, no more than their first document.
+
+        target: what Chromium says of the page, if it was asked already.
+        """
+        target = target or (await session.send("Target.getTargetInfo"))["targetInfo"]
         await self._plain.admit(guard.policy)
         self._pages[guard] = page
         self._contexts[guard] = target["browserContextId"]
         self._frames[target["targetId"]] = guard
+        self._coming.pop(target["targetId"], None)
         # Keep detached frames: a request sent during unload still belongs to the page.
         session.on("Page.frameAttached", lambda event: self._frames.update({event["frameId"]: guard}))
 
@@ -83,46 +94,72 @@ class BrowserJudge:
         task.add_done_callback(self._tasks.discard)
 
     async def _judge(self, event: Mapping[str, Any]) -> None:
+        guard: NetworkGuard | None = None
         try:
-            permit = await self._permits(event)
-            if permit:
-                guard = self._frames[event["frameId"]]
-                permit = await guard.reaches(event["request"]["method"], event["request"]["url"], kind_of(event))
-                if permit:
-                    self._plain.permitted(event, guard.policy)
-                if permit and event["frameId"] not in self._shared:
+            guard = await self._permits(event)
+            if guard and not await guard.reaches(event["request"]["method"], event["request"]["url"], kind_of(event)):
+                guard = None
+            if guard:
+                self._plain.permitted(event, guard.policy)
+                if event["frameId"] not in self._shared:
                     await guard.lets_paused(event)
         except Exception:  # after any error: a request without a decision would block its page for ever
-            permit = False
+            guard = None
         try:
             # Disable the cache: a step must not get a page from an earlier step's request.
-            await answer(self._session, event, permit, anew=True)
+            await answer(self._session, event, guard is not None, anew=True)
         except PlaywrightError:
             # The page or the browser has gone, or the page gave the request up while it was judged: nobody tells of its end.
             owner = self._frames.get(event.get("frameId", ""))
             if owner is not None:
                 owner.gave_up(event)
+        if guard is None:
+            await self._give_up(event["frameId"])
 
-    async def _permits(self, event: Mapping[str, Any]) -> bool:
+    async def _permits(self, event: Mapping[str, Any]) -> NetworkGuard | None:
+        """The guard that lets a request through; None if it is refused."""
         frame = event["frameId"]
         guard = self._frames.get(frame)
-        if guard is not None:
-            return permitted(event, guard)
-        if not self._pages:
-            return False
-        target = await self._target(frame)
-        if target is None:
-            guard = await self._owner(frame)
-        else:
-            guard = self._guard_of(target)
-            if guard is not None and target["type"] == "page":
-                return _refused(event, guard)
-        if guard is None:
-            return False
-        self._frames[frame] = guard
-        if target is not None and target["type"] == "shared_worker":
-            self._shared.add(frame)
-        return permitted(event, guard)
+        if guard is None and self._pages:
+            target = await self._target(frame)
+            guard = await self._owner(frame) if target is None else self._guard_of(target)
+            if guard is not None and target is not None and target["type"] == "page":
+                return await self._permits_window(event, target, guard)
+            if guard is not None:
+                self._frames[frame] = guard
+            if guard is not None and target is not None and target["type"] == "shared_worker":
+                self._shared.add(frame)
+        return guard if guard is not None and permitted(event, guard) else None
+
+    async def _permits_window(
+        self, event: Mapping[str, Any], target: Mapping[str, Any], opener: NetworkGuard
+    ) -> NetworkGuard | None:
+        """The judgement on what a window beside the page asks for, which cannot be driven yet.
+
+        Where there are tabs, its document is judged as one of the page that opened it; all else waits until it is a tab, with a
+        guard of its own. Where there are none, the answer is no.
+        """
+        frame, windows, is_document = event["frameId"], opener.windows, event.get("resourceType") == "Document"
+        if windows is None or target.get("subtype"):
+            _refused(event, opener)
+            return None
+        if not is_document:
+            await windows.until_arrived(frame)
+            guard = self._frames.get(frame, opener)
+            return guard if permitted(event, guard) else None
+        known = windows.take(frame)
+        if not known:
+            opener.one_too_many(event["request"]["method"], event["request"]["url"])
+        self._coming[frame] = windows
+        return opener if known and permitted(event, opener) else None
+
+    async def _give_up(self, window: str) -> None:
+        """Close a window of which the first document was refused: Playwright would never tell of it."""
+        windows = self._coming.pop(window, None)
+        if windows is not None and window not in self._frames:
+            windows.ended(window)
+            with contextlib.suppress(PlaywrightError):
+                await self._session.send("Target.closeTarget", {"targetId": window})
 
     def _guard_of(self, target: Mapping[str, Any]) -> NetworkGuard | None:
         """That of the page that opened ``target``; else, as for a worker that pages share, that of any page of its context."""
@@ -151,13 +188,12 @@ class BrowserJudge:
         return None
 
 
-def _refused(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
+def _refused(event: Mapping[str, Any], guard: NetworkGuard) -> None:
     """The judgement on what a window beside the page asks for: no."""
     if event.get("resourceType") == "Document":
         guard.pop_up(event["request"]["method"], event["request"]["url"])
     else:
         permitted(event, guard)  # for its report
-    return False
 
 
 async def _tree(frame: Frame) -> set[str]:

@@ -17,6 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Destinations
+from adapters.browser.windows import Windows
 from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import SOCKET, WINDOW, Refused, refused, request_line
 
@@ -47,8 +48,18 @@ def announced_by(method: str, headers: Mapping[str, str]) -> str:
 class NetworkGuard:
     """Judges the requests of one page under the policy of its context."""
 
-    def __init__(self, policy: GuardPolicy, activity: Activity, destinations: Destinations | None) -> None:
-        """destinations: where names lead; None if the configuration has the browser resolve them by rules of its own."""
+    def __init__(
+        self,
+        policy: GuardPolicy,
+        activity: Activity,
+        destinations: Destinations | None,
+        windows: Windows | None = None,
+    ) -> None:
+        """destinations: where names lead; None if the configuration has the browser resolve them by rules of its own.
+
+        windows: those that may be opened beside the page; None if none may.
+        """
+        self.windows = windows
         self.policy = policy
         self._activity = activity
         self._destinations = destinations
@@ -120,6 +131,10 @@ class NetworkGuard:
         self._pop_ups[_bare(url)] = method
         if method != "GET":
             self._refuse(refused(method, url, WINDOW), "")
+
+    def one_too_many(self, method: str, url: str) -> None:
+        """A window beside the page wants its document, and there are too many."""
+        self._refuse(refused(method, url, WINDOW), "")
 
     async def may_follow(self, url: str) -> bool:
         """Whether the window that opened with ``url`` asks for it by GET, so that the page can go there instead."""

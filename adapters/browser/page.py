@@ -17,10 +17,13 @@ from adapters.browser.activity import Activity
 from adapters.browser.ahead import Ahead
 from adapters.browser.aria import Node, parse
 from adapters.browser.camera import Camera
+from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
+from adapters.browser.following import Following
 from adapters.browser.hands import Hands
 from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
+from adapters.browser.options import label_of
 from adapters.browser.stillness import POLL_S, Stillness
 from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
 from adapters.browser.worlds import Worlds, traits_of
@@ -31,7 +34,6 @@ from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, R
 from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
-from protocol.page.web_address import require_web
 from protocol.risk.refused import request_line
 
 T = TypeVar("T")
@@ -41,8 +43,6 @@ _EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a docu
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _LATE_S: Final = 1.0
 _SNAPSHOT_ATTEMPTS: Final = 3
-_BLANK_TIMEOUT_MS: Final = 1_000
-_OFFLINE: Final = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
 
 class ChromiumPage:
@@ -66,14 +66,13 @@ class ChromiumPage:
         self._worlds = Worlds(session)
         self._hands = Hands(page, activity, self._worlds)
         self._navigation = Navigation(page, session, activity, guard)
+        self._following = Following(activity, guard, self._navigation)
         self._downloads = Downloads(page, session, activity)
         self._camera = Camera(page, session, self._worlds)
         self._ahead = Ahead(self.observe, self._picture)
         self._stillness = Stillness(activity, self._worlds, self._ahead, lambda: len(page.frames))
         self._view: View | None = None
         self._secrets = NO_SECRETS
-        self._followed = False
-        """Whether the page was led to what it wanted to open beside it."""
         self._busy = False
         """Whether the page said, in the last observation, that it is at work."""
         self._closed = False
@@ -87,6 +86,18 @@ class ChromiumPage:
         """Begin to listen; the page must not have navigated yet."""
         await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
+
+    # --- for the tabs beside it ---
+
+    @property
+    def announced(self) -> int:
+        """How many windows the page has opened since the action began."""
+        return len(self._activity.popups)
+
+    async def to_front(self) -> None:
+        """Show the page."""
+        with contextlib.suppress(PlaywrightError):  # it may be gone, and says so when it is used
+            await self._page.bring_to_front()
 
     # --- for a watcher of the page ---
 
@@ -106,8 +117,8 @@ class ChromiumPage:
 
     async def follow_window(self) -> None:
         """Open in the page what it wanted to open beside it, and show the page: the window had taken its place."""
-        await self._follow_pop_up()
-        await self._page.bring_to_front()
+        await self._following.follow()
+        await self.to_front()
 
     async def gone(self) -> None:
         """Return once the page is closed, or its browser gone."""
@@ -206,7 +217,7 @@ class ChromiumPage:
         if internal is None:
             raise MeshError("action.target_missing", f"no element {ref} in the last observation")
         return await self._activity.alive(
-            self._hands.option_label(internal, value),
+            label_of(self._page.get_by_ref(internal), value),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="action.target_missing",
             doing="reading the options of a list",
@@ -229,8 +240,7 @@ class ChromiumPage:
 
     def console_errors(self) -> tuple[str, ...]:
         """``adapters.ports.Page.console_errors``."""
-        mask = masker(self._secrets)
-        return tuple(mask(each) for each in self._activity.console_errors)
+        return tuple(map(masker(self._secrets), self._activity.console_errors))
 
     async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
@@ -260,8 +270,7 @@ class ChromiumPage:
         looks = isinstance(action, Wait | Assert | Extract)
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
-        self._activity.popups.clear()
-        self._followed = False
+        self._following.begin()
         extracted = ""
         if isinstance(action, Goto):
             await self._navigation.goto(action.url, timeout_ms)
@@ -293,7 +302,7 @@ class ChromiumPage:
             blocked_by=blocked.rules,
             dialogs=dialogs,
             downloads=downloads,
-            tab=self._followed,
+            tab=self._following.followed,
             settled=settled,
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
         )
@@ -337,7 +346,7 @@ class ChromiumPage:
                 if not still.done() and await self._has(expect):
                     return True
             settled = await still
-            if await self._follow_pop_up():
+            if await self._following.follow():
                 settled = await self._stillness.until_still(patience_ms)
             if not self._stillness.seen:
                 await self.observe()
@@ -347,29 +356,12 @@ class ChromiumPage:
 
     async def _has(self, expect: bytes) -> bool:
         """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
-        await self._follow_pop_up()
+        await self._following.follow()
         await self._stillness.loaded()
         observation = await self.observe()
         return observation.state == expect and not (
             self._busy or self._activity.navigating or self._activity.fetching or self._activity.popups
         )
-
-    async def _follow_pop_up(self) -> bool:
-        """Open in the page what it wanted to open beside it."""
-        if not self._activity.popups:
-            return False
-        url = self._activity.popups.pop()
-        self._activity.popups.clear()
-        try:
-            require_web(url)
-        except MeshError:
-            return False
-        if not await self._guard.may_follow(url):
-            return False
-        with contextlib.suppress(MeshError):  # refused by the guard, or it failed to load: the page stays unchanged
-            await self._navigation.goto(url, 0)
-            self._followed = True
-        return True
 
     # --- the rest ---
 
@@ -396,34 +388,12 @@ class ChromiumPage:
         if self._closed:
             return
         self._closed = True
-        if self._cuts_off:
-            with contextlib.suppress(Exception):  # closing must not raise: the browser may be gone
-                await asyncio.wait_for(self._cut_off(), limits.STEP_TIMEOUT_MS / 1000)
-        with contextlib.suppress(MeshError):
-            await self._activity.alive(
-                self._page.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
-            )
-        self._activity.lost()
-
-    async def _cut_off(self) -> None:
-        """Take away what could send the page elsewhere, then its network.
-
-        A request that waits for its judgement as its page closes is let go by Chromium.
-        """
-        await blank(self._page)
-        await self._session.send("Network.enable")
-        await self._session.send("Network.emulateNetworkConditions", _OFFLINE)
+        await close(self._page, self._session, self._activity, cuts_off=self._cuts_off)
 
 
 async def _parsed(snapshot: str) -> list[Node]:
     await asyncio.sleep(0)  # let concurrent requests to the browser be sent first, so that they are answered meanwhile
     return parse(snapshot)
-
-
-async def blank(page: PlaywrightPage) -> None:
-    """Have ``page`` give up what it is on its way to."""
-    with contextlib.suppress(PlaywrightError):
-        await page.goto("about:blank", timeout=_BLANK_TIMEOUT_MS)
 
 
 def _unreadable(name: str) -> MeshError:

@@ -69,6 +69,10 @@ class View:
         """Refs of the observation by Playwright ref, of the elements of ``frame``."""
         return {self.refs[item.ref]: item.ref for item in self.observation.elements if item.frame == frame}
 
+    def nodes_in(self, frame: str) -> list[str]:
+        """Playwright refs of everything in ``frame``."""
+        return [ref for ref, (_, known) in self.nodes.items() if known == frame]
+
     def keep(self, internal: str, frame: str, traits: Traits, around: str, mask: Mask) -> Element:
         """An element that the observation leaves out. internal: its Playwright ref, or a name of its own for one without a ref.
         around: ref of the control it is in.

@@ -42,7 +42,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     downloads: tuple[Download, ...] = ()
     """Files that the page let the browser download since the last outcome."""
     tab: bool = False
-    """Whether the page wanted to open a new tab or window, whose address was opened in the page instead."""
+    """Whether the page opened a new tab or window; in a context without tabs, its address was opened in the page instead."""
+    on_tab: int = 0
+    """The tab that is in front now, by its number from 1; 0 in a context without tabs."""
     settled: bool = True
     """False when the page was still changing at the settle timeout."""
     faults: tuple[RequestFault, ...] = ()
@@ -173,7 +175,8 @@ class Page(Protocol):
 class Context(Protocol):
     """Pages that share cookies and storage, under one guard, isolated from every other context.
 
-    A window that a page opens is no page of the context: it sends nothing, and where it leads is opened in the page itself.
+    Without tabs (``Browser.open``), a window that a page opens is no page of the context: it sends nothing, and where it leads is
+    opened in the page itself.
     """
 
     @property
@@ -199,10 +202,14 @@ class Browser(Protocol):
     @property
     def info(self) -> BrowserInfo: ...
 
-    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> Context:
+    async def open(
+        self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False
+    ) -> Context:
         """A fresh isolated context under ``guard``, without a page.
 
-        state: the cookies and localStorage that it begins with.
+        state: the cookies and localStorage that it begins with. tabs: whether a window that a page opens becomes a tab beside it,
+        each of its requests judged before it is sent; the context then has one page, which stands for the tab in front. An
+        attached browser has no tabs: there a window's first request cannot be held.
         Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``; ``input.invalid`` (not a state).
         """
 

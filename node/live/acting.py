@@ -125,6 +125,8 @@ class Driver:
         """The last action, once its element was found; None when it was not."""
         self.values: dict[str, str] = {}
         """What was extracted in this run, by name: text of pages."""
+        self.on_tab = 0
+        """The tab in front, by its number; 0 where there are no tabs."""
 
     async def act(
         self,
@@ -167,7 +169,7 @@ class Driver:
             performed = Goto(url=reveal_address(performed.url, self._secrets or NO_SECRETS))
         ref = None if condition is not None else self.prepared.ref
         outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets, given=given)
-        self.observation = outcome.observation
+        self.observation, self.on_tab = outcome.observation, outcome.on_tab
         require_expected(redact_dialogs(outcome.dialogs, self._secrets or {}), answer)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text

@@ -72,32 +72,40 @@ class Browsers:
         return self._info
 
     async def context(
-        self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, wait_s: float | None = None
+        self,
+        profile: Profile,
+        guard: GuardPolicy,
+        *,
+        state: BrowserState | None = None,
+        wait_s: float | None = None,
+        tabs: bool = False,
     ) -> Lent:
         """A fresh isolated context. Whoever gets it closes it, which frees its place.
 
         A caller who has no time with a browser left takes no place; the wait for one is not counted. A browser that turns out to
-        be gone is replaced once. wait_s: for a place; None for as long as is configured.
+        be gone is replaced once. wait_s: for a place; None for as long as is configured. tabs: as ``Browser.open``.
         Errors: those of ``Metering.check``, ``live.busy``, those of ``Pool.seat`` and of ``Browser.open``.
         """
         await self.metering.check()
         free = await self._places.take(wait_s)
         try:
             try:
-                seat, context = await self._seated(profile, guard, state)
+                seat, context = await self._seated(profile, guard, state, tabs)
             except MeshError as error:
                 if error.code != "browser.crashed":
                     raise
-                seat, context = await self._seated(profile, guard, state)
+                seat, context = await self._seated(profile, guard, state, tabs)
         except BaseException:
             free()
             raise
         return Lent(context, seat.gone, self._patient, [seat.leave, free])
 
-    async def _seated(self, profile: Profile, guard: GuardPolicy, state: BrowserState | None) -> tuple[Seat, Context]:
+    async def _seated(
+        self, profile: Profile, guard: GuardPolicy, state: BrowserState | None, tabs: bool
+    ) -> tuple[Seat, Context]:
         seat = await self._pool.seat()
         try:
-            return seat, await seat.browser.open(profile, guard, state=state)
+            return seat, await seat.browser.open(profile, guard, state=state, tabs=tabs)
         except BaseException as error:
             # A browser that crashes or hangs on opening a context would fail the next caller too.
             seat.leave(retire=isinstance(error, MeshError) and error.code in ("browser.crashed", "browser.timeout"))
@@ -110,12 +118,14 @@ class Browsers:
         await self.metering.refused(error)
 
     @contextlib.asynccontextmanager
-    async def page(self, profile: Profile, guard: GuardPolicy, *, wait_s: float | None = None) -> AsyncIterator[Page]:
-        """The one page of a fresh isolated context, closed at the end.
+    async def page(
+        self, profile: Profile, guard: GuardPolicy, *, wait_s: float | None = None, tabs: bool = False
+    ) -> AsyncIterator[Page]:
+        """The one page of a fresh isolated context, closed at the end. tabs: as ``Browser.open``.
 
         Errors: those of ``context`` and ``Context.page``; those of ``metering``, also in the block, which then ends.
         """
-        context = await self.context(profile, guard, wait_s=wait_s)
+        context = await self.context(profile, guard, wait_s=wait_s, tabs=tabs)
         try:
             async with until_spent(self.metering.counted):
                 yield await context.page()

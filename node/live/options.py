@@ -20,6 +20,13 @@ async def as_label(page: Page, action: Action, element: Element) -> Action:
         case Fill(value=str(value)) if element.traits.tag == "select":
             label = await page.option_label(element.ref, value)
             return msgspec.structs.replace(action, value=label) if label else action
+        case Select(option=option, also=also) if also and element.traits.tag == "select":
+            # By label first: in a recording it is one.
+            labels = [
+                value if value in element.options else await page.option_label(element.ref, value) or value
+                for value in (option, *also)
+            ]
+            return msgspec.structs.replace(action, option=labels[0], also=tuple(labels[1:]))
         case _:
             return action
 
@@ -54,8 +61,10 @@ def fit(action: Action, element: Element) -> Action:
             element.role in ("combobox", "listbox") and element.options
         ):
             return Select(target=target, option=_option(value, element))
-        case Select(option=option) if element.options and option not in element.options:
-            raise _no_option(option, element)
+        case Select(option=option, also=also) if element.options and (
+            missing := [label for label in (option, *also) if label not in element.options]
+        ):
+            raise _no_option(missing[0], element)
         case _:
             return action
 

@@ -229,6 +229,7 @@ class Recorder:
             dialogs=redact_dialogs(outcome.dialogs, secrets) if outcome else (),
             downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
             tab=outcome is not None and outcome.tab,
+            on_tab=self._driver.on_tab,
             evidence_onto=self._redacted(prepared.evidence_onto if prepared else None),
             unseen=await self.sightings.judge(action, self._driver.observation) and not error,
             console=self._console.new(),

@@ -104,6 +104,7 @@ def parse_actions(
                 start_url=begins or _start(recording.actions),
                 profile=recording.profile,
                 actions=recording.actions,
+                expects=recording.expects,
                 arrivals=recording.arrivals,
                 notes=recording.notes,
                 skipped=recording.skipped,

@@ -25,7 +25,7 @@ _SELECTOR: Final = {
 }
 
 
-_LISTS: Final = frozenset({"files", "order"})
+_LISTS: Final = frozenset({"files", "order", "option"})
 """Keys that take one text or a list of them."""
 
 

@@ -88,7 +88,7 @@ def _word(verb: str) -> Word:
         keys=tuple(ordered),
         required=tuple(key for key in ordered if key in written and written[key].required),
         element=element,
-        short=any(_built(verb, body) for body in ("css=#a", "up")),
+        short=any(_built(verb, body) for body in ("css=#a", "up", "1")),
         bare=bool(_built(verb, "")) and not any(each.required for each in told.fields),
     )
 

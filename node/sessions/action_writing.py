@@ -12,6 +12,7 @@ from protocol.page.action import (
     Assert,
     Check,
     Click,
+    CloseTab,
     Drag,
     Extract,
     Fill,
@@ -24,6 +25,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    SwitchTab,
     Upload,
     Wait,
     Within,
@@ -57,6 +59,10 @@ def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
     match action:
         case Goto(url=url):
             return f"goto: {write_address(url)}"
+        case SwitchTab(tab=tab):
+            return f"switch_tab: {tab}"
+        case CloseTab():
+            return "close_tab:"
         case Click(target=target, button=button, count=count):
             verb = {("left", 2): "double_click", ("right", 1): "right_click"}.get((button, count), "click")
             more = {"button": "right", "count": 2} if (button, count) == ("right", 2) else {}
@@ -69,8 +75,10 @@ def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
             return _line("clear", target)
         case Fill(target=target, value=value, typed=typed):
             return _line("type" if typed else "fill", target, {"value": _literal(str(value), known)})
-        case Select(target=target, option=option):
-            return _line("select", target, {"option": _literal(option, known)})
+        case Select(target=target, option=option, also=also):
+            # Only the first may use a value; further ones are read as they stand.
+            more = {"option": [_literal(option, known), *also]} if also else {"option": _literal(option, known)}
+            return _line("select", target, more)
         case Upload(target=target, files=files):
             return _line("upload", target, {"files": list(files)})
         case Drag(target=target, onto=onto):

@@ -16,6 +16,7 @@ import msgspec
 from node.live import Arrival
 from node.sessions.devtools_keys import Keys
 from node.sessions.devtools_selectors import chains_of, role_of, ways
+from node.sessions.devtools_tabs import DevtoolsTabs
 from node.sessions.devtools_waits import wait_actions
 from node.sessions.foreign import Foreign, LeftOut, asserted, counted_places, invalid_reason
 from protocol import limits
@@ -52,6 +53,7 @@ _REFUSED: Final[Mapping[str, str]] = {
     "emulateNetworkConditions": "emulating a network speed is not supported",
     "customStep": "the meaning of the step is known only to the extension that wrote it",
 }
+_NUMBERED: Final = "tabs are numbered in the order in which the recording acts in them first"
 _BUTTONS: Final = ("primary", "secondary")
 
 
@@ -97,6 +99,7 @@ class _Reader:
         self.arrivals: dict[int, Arrival] = {}
         self.profile = Profile()
         self._keys = Keys()
+        self._tabs = DevtoolsTabs()
         self._clicks: list[str] = []
         self._unused: list[str] = []
         self._framed: list[str] = []
@@ -112,7 +115,8 @@ class _Reader:
             ("frames are counted among those that are shown: steps", self._framed),
             ("selectors without an equivalent are left out, the others of the step are used:", self._unused),
         )
-        return tuple(f"{words} {counted_places(places)}" for words, places in parts if places)
+        notes = tuple(f"{words} {counted_places(places)}" for words, places in parts if places)
+        return (*notes, _NUMBERED) if self._tabs.several else notes
 
     def converted(self) -> tuple[tuple[Action, ...], Mapping[int, Arrival], tuple[Skipped, ...]]:
         """The actions, the pages that they must lead to, and what was left out."""
@@ -133,8 +137,9 @@ class _Reader:
         if not isinstance(kind, str):
             raise self._bad("a step must be an object with a `type`")
         self._check_fields(kind, step)
-        if kind == "close" and not last:
-            raise self._bad("only the last step can close the page, because a session ends with its page", "type")
+        target = step.get("target", "main")
+        if reason := self._tabs.reason(target, kind, last=last):
+            raise self._bad(reason, "type" if kind == "close" and target == "main" else "target")
         self._timeout_ms(step, self._default_ms)
         arrival = self._arrival(step)
         actions = self._actions(kind, step)
@@ -143,7 +148,9 @@ class _Reader:
                 raise self._bad(reason)
         if arrival is not None:
             self._check_arrival(kind, step, done=bool(actions))
-        self.actions += actions
+        if actions or kind == "close":
+            self.actions += self._tabs.come(target, self._timeout_ms(step, self._default_ms))
+        self.actions += self._tabs.close(target) if kind == "close" else actions
         if arrival is not None:
             self.arrivals[len(self.actions)] = arrival
 
@@ -165,8 +172,6 @@ class _Reader:
             raise self._bad(f"unknown type “{kind[:40]}”; known: {', '.join(_FIELDS)}", "type")
         for field in sorted(step.keys() - known):
             raise self._bad(f"a step of type {kind} has no such field", field[:40])
-        if step.get("target", "main") != "main":
-            raise self._bad("it belongs to another tab, which is not supported", "target")
 
     # --- asserted events ---
 

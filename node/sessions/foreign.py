@@ -12,7 +12,7 @@ from node.live import Arrival
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert
-from protocol.recording.session import Profile, Skipped
+from protocol.recording.session import Expect, Profile, Skipped
 
 _NOTED_MAX: Final = 10
 
@@ -25,6 +25,8 @@ class Foreign(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[Action, ...]
     arrivals: Mapping[int, Arrival] = {}
     """The asserted page after an action, by number of the action from 1."""
+    expects: Mapping[int, Expect] = {}
+    """What an action is meant to cause, by its number."""
     notes: tuple[str, ...] = ()
     """Differences from the way in which the tool's own player performs the recording."""
     skipped: tuple[Skipped, ...] = ()

@@ -6,7 +6,15 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from node.sessions.playwright_locators import Bad, Link, Pattern, text_or_pattern, text_value
+from node.sessions.playwright_locators import (
+    Bad,
+    Link,
+    Pattern,
+    chain_of,
+    selector_of,
+    text_or_pattern,
+    text_value,
+)
 from protocol.page.action import (
     Action,
     Assert,
@@ -14,6 +22,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    Drag,
     Fill,
     Focus,
     Forward,
@@ -25,6 +34,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    Upload,
 )
 
 PageCall = Callable[[Link, Bad], tuple[Action, ...]]
@@ -152,18 +162,29 @@ def _select(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
     _options(link, 1, (), bad)
     chosen = link.args[0]
     if isinstance(chosen, ast.List):
-        if len(chosen.elts) != 1:
-            raise bad(link.node, "choosing several options of a list is not supported")
+        if not chosen.elts:
+            raise bad(link.node, "taking back every choice is not supported")
+        first, *others = (text_value(each, bad) for each in chosen.elts)
+        if others:
+            return (Select(target=target, option=first, also=tuple(others)),)
         chosen = chosen.elts[0]
     # By value or label, as Playwright does: the recorder turns it into a choice once it is known what the element is.
     return (Fill(target=target, value=text_value(chosen, bad)),)
 
 
-def _refused(reason: str) -> ElementCall:
-    def build(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
-        raise bad(link.node, f"`{link.name}`: {reason}")
+def _upload(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 1, (), bad)
+    given = link.args[0]
+    names = [text_value(each, bad) for each in (given.elts if isinstance(given, ast.List) else (given,))]
+    if not all(names) or not names:
+        raise bad(link.node, "taking the files back is not supported")
+    return (Upload(target=target, files=tuple(names)),)
 
-    return build
+
+def _drag(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 1, (), bad)
+    _, links = chain_of(link.args[0], bad)
+    return (Drag(target=target, onto=Locator(selectors=(selector_of(links, bad),))),)
 
 
 ELEMENT_CALLS: Final[Mapping[str, ElementCall]] = {
@@ -179,8 +200,8 @@ ELEMENT_CALLS: Final[Mapping[str, ElementCall]] = {
     "check": _check(checked=True),
     "uncheck": _check(checked=False),
     "select_option": _select,
-    "set_input_files": _refused("uploading files is not supported"),
-    "drag_to": _refused("dragging is not supported"),
+    "set_input_files": _upload,
+    "drag_to": _drag,
 }
 
 

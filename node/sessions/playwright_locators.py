@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from protocol.errors import MeshError
-from protocol.page.locator import FORMS
+from protocol.page.locator import ENTER_FRAME, FORMS
 
 Bad = Callable[[ast.AST, str], MeshError]
 """The error for a place in the script, with a reason."""
@@ -24,6 +24,8 @@ _SLASH: Final = re.compile(r"(?<!\\)/")
 _ESCAPED: Final = r"\\/"
 _ROLE_STATES: Final = ("checked", "disabled", "expanded", "pressed", "selected")
 _PROPERTIES: Final = frozenset({"first", "last", "visible", "content_frame"})
+_INTO_FRAMES: Final = frozenset({"content_frame", "frame_locator"})
+_PLACES: Final = frozenset({"first", "last", "nth"})
 _TRUTH: Final = {True: "true", False: "false"}
 
 
@@ -66,7 +68,19 @@ def chain_of(node: ast.expr, bad: Bad) -> tuple[str, list[Link]]:
 
 def selector_of(links: list[Link], bad: Bad) -> str:
     """The selector that means what the chain means. Errors: ``input.invalid``."""
-    parts = [_part(link, alone=len(links) == 1, bad=bad) for link in links]
+    if links and links[-1].name in _INTO_FRAMES:
+        raise bad(links[-1].node, "a frame is no element: say what is meant in it")
+    parts: list[str] = []
+    enters = False
+    for link in links:
+        if enters and link.name not in _PLACES:
+            parts.append(ENTER_FRAME)
+            enters = False
+        parts.append(_part(link, alone=len(links) == 1, bad=bad))
+        # The place in `frame_locator("iframe").first` is that of the frame.
+        enters = enters or link.name == "frame_locator"
+    if enters:
+        raise bad(links[-1].node, "a frame is no element: say what is meant in it")
     joined = " >> ".join(parts)
     # A selector must begin with one of the known forms, and a form such as `label=` cannot be joined.
     return joined if joined.startswith(FORMS) else f"css=:root >> {joined}"
@@ -244,7 +258,7 @@ def _place(place: str) -> Callable[[Link, bool, Bad], str]:
 
 
 def _frame(link: Link, alone: bool, bad: Bad) -> str:
-    raise bad(link.node, "an element in a frame that a locator finds is not supported")
+    return _locator(Link(link.node, "locator", link.args, link.options, called=True), alone, bad)
 
 
 _PARTS: Final[Mapping[str, Callable[[Link, bool, Bad], str]]] = {
@@ -261,6 +275,6 @@ _PARTS: Final[Mapping[str, Callable[[Link, bool, Bad], str]]] = {
     "last": _place("nth=-1"),
     "nth": _nth,
     "visible": _place("visible=true"),
-    "content_frame": _frame,
+    "content_frame": _place(ENTER_FRAME),
     "frame_locator": _frame,
 }

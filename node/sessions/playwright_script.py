@@ -17,10 +17,11 @@ import msgspec
 from node.sessions.foreign import Foreign, LeftOut, invalid_reason
 from node.sessions.playwright_calls import ELEMENT_CALLS, PAGE_CALLS, expectation
 from node.sessions.playwright_locators import Link, chain_of, selector_of, text_value
+from node.sessions.playwright_pages import DOWNLOADED, Pages, waited_for
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Locator
-from protocol.recording.session import Profile, Skipped
+from protocol.recording.session import Expect, Profile, Skipped
 
 _IMPORTS: Final = re.compile(r"^[ \t]*(?:from|import)[ \t]+playwright\b", re.MULTILINE)
 _SIZE: Final = Profile(width_px=1280, height_px=720)
@@ -77,6 +78,7 @@ def _converted(module: ast.Module, *, lenient: bool) -> Foreign:
         title="" if flow.name in ("run", "test_example") else flow.name.removeprefix("test_").replace("_", " "),
         profile=reader.profile,
         actions=tuple(reader.actions),
+        expects=reader.expects,
         skipped=reader.skipped,
     )
 
@@ -118,7 +120,8 @@ class _Reader:
         self.actions: list[Action] = []
         self.profile = _SIZE
         self._left_out = LeftOut(lenient=lenient)
-        self._page = "page"
+        self.expects: dict[int, Expect] = {}
+        self._pages = Pages()
         self._opened = False
         self._closed = False
 
@@ -150,7 +153,7 @@ class _Reader:
             case ast.Expr(value=value):
                 self._call(_awaited(value))
             case ast.With() | ast.AsyncWith():
-                raise _bad(statement, _waited_for(statement))
+                self._block(statement)
             case ast.AnnAssign(value=ast.Dict(keys=[])):
                 return  # where an exported test keeps what it reads
             case _:
@@ -163,14 +166,19 @@ class _Reader:
                 for option in links[-1].options:
                     if option not in _LAUNCHED:
                         raise _bad(value, f"the browser option `{option[:40]}` is not supported")
+            case []:
+                if not self._pages.call(name, root):
+                    raise _bad(value, f"`{root[:40]}` is no page of the script")
             case ["new_context"]:
                 self._context(links[0])
             case ["new_page"]:
                 if self._opened:
-                    raise _bad(value, "a second page is not supported")
-                self._opened, self._page = True, name
+                    raise _bad(value, "a second page that no page has opened is not supported")
+                self._opened = True
+                self._pages.begin(name)
             case ["value"]:
-                raise _bad(value, f"`{root[:40]}` is a page or a download of its own, which is not supported")
+                if not self._pages.take_value(name, root):
+                    raise _bad(value, f"`{root[:40]}` is nothing that was waited for")
             case _:
                 raise _bad(value, "only calls on the page are read")
 
@@ -207,6 +215,26 @@ class _Reader:
 
     # --- calls ---
 
+    def _block(self, block: ast.With | ast.AsyncWith) -> None:
+        """Statements of which the last one opens a tab, or starts a download."""
+        waited, before, known = waited_for(block, _bad), len(self.actions), dict(self.expects)
+        for root, _, _ in waited:
+            self._require_page(root, block)
+        try:
+            for statement in block.body:
+                self._take(statement)
+            if len(self.actions) == before:
+                raise _bad(block, "nothing is done in this block that could cause what it waits for")
+        except MeshError:
+            del self.actions[before:]
+            self.expects = known
+            raise
+        for _, kind, info in waited:
+            if kind == "expect_popup":
+                self.expects[len(self.actions)] = Expect(tab=True)
+            self._pages.waited(kind, info)
+        self.actions += [DOWNLOADED for _, kind, _ in waited if kind == "expect_download"]
+
     def _call(self, value: ast.expr) -> None:
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and _is_expect(value.func.value):
             self._expect(value, value.func)
@@ -219,11 +247,16 @@ class _Reader:
             if names != ["close"]:
                 raise _bad(value, f"`{root}.{'.'.join(names)[:60]}` is not supported")
             return
-        self._require_page(root, value)
+        tab = self._require_page(root, value)
         if names == ["close"]:
-            self._closed = True
+            closing = self._pages.close(tab)
+            self._closed = not closing
+            self.actions += closing
             return
-        self._add(value, self._actions(links))
+        if names == ["bring_to_front"]:
+            self.actions += self._pages.come(tab)
+            return
+        self._add(value, self._actions(links), tab)
 
     def _actions(self, links: list[Link]) -> tuple[Action, ...]:
         last = links[-1]
@@ -243,24 +276,27 @@ class _Reader:
         link = Link(call, function.attr, tuple(call.args), options, called=True)
         (subject,) = function.value.args
         root, links = chain_of(subject, _bad)
-        self._require_page(root, call)
-        self._add(call, expectation(link, self._target(links) if links else None, _bad))
+        tab = self._require_page(root, call)
+        self._add(call, expectation(link, self._target(links) if links else None, _bad), tab)
 
-    def _require_page(self, root: str, node: ast.AST) -> None:
-        if root != self._page:
-            raise _bad(node, f"`{root[:40]}` is another page, which is not supported")
-        if self._closed:
-            raise _bad(node, "the page is closed: a session ends with its page")
+    def _require_page(self, root: str, node: ast.AST) -> int:
+        """The number of the tab that is called ``root``. Errors: ``input.invalid``."""
+        tab = self._pages.number(root)
+        if not tab:
+            raise _bad(node, f"`{root[:40]}` is no page of the script")
+        if self._closed or not self._pages.is_open(tab):
+            raise _bad(node, "the page is closed: a session ends with its last page")
+        return tab
 
     @staticmethod
     def _target(links: list[Link]) -> Locator:
         return Locator(selectors=(selector_of(links, _bad),))
 
-    def _add(self, node: ast.AST, actions: tuple[Action, ...]) -> None:
+    def _add(self, node: ast.AST, actions: tuple[Action, ...], tab: int) -> None:
         for action in actions:
             if reason := invalid_reason(action):
                 raise _bad(node, reason)
-        self.actions += actions
+        self.actions += (*(self._pages.come(tab) if actions else ()), *actions)
 
 
 def _awaited(value: ast.expr) -> ast.expr:
@@ -276,19 +312,6 @@ def _is_expect(value: ast.expr) -> bool:
         and len(value.args) == 1
         and not value.keywords
     )
-
-
-_WAITED: Final[Mapping[str, str]] = {
-    "expect_popup": "a page that a click opens is not supported",
-    "expect_download": "a download that a click starts is not supported",
-    "expect_file_chooser": "choosing files is not supported",
-}
-"""What a block can wait for, and why it is not performed."""
-
-
-def _waited_for(block: ast.With | ast.AsyncWith) -> str:
-    said = ast.unparse(block.items[0].context_expr)[:200]
-    return next((why for name, why in _WAITED.items() if f".{name}(" in said), "only calls on the page are read")
 
 
 def _what(statement: ast.stmt) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
 from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, shows_secret
 from node.sessions.alerting import Alerting
+from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
 from node.sessions.questions import question_about
 from node.sessions.writes import AskOwner, OnMismatch, ReplayGate, Writes
@@ -41,6 +42,7 @@ from protocol.recording.replay import (
 )
 from protocol.recording.session import BrowserInfo, ChangedInput, Level, ReplayReport, Session, Step, StepMatch
 from protocol.recording.snapshot import snapshot_text
+from protocol.recording.tabs import tabs_acted_in
 from protocol.recording.verdicts import default_level, judge_replay
 from protocol.risk.refused import may_be_allowed
 
@@ -140,6 +142,7 @@ class _Run:
         self._changed = changed
         self._exchange = Exchange(changed)
         self._step_at_hand: Step | None = None
+        self._tab = 0
         self.stopped = ""
         self.stop: MeshError | None = None
         """Why the last step was not performed."""
@@ -159,8 +162,9 @@ class _Run:
     async def drive(self, steps: Sequence[Step], on_step: OnStep | None) -> None:
         """Perform all steps, also after one that diverged; stop at one that cannot be performed or would write after it."""
         self._alerting.steps = steps
+        tabs = tabs_acted_in(steps)
         for step in steps:
-            self._step_at_hand = step
+            self._step_at_hand, self._tab = step, tabs.get(step.index, 0)
             match = await self._step(step)
             if all(earlier.matched for earlier in self.matches):
                 self.refused_first = list(self.allowable)
@@ -191,6 +195,7 @@ class _Run:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self.writes.before(step)
             answer = step.expect.dialog if step.expect else None
+            await to_front(self._driver, self._tab, self._met)
             outcome = await self._driver.act(
                 action, expect=expect, evidence=step.evidence, evidence_onto=step.evidence_onto, answer=answer
             )

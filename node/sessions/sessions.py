@@ -42,6 +42,7 @@ from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.inputs import require_plain_inputs
 from protocol.recording.replay import replayable, stopped_at, unreached
 from protocol.recording.session import Level, Session, Step, StepMatch, Verdict
+from protocol.recording.tabs import has_tabs
 from protocol.recording.verdicts import doubts
 from protocol.risk.refused import what_helps
 from protocol.trust.trust_key import write_trust_key
@@ -189,7 +190,7 @@ class Sessions:
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
             tell({"note": note})
-        async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
+        async with self._browsers.page(file.profile, guard_for(self._config.policy, allow), tabs=True) as page:
             plan = Recording(
                 title=file.title,
                 start_url=file.start_url,
@@ -259,7 +260,8 @@ class Sessions:
                 }
                 tell({"step": match.index, "of": total, **seen})
 
-            async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
+            guard, tabs = guard_for(self._config.policy, allow), has_tabs(recorded.steps)
+            async with self._browsers.page(recorded.session.profile, guard, tabs=tabs) as page:
                 plan = ReplayPlan(
                     browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),

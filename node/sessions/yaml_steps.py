@@ -136,6 +136,10 @@ def _plain(type_: str) -> Callable[[YamlValue], dict[str, Any]]:
     return build
 
 
+def _switch_tab(node: YamlValue) -> dict[str, Any]:
+    return {"type": "switch_tab", "tab": text_in(node, "switch_tab")}
+
+
 def _at(type_: str, **fixed: Any) -> Callable[[YamlValue], dict[str, Any]]:
     """An action on an element and nothing more."""
     return lambda node: {**targeted(node, type_, set()), **fixed}
@@ -146,6 +150,18 @@ def _type(node: YamlValue) -> dict[str, Any]:
     if not isinstance(plain.get("value"), str):
         raise bad(node, "type needs `value: TEXT`; a secret is filled at once: `fill`")
     return plain
+
+
+def _select(node: YamlValue) -> dict[str, Any]:
+    fields = node.value if isinstance(node.value, dict) else {}
+    given = fields["option"].value if "option" in fields else ""
+    if not isinstance(given, list):
+        return targeted(node, "select", {"option"})
+    labels = [text_in(item, "option") for item in given]
+    if not labels:
+        raise bad(node, "select needs at least one `option`")
+    one = YamlValue({**fields, "option": given[0]}, node.line)
+    return {**targeted(one, "select", {"option"}), "also": labels[1:]}
 
 
 def _drag(node: YamlValue) -> dict[str, Any]:
@@ -211,6 +227,8 @@ VERBS = {
     "back": _plain("back"),
     "forward": _plain("forward"),
     "reload": _plain("reload"),
+    "switch_tab": _switch_tab,
+    "close_tab": _plain("close_tab"),
     "click": lambda node: targeted(node, "click", {"button", "count"}),
     "double_click": _at("click", count=2),
     "right_click": _at("click", button="right"),
@@ -220,7 +238,7 @@ VERBS = {
     "fill": _fill,
     "type": _type,
     "clear": _at("fill", value=""),
-    "select": lambda node: targeted(node, "select", {"option"}),
+    "select": _select,
     "drag": _drag,
     "upload": _upload,
     "check": lambda node: targeted(node, "check", {"checked"}),

@@ -17,6 +17,7 @@ Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
 Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
 Key = Annotated[str, msgspec.Meta(max_length=32, min_length=1)]
 Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+WITHOUT_TABS: Final = "there are no tabs here: what a page wants to open beside it is opened in the page itself"
 SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
 
 
@@ -80,6 +81,17 @@ class Reload(_Record, frozen=True, kw_only=True, tag="reload", tag_field="type")
     """Load the page again, unless that would send a form again."""
 
 
+class SwitchTab(_Record, frozen=True, kw_only=True, tag="switch_tab", tag_field="type"):
+    """Bring a tab to the front: what follows is done in it. If it is not there yet, it is waited for."""
+
+    tab: Annotated[int, msgspec.Meta(ge=1, le=limits.TABS_OPENED_MAX)]
+    """Its number, in the order in which the tabs of the session were opened, from 1. A tab keeps its number."""
+
+
+class CloseTab(_Record, frozen=True, kw_only=True, tag="close_tab", tag_field="type"):
+    """Close the tab in front. The one that was in front before it comes back, if there still is one."""
+
+
 class Click(_Record, frozen=True, kw_only=True, tag="click", tag_field="type"):
     """Click the middle of an element."""
 
@@ -126,10 +138,12 @@ class Fill(_Record, frozen=True, kw_only=True, tag="fill", tag_field="type"):
 
 
 class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type"):
-    """Choose the option with this label."""
+    """Choose the option with this label; in a list that takes several, exactly those that are named."""
 
     target: Locator
     option: Text
+    also: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.OPTIONS_CHOSEN_MAX)] = ()
+    """Further options that are chosen with it."""
 
 
 class Upload(_Record, frozen=True, kw_only=True, tag="upload", tag_field="type"):
@@ -251,6 +265,8 @@ Action = (
     | Back
     | Forward
     | Reload
+    | SwitchTab
+    | CloseTab
     | Click
     | Hover
     | Drag
@@ -279,7 +295,7 @@ def target_of(action: Action) -> Locator | None:
             return target
         case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
             return maybe
-        case Goto() | Back() | Forward() | Reload() | Scroll():
+        case Goto() | Back() | Forward() | Reload() | Scroll() | SwitchTab() | CloseTab():
             return None
 
 
@@ -304,6 +320,10 @@ def describe(action: Action) -> str:
             return "go forward"
         case Reload():
             return "reload the page"
+        case SwitchTab(tab=tab):
+            return f"switch to tab {tab}"
+        case CloseTab():
+            return "close the tab"
         case Click(target=target, button=button, count=count):
             return f"{'double ' if count > 1 else ''}{'right ' if button == 'right' else ''}click {_named(target)}"
         case Hover(target=target):
@@ -324,8 +344,8 @@ def describe(action: Action) -> str:
             return f"type “{value}” in {_named(target)}"
         case Fill(target=target, value=value):
             return f"fill {_named(target)} with “{value}”"
-        case Select(target=target, option=option):
-            return f"select “{option}” in {_named(target)}"
+        case Select(target=target, option=option, also=also):
+            return f"select {', '.join(f'“{label}”' for label in (option, *also))} in {_named(target)}"
         case Upload(target=target, files=files):
             return f"upload {', '.join(f'“{name}”' for name in files)} in {_named(target)}"
         case Check(target=target, checked=checked):

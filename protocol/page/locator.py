@@ -27,6 +27,8 @@ FORMS: Final = (
     "pierce/",
 )
 """How a selector can begin."""
+ENTER_FRAME: Final = "internal:control=enter-frame"
+"""The part of a selector that goes on in the document of a frame, as Playwright writes it. Such a selector begins at the page."""
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
 _PATH: Final = re.compile(r"https?://[^/?#]*(/[^?#]{0,80})")
 _PLACELESS: Final = re.compile(r"(?:^|\d)x\d+\Z")

@@ -264,8 +264,8 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
     match action:
         case Fill(value=str(text)):
             action = msgspec.structs.replace(action, value=change(text))
-        case Select(option=text):
-            action = msgspec.structs.replace(action, option=change(text))
+        case Select(option=text, also=also):
+            action = msgspec.structs.replace(action, option=change(text), also=tuple(map(change, also)))
         case Upload(files=files):
             action = msgspec.structs.replace(action, files=tuple(change(name) for name in files))
         case Wait(text=text, address=address, response=response):

@@ -103,7 +103,7 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     dialog: Answer | None = None
     """The dialog that the step causes, and the answer to it. If another one comes, or none, the step fails."""
     tab: bool = False
-    """The step opens a new tab or window, which is followed in the page."""
+    """The step opens a new tab or window."""
 
     def __post_init__(self) -> None:
         if 0 < self.status < 400:
@@ -230,7 +230,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     evidence_onto: Evidence | None = None
     """Of a drag, what told the element that it ended on from others."""
     tab: bool = False
-    """The page wanted to open a new tab or window, and its address was opened in the page instead."""
+    """The page opened a new tab or window. If ``on_tab`` is 0, its address was opened in the page instead."""
     unseen: bool = False
     """The assertion of the step says that an element is absent which no page of the recording has shown before: it may hold of
     every page."""
@@ -239,6 +239,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         msgspec.Meta(max_length=limits.CONSOLE_ERRORS_MAX),
     ] = ()
     """Errors in the console of the page that came in the step, without secrets and tokens in addresses."""
+    on_tab: Annotated[int, msgspec.Meta(ge=0, le=limits.TABS_OPENED_MAX)] = 0
+    """The tab that was in front after the step, by its number from 1. 0 where new tabs are opened in the page itself."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]

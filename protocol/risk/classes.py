@@ -26,6 +26,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    CloseTab,
     Drag,
     Extract,
     Fill,
@@ -38,6 +39,7 @@ from protocol.page.action import (
     Scroll,
     ScrollTo,
     Select,
+    SwitchTab,
     Upload,
     Wait,
 )
@@ -118,6 +120,9 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return _risk(1, "goes forward to a page")
         case Reload():
             return _risk(1, "loads the page again")
+        case SwitchTab() | CloseTab():
+            # What a page sends as it is closed, the network guard judges.
+            return _risk(1, "leaves a tab")
         case Hover() | Focus() | ScrollTo():
             # Scripts of the page may act on it, as they may at any time: what they send, the network guard judges.
             return _risk(1, "moves the pointer, the focus or the view")
@@ -139,8 +144,8 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return max(_field(element), _click(element), _risk(4, "types keys that act"), key=_level)
         case Fill() if element.role in _FIELD_ROLES or element.role in _LIST_ROLES:
             return _field(element)
-        case Select(option=option) if element.role in _LIST_ROLES:
-            return _choice(element, option)
+        case Select(option=option, also=also) if element.role in _LIST_ROLES:
+            return max((_choice(element, label) for label in (option, *also)), key=_level)
         case Check() if element.role in CHECKABLE_ROLES:
             return _choice(element, "")
         case Drag():

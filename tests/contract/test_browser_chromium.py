@@ -457,3 +457,34 @@ async def test_a_frame_of_another_site_is_observed_and_guarded(page: Page, site:
     outcome = await page.perform(Click(target=ANY), ref=element(outcome.observation, "button", "Late").ref)
     assert outcome.blocked == (f"GET {other}/account/close",)
     assert not any("close" in entry for entry in site.reached)
+
+
+async def test_a_selector_leads_into_frames_and_finds_what_is_observed_there(page: Page, site: PageServer) -> None:
+    site.extra["/inner.html"] = "<button onclick=\"this.textContent='Done'\">Pay</button>"
+    site.extra["/outer.html"] = "<iframe name=b src=/inner.html></iframe><button>Pay</button>"
+    await shown(
+        page, site, "<iframe src=/popup.html></iframe><iframe name=a src=/outer.html></iframe><button>Pay</button>"
+    )
+    enter = " >> internal:control=enter-frame >> "
+    outer, inner = f"css=[name=a]{enter}role=button", f"css=[name=a]{enter}css=[name=b]{enter}role=button"
+    seen = await page.observe()
+    found = [await page.find(selector) for selector in (outer, inner)]
+    listed = {item.ref: item for item in seen.elements}
+    assert [listed[item.ref].frame for item in found if item] == [item.frame for item in found if item] == ["f2", "f3"]
+    assert found[1] is not None
+    await page.perform(Click(target=Locator()), ref=found[1].ref)
+    assert (await page.find(inner, found[1].frame) or found[0]) != found[1]
+    names = {item.frame: item.name for item in (await page.observe()).elements if item.role == "button"}
+    assert names == {"": "Pay", "f2": "Pay", "f3": "Done"}
+    assert await page.find(f"css=[name=a]{enter}css=#none") is None
+
+
+async def test_several_options_are_chosen_where_the_list_takes_them(page: Page, site: PageServer) -> None:
+    options = "<option value=r>Red<option value=g selected>Green<option value=b>Blue</select>"
+    await shown(page, site, f"<select multiple aria-label=Many>{options}<select aria-label=One>{options}")
+    many, one = (item.ref for item in (await page.observe()).elements if item.role in ("listbox", "combobox"))
+    await page.perform(Select(target=Locator(), option="Red", also=("Blue",)), ref=many)
+    chosen = {item.name: "selected" in item.states for item in (await page.observe()).elements if item.role == "option"}
+    assert chosen == {"Red": True, "Green": False, "Blue": True}
+    with pytest.raises(MeshError, match="does not take several"):
+        await page.perform(Select(target=Locator(), option="Red", also=("Blue",)), ref=one)

@@ -49,6 +49,19 @@ def run(playwright: Playwright) -> None:
 with sync_playwright() as playwright:
     run(playwright)
 """
+_BESIDE = """\
+start: {site}/parts.html
+steps:
+  - assert: {{cell: "£2.50", row: Item 2, column: Price, role: table, name: Drinks}}
+  - assert: {{cell: "£12", row: "12", column: Price, timeout_ms: 2000}}
+  - click: {{role: link, name: In a new tab}}
+    expect: {{tab: yes}}
+  - switch_tab: 1
+  - assert: {{visible: yes, role: link, name: In a new tab}}
+  - switch_tab: 2
+  - close_tab:
+  - assert: {{visible: yes, role: link, name: In a new tab}}
+"""
 _RECORDING = {
     "title": "Two names",
     "steps": [
@@ -100,6 +113,22 @@ def test_a_script_is_recorded_and_a_session_becomes_a_test_that_runs(tmp_path: P
         assert "to_have_text" in run_by_itself(exported, door="open sesame").stderr
         exported.write_text(text)
         assert node.run("session", "record", str(exported), *given)["verdict"] == "pass"
+
+        beside = tmp_path / "beside.yaml"
+        beside.write_text(_BESIDE.format(site=site))
+        tabs = node.run("session", "record", str(beside))
+        exported.unlink()
+        status, out, _ = cli(
+            "session", "export", tabs["id"], "--as", "playwright", "--out", str(exported), home=node.home
+        )
+        assert (status, "not written" in out) == (0, False)
+        done = run_by_itself(exported)
+        assert (done.returncode, done.stderr) == (0, "")
+        text = exported.read_text()
+        exported.write_text(text.replace('to_have_text("£2.50"', 'to_have_text("£1.50"'))
+        assert "to_have_text" in run_by_itself(exported).stderr
+        exported.write_text(text)
+        assert node.run("session", "record", str(exported))["verdict"] == "pass"
 
         recording = tmp_path / "recording.json"
         recording.write_text(json.dumps(_RECORDING).replace("{site}", site))

@@ -18,11 +18,13 @@ from adapters.browser.view import Mask, masker
 from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import (
+    WITHOUT_TABS,
     Action,
     Assert,
     Back,
     Check,
     Click,
+    CloseTab,
     Drag,
     Extract,
     Fill,
@@ -35,6 +37,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    SwitchTab,
     Upload,
     Wait,
 )
@@ -48,6 +51,7 @@ from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import SOCKET, Refused, navigation_refused, refused, request_line
+from tests.twins.tabs import MemoryTabs
 
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})
 _TOGGLES = frozenset({"checkbox", "radio", "switch"})
@@ -189,11 +193,13 @@ class MemoryBrowser:
         """Backend, name and version."""
         return BrowserInfo(backend="memory", name="memory", version="1")
 
-    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> MemoryContext:
+    async def open(
+        self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False
+    ) -> MemoryContext:
         """``adapters.ports.Browser.open``."""
         if self._ended.is_set():
             raise MeshError("browser.crashed", "the browser is not running")
-        context = MemoryContext(self.new_page, guard)
+        context = MemoryContext(self.new_page, guard, tabs=tabs)
         if state is not None:
             context.kept.take(state)
         self._contexts.append(context)
@@ -226,23 +232,30 @@ class MemoryBrowser:
 class MemoryContext:
     """``adapters.ports.Context`` over a ``MemorySite``."""
 
-    def __init__(self, new_page: Callable[[GuardPolicy, Kept], MemoryPage], guard: GuardPolicy) -> None:
+    def __init__(
+        self, new_page: Callable[[GuardPolicy, Kept], MemoryPage], guard: GuardPolicy, *, tabs: bool = False
+    ) -> None:
         self._new_page = new_page
         self._guard = guard
-        self._pages: list[MemoryPage] = []
+        self._has_tabs = tabs
+        self._pages: list[MemoryPage | MemoryTabs] = []
         self._gone = False
         self.kept = Kept()
 
     @property
-    def pages(self) -> tuple[MemoryPage, ...]:
+    def pages(self) -> tuple[MemoryPage | MemoryTabs, ...]:
         """``adapters.ports.Context.pages``."""
         return tuple(page for page in self._pages if page.is_open)
 
-    async def page(self) -> MemoryPage:
+    async def page(self) -> MemoryPage | MemoryTabs:
         """``adapters.ports.Context.page``."""
         self._require_open()
-        self._pages = [*self.pages, self._new_page(self._guard, self.kept)]
-        return self._pages[-1]
+        page = MemoryTabs(self._one) if self._has_tabs else self._one()
+        self._pages = [*self.pages, page]
+        return page
+
+    def _one(self) -> MemoryPage:
+        return self._new_page(self._guard, self.kept)
 
     async def state(self) -> BrowserState:
         """``adapters.ports.Context.state``."""
@@ -289,6 +302,8 @@ class MemoryPage:
         self._downloads: list[Download] = []
         self._told = 0
         self._followed = False
+        self.beside: Callable[[str], bool] | None = None
+        """What opens an address beside the page; without it, the page goes there itself."""
         self._given = NOTHING
         self._gone = False
         self._caused = Caused()
@@ -501,6 +516,8 @@ class MemoryPage:
         if isinstance(action, Press):
             require_key(action.key)
         match action:
+            case SwitchTab() | CloseTab():
+                raise MeshError("action.not_possible", WITHOUT_TABS)
             case Goto(url=url):
                 self._goto(url)
             case Back():
@@ -555,9 +572,9 @@ class MemoryPage:
                 self._target(self._given.onto)
             case Upload():
                 self._require(control.element.traits.input_type == "file")
-            case Select(option=option):
-                self._require(option in control.element.options)
-                self._values[index] = option
+            case Select(option=option, also=also):
+                self._require({option, *also} <= set(control.element.options))
+                self._values[index] = ", ".join((option, *also))
             case Check(checked=checked):
                 self._require(role in _TOGGLES)
                 self._checked[index] = checked
@@ -600,7 +617,19 @@ class MemoryPage:
             self._show("POST", urljoin(self._url, effect.post))
         target = effect.go or effect.popup or (control.element.url if control.element.role == "link" else "")
         if target:
-            self._followed = self._show("GET", urljoin(self._url, target)) and bool(effect.popup)
+            url = urljoin(self._url, target)
+            if effect.popup and self.beside is not None:
+                self.beside(url)
+            else:
+                self._followed = self._show("GET", url) and bool(effect.popup)
+
+    def shows(self, url: str) -> bool:
+        """Open ``url`` as the address of a new tab; whether the guard lets it."""
+        return self._show("GET", url)
+
+    def take_refused(self, tab: MemoryPage) -> None:
+        """Report what was refused of a tab that did not open."""
+        self._refused += tab._refused
 
     def _goto(self, url: str) -> None:
         require_web(url)

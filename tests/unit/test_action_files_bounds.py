@@ -108,7 +108,7 @@ def test_every_short_form_of_a_step_is_one_action(step: str, action: Action) -> 
         ("goto: {url: a}", "`goto` must be text"),
         ("press", "a step must be `key: value` pairs"),
         ("{}", "a step must have exactly one action"),
-        (f"{'x' * 50}: a", f"unknown action “{'x' * 40}”; known: goto, back, forward, reload, click"),
+        (f"{'x' * 50}: a", f"unknown action “{'x' * 40}”; known: goto, back, forward, reload, switch_tab"),
         (f"click: {{role: link, {'x' * 50}: a}}", f"unknown key “{'x' * 40}”"),
         (f"click: {{role: {'x' * 50}}}", f"unknown role “{'x' * 40}”"),
     ],

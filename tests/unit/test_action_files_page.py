@@ -26,7 +26,7 @@ _WRITTEN = {("extract", "name"): "as", ("extract", "kind"): "type"}
 """Fields that a file calls by another name, by the tag of the action."""
 _ASSERTED = {"what", "expected", "items"}
 """Fields of an assertion, which a file writes as one of these keys and its value."""
-_RECORDED = {"digests"}
+_RECORDED = {"digests", "also"}
 """Fields that a file does not have."""
 _ASSERT_KEYS = {*READ_TEXTS, *STATES, "is", "sha256", "row", "column", "no_console_error"}
 

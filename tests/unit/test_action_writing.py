@@ -40,6 +40,7 @@ def test_any_text_is_read_as_it_was_written(name: str, value: str, text: str) ->
         Fill(target=target, value=value),
         Click(target=target, button="right", count=2),
         Select(target=target, option=value),
+        Select(target=target, option=value, also=("Blue", "a, b")),
         Assert(what="text", match="contains", expected=text, target=target),
         Extract(name=text[:64], target=target),
     ):

@@ -35,10 +35,12 @@ class Faulty(MemoryBrowser):
         super().__init__(MemorySite({HOME: Document(title="Shop")}))
         self.codes = list(codes)
 
-    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> MemoryContext:
+    async def open(
+        self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False
+    ) -> MemoryContext:
         if self.codes:
             raise MeshError(self.codes.pop(0))
-        return await super().open(profile, guard, state=state)
+        return await super().open(profile, guard, state=state, tabs=tabs)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,21 @@ from node.sessions.action_files import ActionFile, parse_actions
 from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Assert, Click, Fill, Goto, Hover, Locator, Press, Scroll, Secret, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Click,
+    CloseTab,
+    Fill,
+    Goto,
+    Hover,
+    Locator,
+    Press,
+    Scroll,
+    Secret,
+    SwitchTab,
+    Wait,
+)
 from protocol.recording.session import Profile
 
 HOME = "http://a.example/"
@@ -140,7 +154,9 @@ def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Act
         ({"type": "navigate"}, "url", "must be text"),
         ({"type": "navigate", "url": HOME + "a" * 5_000}, "", "`url` must be text of at most 4,096 characters"),
         ({"type": "navigate", "url": HOME, "waitUntil": "load"}, "waitUntil", "no such field"),
-        ({"type": "click", "target": "http://other.example/", **A}, "target", "another tab"),
+        ({"type": "click", "target": "chrome://newtab/", **A}, "target", "address of another tab"),
+        ({"type": "click", "target": "http://a.example/" + "a" * limits.URL_CHARS_MAX, **A}, "target", "at most"),
+        ({"type": "close", "target": "http://other.example/"}, "target", "nothing was done in this tab"),
         ({"type": "click", "count": 2, **A}, "count", "no such field"),
         ({"type": "click"}, "selectors", "must be a list"),
         ({"type": "click", "selectors": [[]]}, "selectors", "text or a list"),
@@ -181,7 +197,7 @@ def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Act
             "cannot be checked",
         ),
         ({"type": "waitForElement", "properties": {"checked": "on"}, **A}, "properties.checked", "cannot be checked"),
-        ({"type": "keyDown", "key": "a", "target": "other"}, "target", "another tab"),
+        ({"type": "keyDown", "key": "a", "target": "other"}, "target", "address of another tab"),
         ({**VIEWPORT, "width": 801}, "", "cannot change after the first action"),
     ],
 )
@@ -329,3 +345,38 @@ def test_a_lenient_reader_leaves_out_no_more_than_a_session_can_list() -> None:
     with pytest.raises(MeshError) as caught:
         parse_devtools(json.dumps({"steps": steps}), lenient=True)
     assert caught.value.code == "input.too_large"
+
+
+def test_steps_of_other_tabs_are_done_in_them() -> None:
+    one, two = "http://a.example/one", "http://a.example/two"
+    click: dict[str, Any] = {"type": "click", **A}
+    file = read(
+        click,
+        {**click, "target": one},
+        {"type": "setViewport", **{**VIEWPORT, "width": 1280, "height": 800}, "target": two},
+        {**click, "target": two, "timeout": 700},
+        {"type": "close", "target": two},
+        {**click, "target": "main"},
+        {**click, "target": one},
+        {"type": "close", "target": "main"},
+    )
+    do = Click(target=AT)
+    assert list(file.actions) == [
+        Goto(url=HOME),
+        do,
+        SwitchTab(tab=2),
+        Wait(address=one, timeout_ms=limits.STEP_TIMEOUT_MS),
+        do,
+        SwitchTab(tab=3),
+        Wait(address=two, timeout_ms=700),
+        do,
+        CloseTab(),
+        SwitchTab(tab=1),
+        do,
+        SwitchTab(tab=2),
+        do,
+        SwitchTab(tab=1),
+    ]
+    assert any("tabs are numbered" in note for note in file.notes)
+    error = refusal({**click, "target": one}, {"type": "close", "target": one}, {**click, "target": one})
+    assert (error.detail["field"], "closed by an earlier step" in error.message) == ("target", True)

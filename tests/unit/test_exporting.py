@@ -16,6 +16,8 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    CloseTab,
+    Drag,
     Extract,
     Fill,
     Focus,
@@ -28,6 +30,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    SwitchTab,
     Wait,
     Within,
 )
@@ -97,6 +100,8 @@ def recorder(*actions: Action, **more: Evidence | None) -> tuple[list[dict[str, 
             'page.get_by_role("button", name="Go", exact=True).nth(2).click()',
         ),
         (Hover(target=CSS), 'page.locator("css=#a").hover()'),
+        (Drag(target=CSS, onto=CSS), 'page.locator("css=#a").drag_to(page.locator("css=#a"))'),
+        (Select(target=CSS, option="A", also=("B",)), 'page.locator("css=#a").select_option(label=["A", "B"])'),
         (Focus(target=CSS), 'page.locator("css=#a").focus()'),
         (ScrollTo(target=CSS), 'page.locator("css=#a").scroll_into_view_if_needed()'),
         (Fill(target=CSS, value='a "b" \\'), r'page.locator("css=#a").fill("a \"b\" \\")'),
@@ -370,6 +375,117 @@ def test_a_new_tab_is_followed_and_has_no_history() -> None:
         "    # not done: step 3, go back: a new tab is a page of its own there"
     ) in written.text
     assert len(written.lost) == 1
+
+
+def in_tabs(*moves: tuple[Action, int, bool]) -> list[Step]:
+    """Steps with the tab that is in front after each, and whether it opened one."""
+    actions = steps(*(action for action, _, _ in moves))
+    return [
+        msgspec.structs.replace(step, on_tab=tab, tab=opened)
+        for step, (_, tab, opened) in zip(actions, moves, strict=True)
+    ]
+
+
+def test_tabs_are_pages_by_their_numbers_and_are_read_back() -> None:
+    click = Click(target=CSS)
+    done = in_tabs(
+        (Goto(url=HOME), 1, False),
+        (click, 2, True),
+        (Back(), 2, False),
+        (SwitchTab(tab=1), 1, False),
+        (click, 3, True),
+        (click, 1, False),
+        (SwitchTab(tab=2), 2, False),
+        (CloseTab(), 1, False),
+        (click, 1, False),
+    )
+    written = write_playwright(session(), done)
+    assert written.lost == ()
+    clicks = 'page.locator("css=#a").click()'
+    expected = f"""\
+    page1 = page
+    page.goto("{HOME}")
+    with page.expect_popup() as opened:
+        {clicks}
+    page2 = opened.value
+    page = page2
+    page.go_back()
+    page = page1
+    page.bring_to_front()
+    with page.expect_popup() as opened:
+        {clicks}
+    page3 = opened.value
+    page = page3
+    {clicks}
+    page = page1
+    page = page2
+    page.bring_to_front()
+    page.close()
+    page = page1
+    {clicks}
+    context.close()"""
+    assert expected in written.text
+    read = parse_actions(written.text.replace(f"    {clicks}\n    page = page1\n", "", 1).encode())
+    at = Click(target=Locator(selectors=("css=#a",)))
+    assert list(read.actions) == [
+        Goto(url=HOME),
+        at,
+        Back(),
+        SwitchTab(tab=1),
+        at,
+        SwitchTab(tab=2),
+        CloseTab(),
+        SwitchTab(tab=1),
+        at,
+    ]
+
+
+def test_chrome_finds_a_tab_by_the_address_that_it_was_left_at() -> None:
+    click, two = Click(target=CSS), "http://a.example/two"
+    done = in_tabs(
+        (Goto(url=HOME), 1, False),
+        (click, 2, True),
+        (Wait(address=two), 2, False),
+        (click, 2, False),
+        (SwitchTab(tab=1), 1, False),
+        (click, 1, False),
+        (SwitchTab(tab=2), 2, False),
+        (CloseTab(), 1, False),
+    )
+    done = [msgspec.structs.replace(step, url=two if step.on_tab == 2 else HOME) for step in done]
+    written = write_recorder(session(), done)
+    assert written.lost == ()
+    told = [(step["type"], step["target"]) for step in json.loads(written.text)["steps"][1:]]
+    assert told == [
+        ("navigate", "main"),
+        ("click", "main"),
+        ("click", two),
+        ("click", "main"),
+        ("close", two),
+    ]
+    read = parse_actions(written.text.encode()).actions
+    assert [type(action) for action in read] == [
+        Goto,
+        Click,
+        SwitchTab,
+        Wait,
+        Click,
+        SwitchTab,
+        Click,
+        SwitchTab,
+        CloseTab,
+    ]
+    redacted = [msgspec.structs.replace(step, url=f"{two}?token=REDACTED") for step in done]
+    assert len(write_recorder(session(), redacted).lost) == 3
+
+
+def test_what_is_done_in_a_tab_whose_opening_cannot_be_said_is_not_said_either() -> None:
+    framed = Click(target=Locator(role="button", name="Go", frame="f1"))
+    done = in_tabs((Goto(url=HOME), 1, False), (framed, 2, True), (Click(target=CSS), 2, False))
+    written = write_playwright(session(), done)
+    assert len(written.lost) == 2
+    assert "the step that opened tab 2 cannot be said" in written.lost[1]
+    assert ".click()" not in written.text
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    CloseTab,
+    Drag,
     Fill,
     Forward,
     Goto,
@@ -23,8 +25,10 @@ from protocol.page.action import (
     Reload,
     Secret,
     Select,
+    SwitchTab,
+    Upload,
 )
-from protocol.recording.session import Profile
+from protocol.recording.session import Expect, Profile
 
 HOME = "http://a.example/"
 OPEN = Goto(url=HOME)
@@ -184,6 +188,14 @@ def test_the_three_forms_of_a_script_are_read(text: str, title: str, more: list[
             "css=li >> internal:has-not-text=/Beer/ >> visible=true >> nth=-1",
         ),
         ('locator("li").locator(page.get_by_text("Beer"))', 'css=li >> internal:chain="text=Beer"'),
+        (
+            'locator("iframe[name=a]").content_frame.get_by_role("link")',
+            "css=iframe[name=a] >> internal:control=enter-frame >> role=link",
+        ),
+        (
+            'frame_locator("#a").nth(1).frame_locator("#b").get_by_text("c")',
+            "css=#a >> nth=1 >> internal:control=enter-frame >> css=#b >> internal:control=enter-frame >> text=c",
+        ),
     ],
 )
 def test_a_chain_of_locators_becomes_one_selector(chain: str, selector: str) -> None:
@@ -212,6 +224,17 @@ AT = Locator(selectors=("css=#a",))
         ('page.locator("#a").select_option("b")', [Fill(target=AT, value="b")]),
         ('page.locator("#a").select_option(["b"])', [Fill(target=AT, value="b")]),
         ('page.locator("#a").select_option(label="B")', [Select(target=AT, option="B")]),
+        ('page.locator("#a").select_option(["b", "c"])', [Select(target=AT, option="b", also=("c",))]),
+        ('page.locator("#a").set_input_files("a.pdf")', [Upload(target=AT, files=("a.pdf",))]),
+        ('page.locator("#a").set_input_files(["a.pdf", "b/c.txt"])', [Upload(target=AT, files=("a.pdf", "b/c.txt"))]),
+        (
+            'page.locator("#a").drag_to(page.locator("#b").first)',
+            [Drag(target=AT, onto=Locator(selectors=("css=#b >> nth=0",)))],
+        ),
+        (
+            'with page.expect_download() as download_info:\n    page.locator("#a").click()\ndownload = download_info.value',
+            [Click(target=AT), Assert(what="download", match="contains")],
+        ),
         ("page.go_back()\npage.go_forward()\npage.reload()", [Back(), Forward(), Reload()]),
         ('page.once("dialog", lambda dialog: dialog.dismiss())\npage.locator("#a").click()', [Click(target=AT)]),
         ('expect(page.locator("#a")).to_be_visible()', [Assert(what="visible", target=AT)]),
@@ -250,22 +273,23 @@ def test_what_a_statement_says_is_what_is_done(statement: str, actions: list[Act
         ('page.locator("#a").click(button="middle")', "only the left and the right button"),
         ('page.locator("#a").fill(f"{name}")', "only texts that are written out"),
         ('page.locator("#a").fill(password)', "only texts that are written out"),
-        ('page.locator("#a").select_option(["b", "c"])', "several options"),
-        ('page.locator("#a").set_input_files("a.pdf")', "uploading files"),
-        ('page.locator("#a").drag_to(page.locator("#b"))', "dragging"),
+        ('page.locator("#a").select_option([])', "taking back every choice"),
+        ('page.locator("#a").set_input_files([])', "taking the files back"),
+        ('page.locator("#a").drag_to(page.locator("#b"), source_position={"x": 1})', "`source_position` of `drag_to`"),
+        ('page.locator("iframe").content_frame.click()', "a frame is no element"),
+        ('page.frame_locator("iframe").first.click()', "a frame is no element"),
         ('page.locator("#a").tap()', "`tap` is not supported; supported: click, dblclick"),
-        ('page.locator("iframe").content_frame.get_by_text("a").click()', "in a frame"),
-        ('page.frame_locator("iframe").get_by_text("a").click()', "in a frame"),
         ('page.locator("iframe >> internal:control=enter-frame >> a").click()', "a locator into a frame"),
         ('page.get_by_text("a").or_(page.get_by_text("b")).click()', "`or_` is not known here"),
         ('page.get_by_role("link", description="a").click()', "`description` of `get_by_role`"),
         ('page.get_by_text(re.compile(r"a", re.VERBOSE)).click()', "the flag VERBOSE"),
         ('page.once("dialog", lambda dialog: dialog.accept())', "only a dialog that is dismissed"),
         ("page.evaluate('1')", "`page.evaluate` is not supported"),
-        ('page1.locator("#a").click()', "`page1` is another page"),
-        ('with page.expect_popup() as page1_info:\n    page.locator("#a").click()', "a page that a click opens"),
-        ("with page.expect_download() as download_info:\n    pass", "a download that a click starts"),
-        ("page1 = page1_info.value", "a page or a download of its own"),
+        ('page1.locator("#a").click()', "`page1` is no page of the script"),
+        ("with page.expect_download() as download_info:\n    pass", "nothing is done in this block"),
+        ("with page.expect_file_chooser() as info:\n    pass", "say `set_input_files`"),
+        ("with page.expect_popup(predicate=x) as page1_info:\n    pass", "only calls on the page"),
+        ("page1 = page1_info.value", "nothing that was waited for"),
         ('expect(page.locator("#a")).to_match_aria_snapshot("- link")', "`to_match_aria_snapshot` is not supported"),
         ('expect(page.locator("#a")).to_have_text(re.compile(r"a"))', "a regular expression cannot be asserted"),
         ('expect(page).to_have_url(re.compile(r"a"))', "a regular expression cannot be asserted"),
@@ -277,7 +301,7 @@ def test_what_a_statement_says_is_what_is_done(statement: str, actions: list[Act
         ("context = browser.new_context(**playwright.devices['iPhone 13'])", "values that are computed"),
         ("context = browser.new_context(viewport={'width': 1, 'height': 1})", "viewport"),
         ("browser = playwright.chromium.launch(proxy={'server': 'x'})", "`proxy` is not supported"),
-        ("page = context.new_page()\npage2 = context.new_page()", "a second page"),
+        ("page = context.new_page()\npage2 = context.new_page()", "a second page that no page has opened"),
         ("print('done')", "only calls on a page"),
         ("page", "only calls on the page"),
         ("page.reload", "only calls on the page"),
@@ -332,7 +356,7 @@ def test_nothing_of_a_script_is_executed(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_lenient_reader_leaves_statements_out_and_tells_none_of_their_values() -> None:
     file = read(
         'page.get_by_label("Password").fill("hunter2", force=True)',
-        'with page.expect_popup() as page1_info:\n    page.get_by_role("link").click()',
+        'with page.expect_popup() as page1_info:\n    page.get_by_role("link").click()\n    page.evaluate("1")',
         "page1 = page1_info.value",
         'page1.get_by_label("Password").fill("hunter2")',
         "page.reload()",
@@ -343,9 +367,9 @@ def test_a_lenient_reader_leaves_statements_out_and_tells_none_of_their_values()
     assert [(one.place, one.what, one.before) for one in file.skipped] == [
         ("line 5", "fill", 2),
         ("line 6", "with", 2),
-        ("line 8", "assign", 2),
-        ("line 9", "fill", 2),
-        ("line 11", "with", 3),
+        ("line 9", "assign", 2),
+        ("line 10", "fill", 2),
+        ("line 12", "with", 3),
     ]
     assert "hunter2" not in str(file.skipped)
 
@@ -365,3 +389,38 @@ def run(playwright: Playwright) -> None:
 """
     with pytest.raises(MeshError, match="line 6"):
         parse_actions(text.encode())
+
+
+def test_pages_that_a_script_opens_are_tabs_by_their_names() -> None:
+    file = read(
+        'with page.expect_popup() as page1_info:\n    page.locator("#a").click()',
+        "page1 = page1_info.value",
+        'page1.locator("#a").click()',
+        'with page1.expect_popup() as page2_info:\n    page1.locator("#a").click()',
+        "page2 = page2_info.value",
+        'expect(page.locator("#a")).to_be_visible()',
+        'page2.locator("#a").click()',
+        "page2.close()",
+        'page.locator("#a").click()',
+        "page1.close()",
+        'page.locator("#a").click()',
+    )
+    click, seen = Click(target=AT), Assert(what="visible", target=AT)
+    assert list(file.actions) == [
+        OPEN,
+        click,
+        click,
+        click,
+        SwitchTab(tab=1),
+        seen,
+        SwitchTab(tab=3),
+        click,
+        CloseTab(),
+        click,
+        SwitchTab(tab=2),
+        CloseTab(),
+        click,
+    ]
+    assert file.expects == {2: Expect(tab=True), 4: Expect(tab=True)}
+    closed = "with page.expect_popup() as i:\n    page.reload()\npage1 = i.value\npage1.close()\npage1.reload()"
+    assert "the page is closed" in refusal(script(closed)).message

@@ -1,4 +1,4 @@
-"""New tabs: followed in the page, recorded, and demanded by ``expect``."""
+"""New tabs: held beside each other, recorded, replayed, and demanded by ``expect``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.unit.test_sessions_room import ORIGIN, Bench
 
 STEPS = f"start: {ORIGIN}/\nsteps:\n- click: {{role: link, name: Mugs}}\n"
 EXPECTED = STEPS + "  expect: {tab: yes}"
+THERE_AND_BACK = STEPS + "- switch_tab: 1\n- click: {role: link, name: Mugs}\n- switch_tab: 2\n- close_tab:\n"
 NONE = "step 2: no new tab was opened, as expected"
 
 
@@ -28,10 +29,35 @@ async def bench() -> Bench:
     return made
 
 
-async def test_a_new_tab_is_followed_and_stands_in_the_step(bench: Bench) -> None:
+async def test_a_new_tab_comes_to_the_front_and_stands_in_the_step(bench: Bench) -> None:
     done = await bench.record(STEPS)
     shown = await bench.call("show", session=done.id)
-    assert [(step.tab, step.title) for step in shown.steps] == [(False, "Shop"), (True, "Mugs")]
+    assert [(step.tab, step.on_tab, step.title) for step in shown.steps] == [(False, 1, "Shop"), (True, 2, "Mugs")]
+
+
+async def test_each_step_is_done_in_the_tab_in_front_and_a_replay_follows(bench: Bench) -> None:
+    done = await bench.record(THERE_AND_BACK)
+    shown = await bench.call("show", session=done.id)
+    assert [(step.on_tab, step.title) for step in shown.steps] == [
+        (1, "Shop"),
+        (2, "Mugs"),
+        (1, "Shop"),
+        (3, "Mugs"),
+        (2, "Mugs"),
+        (3, "Mugs"),
+    ]
+    assert (await bench.call("replay", session=done.id)).report.verdict == "pass"
+
+
+async def test_a_step_of_a_tab_that_did_not_open_is_not_done_in_another_one(bench: Bench) -> None:
+    done = await bench.record(STEPS + "- extract: {role: heading, name: Tin mug, as: mug}\n")
+    opens(bench, tab=False)
+    report = (await bench.call("replay", session=done.id)).report
+    assert [(match.performed, match.error) for match in report.steps] == [
+        (True, ""),
+        (True, ""),
+        (False, "action.not_possible"),
+    ]
 
 
 async def test_an_action_that_is_to_open_a_tab_must_open_one(bench: Bench) -> None:

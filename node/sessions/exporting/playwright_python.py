@@ -10,7 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from node.sessions.exporting.cells import cell_xpath
 from node.sessions.exporting.playwright_locators import dialog_lines, locator, quoted
+from node.sessions.exporting.tabs import TabLines
 from node.sessions.exporting.written import Unsaid, Written, not_replayed, one_line, whole_address
 from protocol.page.action import (
     Action,
@@ -18,6 +20,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    Drag,
     Extract,
     Fill,
     Focus,
@@ -83,10 +86,11 @@ def write_playwright(session: Session, steps: Sequence[Step]) -> Written:
     writer = _Writer()
     for step in steps:
         writer.add(step)
+    first = ["page1 = page"] if any(step.on_tab > 1 for step in steps) else []
     lost = [*writer.lost, *not_replayed(session, steps)]
     body = "\n".join(
         f"    {line}"
-        for line in [*writer.lines, *(f"# not done: {one_line(one)}" for one in not_replayed(session, steps))]
+        for line in [*first, *writer.lines, *(f"# not done: {one_line(one)}" for one in not_replayed(session, steps))]
     )
     words = re.sub(r"[^a-z0-9]+", "_", session.title.lower()).strip("_")[:60]
     needed = ", ".join(sorted(writer.secrets))
@@ -138,6 +142,7 @@ class _Writer:
         self.extracted: set[str] = set()
         self.secrets: set[str] = set()
         self._in_tab = False
+        self._tabs = TabLines()
 
     def add(self, step: Step) -> None:
         """The statement of one step, or the comment that stands for it."""
@@ -146,28 +151,32 @@ class _Writer:
         try:
             if self._in_tab and isinstance(step.action, Back | Forward):
                 raise Unsaid("a new tab is a page of its own there, without the history of the other one")
-            made = self._statement(step.action, step.evidence)
+            lines = self._tabs.statement(step)
+            if lines is None:
+                made = self._statement(step.action, step.evidence, step.evidence_onto)
+                lines = self._answered(step.expect, self._tabs.around(step, [made]), followed=not step.on_tab)
         except Unsaid as error:
+            self._tabs.lost(step)
             said = f"step {step.index}, {describe(step.action)}: {error}"
             self.lost.append(said)
             self.lines.append(f"# not done: {one_line(said)}")
             return
         if isinstance(step.action, Extract) and is_typed(step.action):
             self.lines.append(f"# A replay compares this as {step.action.kind}.")
-        self.lines += self._answered(step.expect, made)
+        self.lines += lines
 
-    def _answered(self, expect: Expect | None, made: str) -> list[str]:
-        """``made`` with the dialog and the new tab that it is meant to cause."""
-        lines = [made]
-        if expect is not None and expect.tab:
+    def _answered(self, expect: Expect | None, lines: list[str], *, followed: bool) -> list[str]:
+        """``lines`` with the dialog that they are meant to cause. followed: new tabs were opened in the page itself."""
+        if expect is not None and expect.tab and followed:
             self._in_tab = True
-            lines = ["with page.expect_popup() as opened:", f"    {made}", "page = opened.value"]
+            opened = (f"    {line}" for line in lines)
+            lines = ["with page.expect_popup() as opened:", *opened, "page = opened.value"]
         if expect is not None and expect.dialog is not None:
             handler, waited = dialog_lines(expect.dialog)
             lines = [handler, waited, *(f"    {line}" for line in lines)]
         return lines
 
-    def _statement(self, action: Action, evidence: Evidence | None) -> str:
+    def _statement(self, action: Action, evidence: Evidence | None, onto: Evidence | None = None) -> str:
         match action:
             case Goto(url=url):
                 return f"page.goto({self._text(whole_address(url), address=True)})"
@@ -185,6 +194,8 @@ class _Writer:
                 return self._wait(action, evidence)
             case Assert():
                 return self._assertion(action, evidence)
+            case Drag(target=target, onto=end):
+                return f"{locator(target, evidence)}.drag_to({locator(end, onto)})"
             case Extract():
                 return self._extract(action, evidence)
             case _:
@@ -205,8 +216,9 @@ class _Writer:
                 return f"{locator(target, evidence)}.fill({self._secret(name)})"
             case Fill(target=target, value=str(value), typed=typed):
                 return f"{locator(target, evidence)}.{'press_sequentially' if typed else 'fill'}({self._text(value)})"
-            case Select(target=target, option=option):
-                return f"{locator(target, evidence)}.select_option(label={self._text(option)})"
+            case Select(target=target, option=option, also=also):
+                labels = ", ".join(map(self._text, (option, *also)))
+                return f"{locator(target, evidence)}.select_option(label={f'[{labels}]' if also else labels})"
             case Check(target=target, checked=checked):
                 return f"{locator(target, evidence)}.{'check' if checked else 'uncheck'}()"
             case Press(key=key, target=target) if target is not None:
@@ -246,6 +258,12 @@ class _Writer:
                 on = subject if held.target is not None else 'page.locator("body")'
                 verb = "to_contain_text" if held.match == "contains" else "to_have_text"
                 return f"expect({on}).{verb}({expected}, use_inner_text=True, {timeout})"
+            case "cell":
+                if "‹secret:" in held.row + held.column:
+                    raise Unsaid("its row or column has a secret in it")
+                cell = f"{subject}.locator({quoted(cell_xpath(held.row, held.column))})"
+                verb = "to_contain_text" if held.match == "contains" else "to_have_text"
+                return f"expect({cell}).{verb}({expected}, use_inner_text=True, {timeout})"
             case "value" if held.target is not None and held.target.role in (*_FIELDS, ""):
                 return f"expect({subject}).to_have_value({value}, {timeout})"
             case "attribute":

@@ -17,6 +17,7 @@ from protocol.page.action import (
     Assert,
     Check,
     Click,
+    CloseTab,
     Fill,
     Goto,
     Hover,
@@ -24,6 +25,7 @@ from protocol.page.action import (
     Press,
     Scroll,
     Select,
+    SwitchTab,
     Wait,
     describe,
     target_of,
@@ -58,11 +60,14 @@ def _comment(said: str) -> dict[str, Any]:
     return {"type": "customStep", "name": "trailmesh", "parameters": {"notDone": said}, "target": "main"}
 
 
-def _require_plain(expect: Expect | None) -> None:
-    """Errors: ``Unsaid`` for what Chrome's player would wait for without end, or not follow."""
+def _require_plain(expect: Expect | None, *, followed: bool) -> None:
+    """Errors: ``Unsaid`` for what Chrome's player would wait for without end, or not follow.
+
+    followed: new tabs were opened in the page itself.
+    """
     if expect is not None and expect.dialog is not None:
         raise Unsaid("there is no step that answers a dialog")
-    if expect is not None and expect.tab:
+    if expect is not None and expect.tab and followed:
         raise Unsaid("the steps after it would be on the page that opened the tab")
 
 
@@ -83,22 +88,43 @@ class _Writer:
             }
         ]
         self._before: Action | None = None
+        self._front = 1
+        self._addresses: dict[int, str] = {}
+        """Of each tab, as it was left."""
 
     def add(self, step: Step) -> None:
         """One step, or the comment that stands for it."""
         if not step.ok:
             return
         try:
-            _require_plain(step.expect)
-            self.steps += [{**made, "target": "main"} for made in self._made(step.action, step.evidence)]
+            _require_plain(step.expect, followed=not step.on_tab)
+            target = "" if isinstance(step.action, SwitchTab) else self._target()
+            reached = isinstance(step.action, Wait) and step.action.address and step.action.address in target
+            # Chrome's player waits for the tab with this address by itself.
+            made = [] if reached else self._made(step.action, step.evidence)
+            self.steps += [{**each, "target": target} for each in made]
         except Unsaid as error:
             said = f"step {step.index}, {describe(step.action)}: {error}"
             self.lost.append(said)
             self.steps.append(_comment(said))
         self._before = step.action
+        self._front = step.on_tab or 1
+        self._addresses[self._front] = step.url
+
+    def _target(self) -> str:
+        """The tab in front, as the format names it. Errors: ``Unsaid``."""
+        if self._front == 1:
+            return "main"
+        return _text(whole_address(self._addresses.get(self._front, "")))
 
     def _made(self, action: Action, evidence: Evidence | None) -> list[dict[str, Any]]:
         match action:
+            case SwitchTab():
+                return []  # each step names its tab
+            case CloseTab():
+                if self._front == 1:
+                    raise Unsaid("Chrome's player cannot go on without the first tab")
+                return [{"type": "close"}]
             case Goto(url=url):
                 return [{"type": "navigate", "url": _text(whole_address(url))}]
             case Click(target=target, button=button, count=count):

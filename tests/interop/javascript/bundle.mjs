@@ -121,6 +121,7 @@ const STEP = {
   tab: optional(bool, false),
   unseen: optional(bool, false),
   console: optional(list(text(300), 20), []),
+  on_tab: optional(whole(100), 0),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)
