@@ -119,10 +119,10 @@ class Hands:
         handles = await visible.element_handles() if count == 1 else []
         if len(handles) != 1:
             raise several(selector, max(count, len(handles)))
-        if await handles[0].owner_frame() != frame:
+        owner, found = await asyncio.gather(handles[0].owner_frame(), self._known(handles[0], frame, known))
+        if owner != frame:
             # A selector can lead into a frame, where a path of the same form means another element.
             raise unlisted(selector)
-        found = await self._known(handles[0], frame, known)
         ref = next((listed[ref] for ref in found.fitting if ref in listed), None)
         if ref is not None:
             return view.element(ref)
