@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,9 @@ from tests.sim.loop import SimLoop
 # Wall time says nothing on a busy two-core machine: bounds on work are asserted in the tests that promise them.
 settings.register_profile("trailmesh", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("trailmesh")
+
+# The tests start Playwright's driver some hundred times: with its code compiled once, each start takes a fifth less.
+os.environ.setdefault("NODE_COMPILE_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "node"))
 
 # Whatever a verb gives in any test is what it declares.
 hold_when_loaded()

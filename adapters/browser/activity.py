@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, cast, get_args
 import msgspec
 from playwright.async_api import CDPSession, Page, Request, Response
 from playwright.async_api import Dialog as PlaywrightDialog
+from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.caused import Caused
 from adapters.browser.faults import translated
@@ -30,6 +31,7 @@ _KEPT_MAX: Final = 100
 
 
 _ANSWERS_MAX: Final = 1_000
+_LISTENS_S: Final = 0.01  # after the last answer: whoever waited for it goes on first
 _GIVEN_UP: Final = "net::ERR_ABORTED"
 
 
@@ -61,6 +63,8 @@ class Activity:
         """Those among them that were answered, and whose answer has not come to its end."""
         self._held = 0
         """Requests of scripts that wait for the guard to say whether they may be sent."""
+        self._listens = False
+        """Whether Playwright tells of the answers that the page gets."""
         self._page: Page | None = None
         self._main = ""
         self._dom_pending = False
@@ -127,15 +131,28 @@ class Activity:
             self._announced[method, url] -= 1
             return
         self._announced[method, url] += announced
-        if not self._requests:
-            # Subscribed only while needed: a message for each image of a page takes a tenth of the time of a replay.
-            self._page.on("response", self._answered)
-            self._page.on("requestfinished", self._request_ended)
-            self._page.on("requestfailed", self._request_failed)
+        self._listen()
         self._requests[method, url] += 1
         self.caused.sends(method, url)
         self._began()
         await asyncio.sleep(0)  # Playwright subscribes in a separate task; let it run
+
+    def _listen(self) -> None:
+        # Subscribed only while needed: a message for each image of a page takes a tenth of the time of a replay.
+        if self._page is not None and not self._listens:
+            self._listens = True
+            self._page.on("response", self._answered)
+            self._page.on("requestfinished", self._request_ended)
+            self._page.on("requestfailed", self._request_failed)
+
+    def _listen_no_more(self) -> None:
+        if self._page is None or not self._listens or self._requests or self.gone.done():
+            return
+        self._listens = False
+        with contextlib.suppress(PlaywrightError):  # the driver is gone
+            self._page.remove_listener("response", self._answered)
+            self._page.remove_listener("requestfinished", self._request_ended)
+            self._page.remove_listener("requestfailed", self._request_failed)
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[None]:
@@ -179,10 +196,8 @@ class Activity:
         self._requests, self._earlier = +self._requests, +self._earlier
         self._announced &= self._requests
         self._streams &= self._requests
-        if not self._requests and self._page is not None:
-            self._page.remove_listener("response", self._answered)
-            self._page.remove_listener("requestfinished", self._request_ended)
-            self._page.remove_listener("requestfailed", self._request_failed)
+        if not self._requests:
+            asyncio.get_running_loop().call_later(_LISTENS_S, self._listen_no_more)
         self._changed.set()
 
     def _dialog(self, dialog: PlaywrightDialog) -> None:

@@ -123,15 +123,14 @@ class Hands:
         handles = await visible.element_handles() if count == 1 else []
         if len(handles) != 1:
             raise several(selector, max(count, len(handles)))
-        owner = await handles[0].owner_frame()
-        if enters and owner is not None:
+        owner, found = await asyncio.gather(handles[0].owner_frame(), self._known(handles[0], frame, known))
+        if enters and owner is not None and owner != frame:
             frame, frame_name = owner, await self._name_of(owner, view)
-            known = view.nodes_in(frame_name)
+            found = await self._known(handles[0], frame, view.nodes_in(frame_name))
         if owner != frame or not (frame_name or frame == self._page.main_frame):
             # A selector can lead into a frame, where a path of the same form means another element.
             raise unlisted(selector)
         listed = view.known(frame_name)
-        found = await self._known(handles[0], frame, known)
         ref = next((listed[ref] for ref in found.fitting if ref in listed), None)
         if ref is not None:
             return view.element(ref)

@@ -43,6 +43,7 @@ _EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a docu
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _LATE_S: Final = 1.0
 _SNAPSHOT_ATTEMPTS: Final = 3
+_NO_REF: Final = "e0"  # Playwright counts from 1
 
 
 class ChromiumPage:
@@ -86,6 +87,11 @@ class ChromiumPage:
         """Begin to listen; the page must not have navigated yet."""
         await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
+        self._worlds.arrived = self._prepare
+
+    def _prepare(self) -> None:
+        """Have Playwright put its script into a document that still loads: 340 kB, for which the first look would wait."""
+        self._activity.spawn(self._page.get_by_ref(_NO_REF).count())
 
     # --- for the tabs beside it ---
 

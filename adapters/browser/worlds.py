@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from playwright.async_api import CDPSession
@@ -31,6 +31,8 @@ class Worlds:
         self._session = session
         self._ids: dict[int, str] = {}
         self.main_frame = ""
+        self.arrived: Callable[[], object] = lambda: None
+        """Called when the main frame has the world of another document."""
         session.on("Runtime.executionContextCreated", self._created)
         session.on("Runtime.executionContextDestroyed", self._destroyed)
         session.on("Runtime.executionContextsCleared", lambda _: self._ids.clear())
@@ -38,7 +40,9 @@ class Worlds:
     def _created(self, event: Mapping[str, Any]) -> None:
         context = event["context"]
         if context["name"].startswith(_WORLD):
-            self._ids[context["id"]] = context.get("auxData", {}).get("frameId", "")
+            frame = self._ids[context["id"]] = context.get("auxData", {}).get("frameId", "")
+            if frame == self.main_frame:
+                self.arrived()
 
     def _destroyed(self, event: Mapping[str, Any]) -> None:
         self._ids.pop(event["executionContextId"], None)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adapters.browser.page import ChromiumPage
 from adapters.ports import Browser
 from protocol.page.action import Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
@@ -151,4 +152,25 @@ async def test_what_a_timer_asks_for_while_a_step_only_waits_is_no_fault_of_the_
     site.hold.set()
     assert not outcome.settled, "a request is open"
     assert outcome.faults == ()
+    await page.close()
+
+
+async def test_the_script_that_reads_a_page_is_in_it_before_the_page_has_loaded(
+    browser: Browser, site: PageServer
+) -> None:
+    """Taken out: ``ChromiumPage._prepare``."""
+    site.extra["/loads.html"] = "<h1>Loads</h1><img src=/held.html>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    assert isinstance(page, ChromiumPage)
+    shown, session = page.watched_by(lambda shown, session: (shown, session))
+    scripts: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    session.on("Debugger.scriptParsed", scripts.put_nowait)
+    await session.send("Debugger.enable")
+    await shown.goto(f"{site.origin}/loads.html", wait_until="commit")
+    async with asyncio.timeout(10):
+        await site.held.wait()
+        while (script := await scripts.get())["length"] < 100_000:
+            pass
+    assert script["executionContextAuxData"]["type"] == "isolated"
+    site.hold.set()
     await page.close()
