@@ -180,9 +180,7 @@ class _Run:
     def _instead(self, match: StepMatch) -> str:
         """What was there instead of what is recorded, the most important of it; empty for a step that matched."""
         found = next((item for item in self.differences if item.step == match.index), None)
-        if found is None or match.matched:
-            return ""
-        return in_words(found)
+        return "" if found is None or match.matched else in_words(found)
 
     async def _step(self, step: Step) -> StepMatch:
         began_ms = self._clock.now_ms()

@@ -128,3 +128,24 @@ async def test_nothing_is_written_after_a_new_alert() -> None:
     done = await bench.replay(recorder)
     assert done.report.steps[-1].error == "replay.diverged"
     assert "a new alert" in done.stopped
+
+
+@pytest.mark.parametrize(
+    ("recorded", "met", "is_forbidden"),
+    [
+        (("alert: Welcome, Ann",), ("alert: You are logged in",), False),
+        (("alert: Welcome, Ann",), ("alert: The product is locked",), True),
+        ((), ("alert: You are logged in",), True),
+    ],
+)
+async def test_another_version_may_say_in_other_words_that_all_is_well_and_then_writes(
+    recorded: tuple[str, ...], met: tuple[str, ...], is_forbidden: bool
+) -> None:
+    there = "http://127.0.0.1:9000"
+    bench = Bench()
+    bench.site.documents |= {HOME: page(*recorded), f"{there}/": page(*met)}
+    save = Click(target=Locator(role="button", name="Save"))
+    recorder = await bench.record(actions=(Goto(url=HOME), SAVED, save), gate=Gate(report=unreported, risk_max=7))
+    done = await bench.replay(recorder, base_url=there)
+    assert done.report.reason == "step 1: a new alert on the page", "it does not pass in any case"
+    assert bool(done.stopped) is is_forbidden
