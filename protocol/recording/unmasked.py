@@ -20,8 +20,8 @@ _AFTER_CHARS: Final = 40
 def means_something(form: str, text: str, start: int, end: int) -> bool:
     """Whether ``text[start:end]``, which has the ``form`` of what changes by itself, is something that a reader relies on.
 
-    token: the number of a bank account, or a wallet. counter: none at all, or how many are left. date: a part of an IP address, a version, no
-    day of any calendar, and words such as "5 may".
+    token: the number of a bank account, or a wallet. counter: none at all, or how many are left. date: a part of an IP address, a
+    version, no day of any calendar, and words such as "5 may".
     """
     said = text[start:end]
     match form:
