@@ -48,6 +48,8 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
                 ignore_default_args=True,
                 args=arguments,
                 env=environment(ground.profile_directory),
+                # Removed with it, also by the next start after node and driver were killed in the middle of a download.
+                downloads_path=str(ground.profile_directory / "downloads"),
                 timeout=settings.launch_timeout_ms,
                 handle_sigint=False,
                 handle_sigterm=False,

@@ -6,11 +6,13 @@ import re
 from typing import Final
 
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
-_ADDRESS_OR_VERSION: Final = re.compile(r"(?:\bversion|\brelease|\bv\.?) ?$", re.IGNORECASE)
+_WALLET: Final = re.compile(r"0x[0-9a-fA-F]{40}|(?:bc|tb)1[02-9ac-hj-np-z]{11,71}")
+"""Addresses of wallets that no other word looks like: EIP-55, BIP-173."""
+_ADDRESS_OR_VERSION: Final = re.compile(r"(?:\bversion|\brelease|\bfirmware|\bbuild|\bv\.?) ?$", re.IGNORECASE)
 _NUMERIC: Final = re.compile(r"([0-9]{1,2})[./]([0-9]{1,2})[./]([0-9]{2}|[0-9]{4})")
 _WORD: Final = re.compile(r"[a-z]{3,}")
 _YEAR: Final = re.compile(r"[0-9]{4}")
-_LEFT: Final = re.compile(r" [a-z]+ (?:left|remaining|available)\b", re.IGNORECASE)
+_LEFT: Final = re.compile(r" [a-z]+ (?:left|remaining|available|included)\b", re.IGNORECASE)
 _BEFORE_CHARS: Final = 12
 _AFTER_CHARS: Final = 40
 
@@ -18,13 +20,13 @@ _AFTER_CHARS: Final = 40
 def means_something(form: str, text: str, start: int, end: int) -> bool:
     """Whether ``text[start:end]``, which has the ``form`` of what changes by itself, is something that a reader relies on.
 
-    token: the number of a bank account. counter: none at all, or how many are left. date: a part of an IP address, a version, no
-    day of any calendar, and words such as "5 may".
+    token: the number of a bank account, or a wallet. counter: none at all, or how many are left. date: a part of an IP address, a
+    version, no day of any calendar, and words such as "5 may".
     """
     said = text[start:end]
     match form:
         case "token":
-            return _is_account(said)
+            return _is_account(said) or bool(_WALLET.fullmatch(said))
         case "counter":
             return not said.strip("0,.") or bool(_LEFT.match(text[end : end + _AFTER_CHARS]))
         case "date":

@@ -46,7 +46,23 @@ _PAIRS = (
 )
 _PATH_PAIRS = matcher("|".join(_PAIRS))
 _VERB_KEYS = frozenset(
-    ["action", "act", "op", "operation", "do", "cmd", "command", "task", "mode", "method", "verb", "event", "submit"]
+    [
+        "action",
+        "act",
+        "op",
+        "operation",
+        "do",
+        "cmd",
+        "command",
+        "task",
+        "mode",
+        "method",
+        "verb",
+        "event",
+        "submit",
+        "func",
+        "function",
+    ]
 )
 _CONFIRM_KEYS = frozenset({"confirm", "confirmed", "really", "sure"})
 _YES = frozenset({"1", "yes", "y", "true", "on", "ok", ""})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 from PIL import Image, ImageChops
@@ -100,7 +101,9 @@ async def test_what_changes_after_a_page_was_read_is_read_and_pictured_again(
     await page.close()
 
 
-def _then(look: Callable[[], Awaitable[bytes]], page: ChromiumPage, change: str) -> Callable[[], Awaitable[bytes]]:
+def _then(
+    look: Callable[[], Coroutine[Any, Any, bytes]], page: ChromiumPage, change: str
+) -> Callable[[], Coroutine[Any, Any, bytes]]:
     """A look at ``page``, after which it changes once."""
 
     async def looked() -> bytes:

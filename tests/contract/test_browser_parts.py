@@ -8,6 +8,7 @@ import hashlib
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 import pytest_asyncio
@@ -34,13 +35,22 @@ async def page(browser: Browser, site: PageServer) -> AsyncIterator[Page]:
     await opened.close()
 
 
+_DOWNLOADS: Final = "trailmesh-*/downloads/*"
+
+
 def left_of(content: bytes) -> list[Path]:
     """The files of the driver that hold ``content``."""
     found = []
-    for path in Path(tempfile.gettempdir()).glob("playwright-artifacts-*/*"):
-        with contextlib.suppress(OSError):  # of another run, and gone meanwhile
-            found += [path] if content in path.read_bytes() else []
+    for pattern in ("playwright-artifacts-*/*", _DOWNLOADS):
+        for path in Path(tempfile.gettempdir()).glob(pattern):
+            with contextlib.suppress(OSError):  # of another run, and gone meanwhile
+                found += [path] if content in path.read_bytes() else []
     return found
+
+
+def written_now() -> set[Path]:
+    """The files of downloads in the directories of launched browsers."""
+    return set(Path(tempfile.gettempdir()).glob(_DOWNLOADS))
 
 
 async def use(page: Page, action: Action, role: str, name: str, given: Given = Given()) -> Outcome:  # noqa: B008 - frozen
@@ -93,6 +103,26 @@ async def test_a_download_that_does_not_end_is_ended_at_the_limit(
     outcome = await use(page, Click(target=ANY), "link", "Endless")
     assert outcome.downloads == (Download(name="endless.bin", fault="too_large"),)
     site.hold.set()
+
+
+async def test_what_a_download_has_written_so_far_goes_with_the_directory_of_its_browser(
+    browser: Browser, page: Page, site: PageServer
+) -> None:
+    """Guard: adapters/browser/chromium.py, launcher."""
+    if browser.info.backend == "attached":
+        pytest.skip("it has no directory of this node")
+    site.hold.clear()
+    site.extra["/saves.html"] = "<a href=/endless.bin>Endless</a>"
+    await page.perform(Goto(url=site.origin + "/saves.html"))
+    before = written_now()
+    saving = asyncio.create_task(use(page, Click(target=ANY), "link", "Endless"))
+    async with asyncio.timeout(20):
+        while not (written := written_now() - before):  # noqa: ASYNC110 (Chromium writes it)
+            await asyncio.sleep(0.02)
+    assert all((path.parent.parent / "owner.lock").exists() for path in written), "the next start removes it"
+    site.hold.set()
+    assert [one.fault for one in (await saving).downloads] == [""]
+    assert written_now() & written == set()
 
 
 async def test_a_page_that_says_it_is_at_work_is_waited_for(

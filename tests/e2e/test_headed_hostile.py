@@ -140,7 +140,7 @@ async def test_a_secret_stays_in_the_page_in_whatever_way_it_is_shown(
 ) -> None:
     """Guard: adapters/browser/watch_script.py, note. Guard: adapters/browser/watch_script.py, learn.
 
-    Guard: adapters/browser/watch_script.py, tells. Guard: protocol/page/secret_fields.py, LABEL.
+    Guard: adapters/browser/watch_script.py, tells. Guard: adapters/browser/watch_script.py, isSecret.
     """
     file = tmp_path / "b.yaml"
     async with _watched(_HIDING, file, monkeypatch) as (book, overheard, page, person, desk):

@@ -27,6 +27,7 @@ def judge(
         "https://a.example/delete.php?id=3",
         "https://a.example/account/close",
         "https://a.example/x?confirm=1",
+        "https://a.example/x?func=delete",
         "https://a.example/x?confirm=yes",
         "https://a.example/%64elete/3",
         "https://a.example/log-out",
