@@ -82,8 +82,13 @@ class Navigation:
         except MeshError as error:
             if error.code == "browser.navigation" and (refused := self._guard.document):
                 raise navigation_refused(refused) from None
+            if error.code == "browser.timeout":
+                self._stop()
             raise
         except asyncio.CancelledError:
-            # Playwright goes on with it: the page would open later, in another action.
-            self._activity.spawn(self._session.send("Page.stopLoading"))
+            self._stop()
             raise
+
+    def _stop(self) -> None:
+        # Playwright goes on with it: the page would open later, in another action, and could not be read until then.
+        self._activity.spawn(self._session.send("Page.stopLoading"))

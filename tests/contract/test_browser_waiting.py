@@ -9,6 +9,7 @@ import pytest
 
 from adapters.browser.page import ChromiumPage
 from adapters.ports import Browser
+from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -173,4 +174,18 @@ async def test_the_script_that_reads_a_page_is_in_it_before_the_page_has_loaded(
             pass
     assert script["executionContextAuxData"]["type"] == "isolated"
     site.hold.set()
+    await page.close()
+
+
+async def test_a_page_that_did_not_answer_in_time_does_not_open_later_and_what_is_there_can_be_read(
+    browser: Browser, site: PageServer
+) -> None:
+    """Taken out: ``Navigation._stop`` after a timeout."""
+    site.extra["/first.html"] = "<h1>First</h1>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    await page.perform(Goto(url=f"{site.origin}/first.html"))
+    with pytest.raises(MeshError) as caught:
+        await page.perform(Goto(url=f"{site.origin}/held.html"), timeout_ms=300)
+    assert caught.value.code == "browser.timeout"
+    assert "First" in (await page.observe()).text
     await page.close()

@@ -184,15 +184,17 @@ def test_a_broken_bundle_is_refused_and_nothing_of_it_is_kept(home: Path, tmp_pa
 
 
 def test_a_page_that_never_answers_ends_within_the_configured_time_and_the_session_is_kept(
-    home: Path, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    config = CONFIG.replace("navigation_timeout_ms: 4000", "navigation_timeout_ms: 1000")
+    home = Node(tmp_path / "anna", "anna").create(tmp_path, config).home
     file = tmp_path / "actions.yaml"
     with _deaf_server() as url:
         file.write_text(f"steps:\n  - goto: {url}\n")
         code, status, error = refusal("session", "record", str(file), home=home, timeout_s=40)
         assert (code, status) == ("browser.timeout", 3)
         shown = json.loads(cli("session", "show", error["detail"]["session"], "--json", home=home)[1])
-        assert shown["steps"][0]["duration_ms"] < 12_000
+        assert shown["steps"][0]["duration_ms"] in range(1_000, 4_000)
         assert shown["session"]["verdict"] == "fail"
         assert refusal(*_explore(url), home=home)[:2] == ("search.start_failed", 3)
 
