@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from protocol import limits
+
 BINDING: Final = "trailmeshHeard"
 WORLD: Final = "trailmesh"
 
@@ -142,9 +144,10 @@ const typed = (e, event) => {
 on('input', (e, event) => { if (isText(e)) typed(e, event); });
 on('change', (e, event) => {
   if (e instanceof HTMLSelectElement)
-    tell(e.multiple ? 'file' : 'choice', event, e, {text: [...e.selectedOptions].map(o => o.label).join(', ').slice(0, MOST)});
+    tell('choice', event, e, {texts: [...e.selectedOptions].slice(0, CHOSEN).map(o => o.label.slice(0, MOST))});
   else if (isToggle(e)) tell('check', event, e, {checked: e.checked});
-  else if (e instanceof HTMLInputElement && typeOf.call(e) === 'file') tell('file', event, e);
+  else if (e instanceof HTMLInputElement && typeOf.call(e) === 'file')
+    tell('file', event, e, {texts: [...e.files].slice(0, CHOSEN).map(file => file.name.slice(0, MOST))});
   else if (isText(e)) typed(e, event);
 });
 const lines = new WeakSet();
@@ -198,6 +201,7 @@ def script(words: frozenset[str], parts: tuple[str, ...], *, quiet_ms: int, char
         "SECRET_WORDS": json.dumps(sorted(words)),
         "SECRET_PARTS": json.dumps(sorted(parts)),
         "MOST": str(chars_max),
+        "CHOSEN": str(limits.OPTIONS_CHOSEN_MAX + 1),
     }
     text = _SCRIPT
     for name, filling in filled.items():

@@ -20,6 +20,7 @@ from playwright.async_api import CDPSession, Request
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
 
+from adapters.browser.activity import no_chooser
 from adapters.browser.page import ChromiumPage
 from adapters.browser.watch_script import BINDING, REFS, WORLD, script
 from adapters.ports import OpenBrowser
@@ -53,6 +54,7 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     secret: bool = False
     text: str = ""
+    texts: tuple[str, ...] = ()
     checked: bool = False
     key: str = ""
     keyed: bool = False
@@ -115,6 +117,7 @@ class Watcher:
         self._session.on("Runtime.executionContextsCleared", lambda _: self._worlds.clear())
         self._session.on("Runtime.bindingCalled", self._called)
         self._page.on("request", self._request)
+        self._page.remove_listener("filechooser", no_chooser)  # here it is the person who chooses
         # The binding is there in worlds of this name alone, which no page can make or reach.
         await self._session.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD})
         source = script(WORDS, PARTS, quiet_ms=_QUIET_MS, chars_max=limits.ACTION_TEXT_CHARS_MAX)
@@ -203,6 +206,7 @@ class Watcher:
             name=told.name,
             node=f"{context}.{told.node}",
             text="" if hidden else told.text,
+            texts=told.texts,
             is_secret=hidden,
             checked=told.checked,
             key=told.key,
