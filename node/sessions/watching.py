@@ -17,7 +17,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Fill, Locator, Secret, Upload, describe, target_of
 from protocol.page.naming import Naming
 from protocol.page.observation import Observation
-from protocol.page.person import Act, Script
+from protocol.page.person import Act, ActKind, Script
 from protocol.page.redaction import redact_url
 from protocol.page.secret_fields import name_for, secret_name
 from protocol.risk.classes import classify
@@ -124,7 +124,7 @@ class Notebook:
     # --- one act ---
 
     def _act(self, heard: Heard) -> Act:
-        kind = "files" if heard.kind == "file" else heard.kind
+        kind: ActKind = "files" if heard.kind == "file" else heard.kind
         target = self._target(heard)
         text, secret = heard.text, self._secret(heard) if heard.is_secret else ""
         if heard.kind == "file" and not (heard.element and heard.element.traits.input_type == "file"):

@@ -32,24 +32,28 @@ _SAME_ACT_MS: Final = 60
 """A click of the default button comes in the task of the key that causes it."""
 
 
+ActKind = Literal[
+    "click",
+    "double",
+    "right",
+    "text",
+    "choice",
+    "check",
+    "files",
+    "key",
+    "goto",
+    "back",
+    "forward",
+    "reload",
+    "other",
+]
+"""What a person does; ``other`` cannot be an action."""
+
+
 class Act(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a browser reports of a person."""
 
-    kind: Literal[
-        "click",
-        "double",
-        "right",
-        "text",
-        "choice",
-        "check",
-        "files",
-        "key",
-        "goto",
-        "back",
-        "forward",
-        "reload",
-        "other",
-    ]
+    kind: ActKind
     target: Locator | None = None
     node: str = ""
     """Which element it was: equal for the same element of the same document."""
