@@ -74,7 +74,7 @@ class Person:
                 await asyncio.sleep(0.02)
 
     async def click(self, selector: str, *, count: int = 1, button: str = "left", modifiers: int = 0) -> None:
-        """Click the middle of the first element that ``selector`` matches, once it is there. modifiers: keys held, as CDP counts."""
+        """Click the middle of the first element that ``selector`` matches, once it is there. modifiers: keys that are held."""
         middle = f"""(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;
           e.scrollIntoView({{block: 'center', behavior: 'instant'}}); const r = e.getBoundingClientRect();
           return [r.x + r.width / 2, r.y + r.height / 2]; }})()"""
