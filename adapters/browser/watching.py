@@ -95,6 +95,8 @@ class Watcher:
         """Place in the history, and the numbers of its entries."""
         self._opened: set[str] = set()
         """Addresses that were opened in place of a window."""
+        self._tabs: set[int] = set()
+        """Numbers of the entries that they made in the history: in a recording, going back from one is closing a tab."""
         self._known: dict[tuple[int, int], tuple[Element, Observation | None]] = {}
         """Elements that were acted on: of what follows at once, the page may be gone before it can be read."""
         self._acted_s = float("-inf")
@@ -194,7 +196,7 @@ class Watcher:
 
     async def _understood(self, context: int, told: _Told, seen: _Seen) -> Heard:
         assert told.kind != "changed" and told.kind != "script"  # ``_called`` puts none of them here
-        if told.kind in ("goto", "back", "forward", "reload"):
+        if told.kind in ("goto", "back", "forward", "reload", "close"):
             return Heard(kind=told.kind, text=told.text)
         element, observation = await self._which(context, told, seen)
         hidden = told.kind == "text" and (told.secret or (element is not None and bool(secret_name(element))))
@@ -255,17 +257,21 @@ class Watcher:
         self._history = place, [entry["id"] for entry in entries]
         kind, url = entries[place]["transitionType"], entries[place]["url"]
         if entries[place]["id"] not in known:
-            if kind in _TYPED and not {url, entries[place].get("userTypedURL")} & self._opened:
+            if {url, entries[place].get("userTypedURL")} & self._opened:
+                self._tabs.add(entries[place]["id"])
+            elif kind in _TYPED:
                 self._led("goto", url)
             return
         if time.monotonic() - self._acted_s < _FOLLOWS_S:
             return  # a script of the page, after what the person did on it
-        for _ in range(abs(place - was)):
-            self._led("back" if place < was else "forward")
+        for left in known[was:place:-1]:
+            self._led("close" if left in self._tabs else "back")
+        for _ in range(place - was):
+            self._led("forward")
         if kind == "reload" and place == was:
             self._led("reload")
 
-    def _led(self, kind: Literal["goto", "back", "forward", "reload"], url: str = "") -> None:
+    def _led(self, kind: Literal["goto", "back", "forward", "reload", "close"], url: str = "") -> None:
         if not self._heard.full():
             self._heard.put_nowait((0, _Told(kind=kind, text=url), self._seen))
 

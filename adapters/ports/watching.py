@@ -13,9 +13,9 @@ from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
 Done = Literal[
-    "click", "double", "right", "text", "choice", "check", "key", "file", "goto", "back", "forward", "reload"
+    "click", "double", "right", "text", "choice", "check", "key", "file", "goto", "back", "forward", "reload", "close"
 ]
-"""What a person can do."""
+"""What a person can do. ``close``: go back from what a page opened beside it, which is closing a tab in a recording."""
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):

@@ -177,5 +177,5 @@ class Notebook:
                 self._naming_of(heard.observation).locator(heard.element), heard.element
             ):
                 self._notes[id(step)] = "only its place tells it from others"
-        elif heard.kind not in ("goto", "back", "forward", "reload", "key"):
+        elif heard.kind not in ("goto", "back", "forward", "reload", "close", "key"):
             self._notes[id(step)] = _UNSURE

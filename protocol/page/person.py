@@ -16,6 +16,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    CloseTab,
     Fill,
     Forward,
     Goto,
@@ -45,6 +46,7 @@ ActKind = Literal[
     "back",
     "forward",
     "reload",
+    "close",
     "other",
 ]
 """What a person does; ``other`` cannot be an action."""
@@ -122,7 +124,12 @@ class Script:
             case "other":
                 return self._add(act.text, act)
             case _:
-                moves: dict[str, Action] = {"back": Back(), "forward": Forward(), "reload": Reload()}
+                moves: dict[str, Action] = {
+                    "back": Back(),
+                    "forward": Forward(),
+                    "reload": Reload(),
+                    "close": CloseTab(),
+                }
                 return self._add(moves[act.kind], act)
 
     def _text(self, act: Act) -> bool:

@@ -152,6 +152,7 @@ DESK = """<!doctype html><title>Desk</title><h1>Desk</h1>
 <ul><li>Beer <button type=button class=drop>Drop</button></li><li>Wine <button type=button class=drop>Drop</button></li></ul>
 <label>Colours <select id=many multiple size=3><option>Red<option>Green<option>Blue</select></label>
 <label>Letter <input id=letter type=file></label>
+<a id=beside href=/popup.html target=_blank>Beside</a>
 <span id=host></span> <iframe title=Inner srcdoc="<button type=button style='width:99%;height:80px'>Inside</button>"></iframe>
 <label>City <input id=city role=combobox aria-autocomplete=list></label>
 <p role=status id=said>-</p><button type=button id=more ondblclick="said.textContent='twice'">More</button>
@@ -246,6 +247,14 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
                 await desk.noted("name: Shadow")
                 await person.click("iframe")
                 await desk.noted("name: Inside")
+                await person.click("#beside")
+                await person.reads("/popup.html")
+                monkeypatch.setattr(watching, "_FOLLOWS_S", 0.0)  # a person would wait a moment
+                history = await person.send("Page.getNavigationHistory")
+                before = history["entries"][history["currentIndex"] - 1]["id"]
+                await person.send("Page.navigateToHistoryEntry", entryId=before)
+                await desk.noted("close_tab:")
+                await person.reads("/desk.html")
                 await person.send("Page.navigate", url=f"{server.origin}/table.html")
                 await desk.noted("goto: ")
                 assert page.scripted >= 4
@@ -270,6 +279,8 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
         "upload “letter.txt” in button “Letter”",
         "click button “Shadow”",
         "click button “Inside”",
+        "click link “Beside”",
+        "close the tab",
         f"open {server.origin}/table.html",
     ]
     for typed in ("4111", "7788", "hunter2", "-more"):

@@ -6,7 +6,20 @@ from typing import Any
 
 import pytest
 
-from protocol.page.action import Action, Back, Check, Click, Fill, Goto, Locator, Press, Secret, Select, Upload
+from protocol.page.action import (
+    Action,
+    Back,
+    Check,
+    Click,
+    CloseTab,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Secret,
+    Select,
+    Upload,
+)
 from protocol.page.person import Act, Script
 
 FIELD, BUTTON, LIST = (Locator(role=role, name="It") for role in ("searchbox", "button", "combobox"))
@@ -54,6 +67,7 @@ def act(kind: Any, target: Locator | None = None, at_ms: float = 0, **more: Any)
             [Upload(target=LIST, files=("b.txt", "c.txt"))],
         ),
         ([act("click", LIST), act("files", None, texts=("a.txt",))], [Upload(target=LIST, files=("a.txt",))]),
+        ([act("close")], [CloseTab()]),
         ([act("files", None, texts=("a.txt",))], []),
         ([act("check", FIELD, checked=True), act("check", FIELD)], [Check(target=FIELD, checked=False)]),
         (
