@@ -73,15 +73,16 @@ class Person:
                         return value
                 await asyncio.sleep(0.02)
 
-    async def click(self, selector: str, *, count: int = 1, button: str = "left") -> None:
-        """Click the middle of the first element that ``selector`` matches, once it is there."""
+    async def click(self, selector: str, *, count: int = 1, button: str = "left", modifiers: int = 0) -> None:
+        """Click the middle of the first element that ``selector`` matches, once it is there. modifiers: keys that are held."""
         middle = f"""(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;
           e.scrollIntoView({{block: 'center', behavior: 'instant'}}); const r = e.getBoundingClientRect();
           return [r.x + r.width / 2, r.y + r.height / 2]; }})()"""
         x, y = await self.sees(middle)
         for number in range(1, count + 1):
             for kind in ("mousePressed", "mouseReleased"):
-                await self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=number)
+                held = {"button": button, "clickCount": number, "modifiers": modifiers}
+                await self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **held)
 
     async def type(self, text: str) -> None:
         """Press the keys of ``text``."""

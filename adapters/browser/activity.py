@@ -90,7 +90,7 @@ class Activity:
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
         # Having a listener keeps Chromium from opening its own file chooser.
-        page.on("filechooser", lambda _: None)
+        page.on("filechooser", no_chooser)
 
     # --- events ---
 
@@ -329,6 +329,10 @@ class Activity:
                 task.cancel()
             # Retrieved here, so that a late failure is not reported as one nobody looked at.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+def no_chooser(_: object) -> None:
+    """Hears of a file chooser and does nothing about it."""
 
 
 def _asked(request: Request) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 
+_DOWNLOADED_S: Final = 0.5
 _BEGINS_S: Final = 2.0  # from the announcement of a window to its first request; ``javascript:`` has none
 
 
@@ -103,7 +104,8 @@ class Tabs:
             return self._told(await self._shown(page, expect, secrets))
         if isinstance(action, CloseTab):
             return self._told(await self._shown(await self._without_front(), expect, secrets))
-        front, before, refused = self._front, self._windows.opened, self._windows.refused
+        front, before = self._front, self._windows.opened
+        expected = self._windows.begun + self._windows.refused
         try:
             outcome = await front.perform(
                 action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms, given=given
@@ -112,19 +114,25 @@ class Tabs:
             if error.code != "browser.crashed" or front.is_open or not self.is_open:
                 raise
             return self._told(await self._shown(self._next(), expect, secrets))
-        opened = await self._opened(before, front.announced - (self._windows.refused - refused))
+        # Of a window that turned into a download nothing more is heard.
+        limit_s = _DOWNLOADED_S if outcome.downloads else limits.NAVIGATION_TIMEOUT_MS / 1000
+        opened = await self._opened(before, expected + front.announced, limit_s)
         if opened is None:
             return self._told(outcome)
         return self._told(_both(outcome, await self._shown(opened, expect, secrets)), opened=True)
 
-    async def _opened(self, before: int, announced: int) -> ChromiumPage | None:
-        """The last of the tabs beyond ``before``, once all of them can be driven; None if there is none."""
+    async def _opened(self, before: int, expected: int, limit_s: float) -> ChromiumPage | None:
+        """The last of the tabs beyond ``before``, once all of them can be driven; None if there is none.
+
+        expected: how many windows must have begun or been refused by then, in the whole session.
+        """
         began = time.monotonic()
-        while (late := time.monotonic() - began) < limits.NAVIGATION_TIMEOUT_MS / 1000:
-            missing = self._windows.opened - before < announced and late < _BEGINS_S
-            if not missing and not self._windows.coming:
+        while (late := time.monotonic() - began) < limit_s:
+            missing = self._windows.begun + self._windows.refused < expected and late < _BEGINS_S
+            if not missing and not self._windows.coming(before):
                 break
-            await self._windows.changed(_BEGINS_S)
+            await self._windows.changed(min(_BEGINS_S, limit_s) - late if missing else limit_s - late)
+        self._windows.give_up(before)
         new = [number for number, page in self._tabs.items() if number > before and page.is_open]
         return self._come(max(new)) if new else None
 

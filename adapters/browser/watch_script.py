@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from protocol import limits
+
 BINDING: Final = "trailmeshHeard"
 WORLD: Final = "trailmesh"
 _TELLING_CHARS: Final = 6
@@ -183,9 +185,10 @@ const typed = (e, event) => {
 on('input', (e, event) => { if (isText(e)) typed(e, event); });
 on('change', (e, event) => {
   if (e instanceof HTMLSelectElement)
-    tell(e.multiple ? 'file' : 'choice', event, e, {text: short([...e.selectedOptions].map(o => o.label).join(', '), MOST)});
+    tell('choice', event, e, {texts: [...e.selectedOptions].slice(0, CHOSEN).map(o => o.label.slice(0, MOST).toWellFormed())});
   else if (isToggle(e)) tell('check', event, e, {checked: e.checked});
-  else if (e instanceof HTMLInputElement && typeOf.call(e) === 'file') tell('file', event, e);
+  else if (e instanceof HTMLInputElement && typeOf.call(e) === 'file')
+    tell('file', event, e, {texts: [...e.files].slice(0, CHOSEN).map(file => file.name.slice(0, MOST).toWellFormed())});
   else if (isText(e)) typed(e, event);
 });
 for (const name of ['paste', 'drop', 'compositionend', 'focusin']) on(name, isSecret);
@@ -247,6 +250,7 @@ def script(words: frozenset[str], parts: tuple[str, ...], label: str, *, quiet_m
         "SECRET_LABEL": json.dumps(label),
         "TELLING": str(_TELLING_CHARS),
         "MOST": str(chars_max),
+        "CHOSEN": str(limits.OPTIONS_CHOSEN_MAX + 1),
     }
     text = _SCRIPT
     for name, filling in filled.items():

@@ -20,6 +20,7 @@ from playwright.async_api import CDPSession, Request
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
 
+from adapters.browser.activity import no_chooser
 from adapters.browser.page import ChromiumPage
 from adapters.browser.watch_script import BINDING, REFS, WORLD, script
 from adapters.ports import OpenBrowser
@@ -53,6 +54,7 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     secret: bool = False
     text: str = ""
+    texts: tuple[str, ...] = ()
     checked: bool = False
     key: str = ""
     keyed: bool = False
@@ -95,6 +97,8 @@ class Watcher:
         """Whether a script asked for the next document that comes out of the history."""
         self._opened: set[str] = set()
         """Addresses that were opened in place of a window."""
+        self._tabs: set[int] = set()
+        """Numbers of the entries that they made in the history: in a recording, going back from one is closing a tab."""
         self._known: dict[tuple[int, int], tuple[Element, Observation | None]] = {}
         """Elements that were acted on: of what follows at once, the page may be gone before it can be read."""
         self._acted_s = float("-inf")
@@ -117,6 +121,7 @@ class Watcher:
         self._session.on("Runtime.executionContextsCleared", lambda _: self._worlds.clear())
         self._session.on("Runtime.bindingCalled", self._called)
         self._page.on("request", self._request)
+        self._page.remove_listener("filechooser", no_chooser)  # here it is the person who chooses
         # The binding is there in worlds of this name alone, which no page can make or reach.
         await self._session.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD})
         source = script(WORDS, PARTS, LABEL, quiet_ms=_QUIET_MS, chars_max=limits.ACTION_TEXT_CHARS_MAX)
@@ -194,10 +199,9 @@ class Watcher:
             await self._tell(await self._understood(context, told, seen))
 
     async def _understood(self, context: int, told: _Told, seen: _Seen) -> Heard:
-        assert (
-            told.kind != "changed" and told.kind != "script" and told.kind != "led"
-        )  # ``_called`` puts none of them here
-        if told.kind in ("goto", "back", "forward", "reload"):
+        # ``_called`` puts none of them here
+        assert told.kind != "changed" and told.kind != "script" and told.kind != "led"
+        if told.kind in ("goto", "back", "forward", "reload", "close"):
             return Heard(kind=told.kind, text=told.text)
         element, observation = await self._which(context, told, seen)
         hidden = told.kind == "text" and (told.secret or (element is not None and bool(secret_name(element))))
@@ -209,6 +213,7 @@ class Watcher:
             name=told.name,
             node=f"{context}.{told.node}",
             text="" if hidden else told.text,
+            texts=told.texts,
             is_secret=hidden,
             checked=told.checked,
             key=told.key,
@@ -258,17 +263,21 @@ class Watcher:
         self._history = place, [entry["id"] for entry in entries]
         kind, url = entries[place]["transitionType"], entries[place]["url"]
         if entries[place]["id"] not in known:
-            if kind in _TYPED and not {url, entries[place].get("userTypedURL")} & self._opened:
+            if {url, entries[place].get("userTypedURL")} & self._opened:
+                self._tabs.add(entries[place]["id"])
+            elif kind in _TYPED:
                 self._led("goto", url)
             return
         if by_page or time.monotonic() - self._acted_s < _FOLLOWS_S:
             return  # a script of the page, after what the person did on it
-        for _ in range(abs(place - was)):
-            self._led("back" if place < was else "forward")
+        for left in known[was:place:-1]:
+            self._led("close" if left in self._tabs else "back")
+        for _ in range(place - was):
+            self._led("forward")
         if kind == "reload" and place == was:
             self._led("reload")
 
-    def _led(self, kind: Literal["goto", "back", "forward", "reload"], url: str = "") -> None:
+    def _led(self, kind: Literal["goto", "back", "forward", "reload", "close"], url: str = "") -> None:
         if not self._heard.full():
             self._heard.put_nowait((0, _Told(kind=kind, text=url), self._seen))
 

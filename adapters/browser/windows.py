@@ -23,18 +23,20 @@ class Windows:
         self._coming: set[str] = set()
         self._changed = asyncio.Event()
         self.opened = 0
-        """How many there were so far, from the first page on."""
+        """The highest number so far."""
+        self.begun = 0
+        """How many there were so far, those included that never came."""
         self.refused = 0
         """How many were closed because there were too many."""
 
     def take(self, target: str) -> int:
         """The number of a window, from 1; 0 if it is one too many."""
         if target not in self._numbers:
-            if len(self._numbers) >= limits.TABS_MAX or self.opened >= limits.TABS_OPENED_MAX:
+            if len(self._numbers) >= limits.TABS_MAX or self.begun >= limits.TABS_OPENED_MAX:
                 self.refused += 1
                 self._stir()
                 return 0
-            self.opened += 1
+            self.opened, self.begun = self.opened + 1, self.begun + 1
             self._numbers[target] = self.opened
             self._coming.add(target)
             self._stir()
@@ -47,7 +49,9 @@ class Windows:
 
     def ended(self, target: str) -> None:
         """It is no more, or never came."""
-        self._numbers.pop(target, None)
+        number = self._numbers.pop(target, 0)
+        if target in self._coming and number == self.opened:
+            self.opened -= 1  # the next one gets its number: nobody has seen it
         self._coming.discard(target)
         self._stir()
 
@@ -55,10 +59,14 @@ class Windows:
         """Whether it has begun to open, and cannot be driven yet."""
         return target in self._coming
 
-    @property
-    def coming(self) -> bool:
-        """Whether any is on its way."""
-        return bool(self._coming)
+    def coming(self, after: int) -> list[str]:
+        """Those with a higher number than ``after`` that are on their way."""
+        return [target for target in self._coming if self._numbers[target] > after]
+
+    def give_up(self, after: int) -> None:
+        """Expect them no longer: a window whose document is a download never comes. One that does is a new one."""
+        for target in self.coming(after):
+            self.ended(target)
 
     async def until_arrived(self, target: str) -> None:
         """Return once it can be driven, or is no more; after a moment in any case."""

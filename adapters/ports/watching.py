@@ -13,9 +13,9 @@ from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
 Done = Literal[
-    "click", "double", "right", "text", "choice", "check", "key", "file", "goto", "back", "forward", "reload"
+    "click", "double", "right", "text", "choice", "check", "key", "file", "goto", "back", "forward", "reload", "close"
 ]
-"""What a person can do."""
+"""What a person can do. ``close``: go back from what a page opened beside it, which is closing a tab in a recording."""
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,9 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     node: str = ""
     """Equal for the same element of the same document."""
     text: str = ""
-    """What was typed or chosen, or the address. Never what was typed into a field that ``is_secret``."""
+    """What was typed, or the address. Never what was typed into a field that ``is_secret``."""
+    texts: tuple[str, ...] = ()
+    """Labels of the options that are chosen now, or names of the files."""
     is_secret: bool = False
     """Whether the field holds what nobody else may read. Its content stays in the page."""
     checked: bool = False

@@ -178,7 +178,8 @@ def _show_steps(r: Result) -> None:
                 f"step {step['index']}: what it says is absent was on no page before, so it may hold of every page"
             )
         if step["tab"]:
-            click.echo(f"step {step['index']}: opened a new tab, which was followed in the page")
+            into = f"tab {step['on_tab']}" if step["on_tab"] else "a new tab, which was followed in the page"
+            click.echo(f"step {step['index']}: opened {into}")
         for file in step["downloads"]:
             click.echo(f"step {step['index']}: download: {_download(file)}")
         for dialog in step["dialogs"]:

@@ -209,8 +209,8 @@ def _locator(link: Link, alone: bool, bad: Bad) -> str:
     if not isinstance(link.args[0], ast.Constant):
         return f"internal:chain={_quoted(_inner(link.args[0], bad))}" + _filters(link, bad)
     text = text_value(link.args[0], bad)
-    if re.match(r"\s*internal:control|.*>>\s*internal:control", text, re.DOTALL):
-        raise bad(link.node, "a locator into a frame is not supported")
+    if text.strip().endswith(ENTER_FRAME):
+        raise bad(link.node, "a frame is no element: say what is meant in it")
     if re.match(r"\s*(\(*//|\.\.)", text):
         return f"xpath={text}" + _filters(link, bad)
     engine = re.match(r"\s*([\w:-]+)=", text)

@@ -12,11 +12,12 @@ import msgspec
 from adapters.ports import Heard
 from node.base import write_atomic
 from node.sessions.action_writing import comment, write_file, write_step
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Fill, Locator, Secret, describe, target_of
+from protocol.page.action import Action, Fill, Locator, Secret, Upload, describe, target_of
 from protocol.page.naming import Naming
 from protocol.page.observation import Observation
-from protocol.page.person import Act, Script
+from protocol.page.person import Act, ActKind, Script
 from protocol.page.redaction import redact_url
 from protocol.page.secret_fields import name_for, secret_name
 from protocol.risk.classes import classify
@@ -24,7 +25,8 @@ from protocol.trust.origin import origin_of
 
 _UNSURE: Final = "named without a look at the page, so check that only it is called so"
 _UNSEEN: Final = "an act on an element that the page does not list: a person has to describe it"
-_KIND_OF_ACT: Final = {"file": "other"}
+_FILES: Final = "put the file into a folder of browser.upload_folders"
+_CHOSEN_MAX: Final = {"file": limits.UPLOAD_FILES_MAX, "choice": limits.OPTIONS_CHOSEN_MAX + 1}
 
 
 class SecretUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,17 +118,19 @@ class Notebook:
             raise MeshError("input.invalid", f"{self._path} cannot be written: {error.strerror}") from error
 
     def _note(self, step: Action) -> str:
-        remark = self._notes.get(id(step))
+        remark = self._notes.get(id(step)) or (_FILES if isinstance(step, Upload) else "")
         return f"  {comment(remark)}" if remark else ""
 
     # --- one act ---
 
     def _act(self, heard: Heard) -> Act:
-        kind = "other" if heard.kind == "file" else heard.kind
+        kind: ActKind = "files" if heard.kind == "file" else heard.kind
         target = self._target(heard)
         text, secret = heard.text, self._secret(heard) if heard.is_secret else ""
-        if heard.kind == "file":
-            text = f"files or several options were chosen in “{heard.name[:80]}”: no step for that yet"
+        if heard.kind == "file" and not (heard.element and heard.element.traits.input_type == "file"):
+            target = None  # a hidden field: what was clicked opened its file chooser
+        if heard.kind in ("file", "choice") and not 0 < len(heard.texts) <= _CHOSEN_MAX[heard.kind]:
+            kind, text = "other", f"nothing was left chosen in “{heard.name[:80]}”, or too much: no step for that"
         elif target is None and heard.kind in ("click", "double", "right", "text", "choice", "check"):
             kind, text = "other", _UNSEEN
         return Act(
@@ -134,6 +138,7 @@ class Notebook:
             target=None if heard.key == "Escape" else target,
             node=heard.node,
             text=text,
+            texts=heard.texts,
             secret=secret,
             checked=heard.checked,
             key=heard.key,
@@ -172,5 +177,5 @@ class Notebook:
                 self._naming_of(heard.observation).locator(heard.element), heard.element
             ):
                 self._notes[id(step)] = "only its place tells it from others"
-        elif heard.kind not in ("goto", "back", "forward", "reload", "key"):
+        elif heard.kind not in ("goto", "back", "forward", "reload", "close", "key"):
             self._notes[id(step)] = _UNSURE

@@ -11,24 +11,58 @@ from typing import Final, Literal
 
 import msgspec
 
-from protocol.page.action import Action, Back, Check, Click, Fill, Forward, Goto, Locator, Press, Reload, Secret, Select
+from protocol.page.action import (
+    Action,
+    Back,
+    Check,
+    Click,
+    CloseTab,
+    Fill,
+    Forward,
+    Goto,
+    Locator,
+    Press,
+    Reload,
+    Secret,
+    Select,
+    Upload,
+)
 from protocol.page.redaction import redact_url
 
 _SAME_ACT_MS: Final = 60
 """A click of the default button comes in the task of the key that causes it."""
 
 
+ActKind = Literal[
+    "click",
+    "double",
+    "right",
+    "text",
+    "choice",
+    "check",
+    "files",
+    "key",
+    "goto",
+    "back",
+    "forward",
+    "reload",
+    "close",
+    "other",
+]
+"""What a person does; ``other`` cannot be an action."""
+
+
 class Act(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a browser reports of a person."""
 
-    kind: Literal[
-        "click", "double", "right", "text", "choice", "check", "key", "goto", "back", "forward", "reload", "other"
-    ]
+    kind: ActKind
     target: Locator | None = None
     node: str = ""
     """Which element it was: equal for the same element of the same document."""
     text: str = ""
-    """What was typed or chosen, the address, or what cannot be an action (``other``)."""
+    """What was typed, the address, or what cannot be an action (``other``)."""
+    texts: tuple[str, ...] = ()
+    """The options that are chosen now, at least one; names of files."""
     secret: str = ""
     """Name of the secret that was typed: ``text`` is empty."""
     checked: bool = False
@@ -74,7 +108,9 @@ class Script:
             case "choice":
                 self._forget(act.node, Click, 1)
                 self._forget(act.node, Select, 1)
-                return self._add(Select(target=_of(act), option=act.text), act)
+                return self._add(Select(target=_of(act), option=act.texts[0], also=act.texts[1:]), act)
+            case "files":
+                return self._files(act)
             case "check":
                 self._forget(act.node, Click, 1)
                 self._forget(act.node, Check, 1)
@@ -88,7 +124,12 @@ class Script:
             case "other":
                 return self._add(act.text, act)
             case _:
-                moves: dict[str, Action] = {"back": Back(), "forward": Forward(), "reload": Reload()}
+                moves: dict[str, Action] = {
+                    "back": Back(),
+                    "forward": Forward(),
+                    "reload": Reload(),
+                    "close": CloseTab(),
+                }
                 return self._add(moves[act.kind], act)
 
     def _text(self, act: Act) -> bool:
@@ -99,6 +140,17 @@ class Script:
         self._forget(act.node, Click, 1)
         self._forget(act.node, Fill, 1)
         return self._add(Fill(target=_of(act), value=Secret(secret=act.secret) if act.secret else act.text), act)
+
+    def _files(self, act: Act) -> bool:
+        """An upload to a file field, or else to what was clicked before, which opened the file chooser."""
+        last = self._steps[-1][0] if self._steps else None
+        target = act.target or (last.target if isinstance(last, Click) else None)
+        if target is None:
+            return self._add("files were chosen, and it is not known where: a person has to write the upload", act)
+        if act.target is None:
+            self._steps.pop()
+        self._forget(act.node, Upload, 1)
+        return self._add(Upload(target=target, files=act.texts), act)
 
     def _click(self, act: Act) -> bool:
         if act.by_key and 0 <= act.at_ms - self._entered_ms < _SAME_ACT_MS:

@@ -15,6 +15,7 @@ from protocol.page.action import (
     Back,
     Check,
     Click,
+    CloseTab,
     Extract,
     Fill,
     Focus,
@@ -28,6 +29,7 @@ from protocol.page.action import (
     ScrollTo,
     Secret,
     Select,
+    SwitchTab,
     Wait,
 )
 from protocol.page.dialogs import Answer, Dialog
@@ -378,6 +380,25 @@ async def test_a_pop_up_opens_in_the_page(page: Page, world: Backend) -> None:
     outcome = await use(page, Click(target=ANY), "link", "In a new window")
     assert (outcome.observation.title, outcome.tab) == ("Beside", True)
     assert world.reached.count("GET /popup.html") == 1
+
+
+async def test_a_pop_up_is_a_tab_where_there_are_tabs(world: Backend) -> None:
+    page = await (await world.browser.open(Profile(), GuardPolicy(), tabs=True)).page()
+    first, asked = await form(page, world), world.reached.count("GET /popup.html")
+    outcome = await use(page, Click(target=ANY), "link", "In a new window")
+    assert (outcome.observation.title, outcome.tab) == ("Beside", True)
+    if world.browser.info.backend == "attached":  # its windows cannot be held
+        assert (outcome.on_tab, await refused(page, SwitchTab(tab=1))) == (0, "action.not_possible")
+    else:
+        assert outcome.on_tab == 2
+        again = await page.perform(SwitchTab(tab=1))
+        assert (again.on_tab, again.observation.title) == (1, first.title)
+        assert await refused(page, SwitchTab(tab=3)) == "action.not_possible"
+        await page.perform(SwitchTab(tab=2))
+        assert (await page.perform(CloseTab())).observation.title == first.title
+        assert await refused(page, CloseTab()) == "action.not_possible"
+    assert world.reached.count("GET /popup.html") == asked + 1
+    await page.close()
 
 
 async def test_the_wait_ends_with_the_expected_state(page: Page, world: Backend) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Final
 
 import pytest
@@ -192,4 +193,19 @@ async def test_without_tabs_there_is_none_to_switch_to(launched: Browser, site: 
     page = await (await launched.open(Profile(), GuardPolicy())).page()
     assert (await page.perform(Goto(url=site.origin + "/popup.html"))).on_tab == 0
     assert await refused(page, SwitchTab(tab=1)) == await refused(page, CloseTab()) == "action.not_possible"
+    await page.close()
+
+
+async def test_a_window_that_is_a_download_or_refused_is_no_tab_and_holds_nothing_up(
+    launched: Browser, site: PageServer
+) -> None:
+    page = await tabs(launched, GuardPolicy(allow=("POST http://*/send",)))
+    links = f"<a target=_blank href='{CLOSE}'>No</a><a target=_blank href=/popup.html>Yes</a>"
+    await shown(page, site, f"<title>First</title><a target=_blank href=/report.csv>File</a>{links}")
+    began = time.monotonic()
+    got = await go(page, "File")
+    assert ([file.name for file in got.downloads], got.on_tab, got.tab) == (["_report.csv"], 1, False)
+    assert (await go(page, "No")).blocked == ("GET /account/close",)
+    assert (await go(page, "Yes")).on_tab == 2
+    assert time.monotonic() - began < limits.NAVIGATION_TIMEOUT_MS / 1000
     await page.close()

@@ -142,6 +142,7 @@ async def test_what_a_person_does_is_a_file_that_replays_to_the_same_page(tmp_pa
         assert shown["steps"][-1]["url"] == last
 
 
+_CONTROL = 2
 DESK = """<!doctype html><title>Desk</title><h1>Desk</h1>
 <label><input type=checkbox id=box> I <b>agree</b></label>
 <label>Card <input id=card autocomplete="section-a cc-number"></label>
@@ -149,6 +150,9 @@ DESK = """<!doctype html><title>Desk</title><h1>Desk</h1>
 <label>Pass <input id=word type=password></label><button type=button id=show onclick="word.type='text'">Show</button>
 <label>Note <textarea id=note></textarea></label>
 <ul><li>Beer <button type=button class=drop>Drop</button></li><li>Wine <button type=button class=drop>Drop</button></li></ul>
+<label>Colours <select id=many multiple size=3><option>Red<option>Green<option>Blue</select></label>
+<label>Letter <input id=letter type=file></label>
+<a id=beside href=/popup.html target=_blank>Beside</a>
 <span id=host></span> <iframe title=Inner srcdoc="<button type=button style='width:99%;height:80px'>Inside</button>"></iframe>
 <label>City <input id=city role=combobox aria-autocomplete=list></label>
 <p role=status id=said>-</p><button type=button id=more ondblclick="said.textContent='twice'">More</button>
@@ -184,6 +188,7 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
 
     monkeypatch.setattr(watching.Watcher, "_called", overheard)
     server, file = PageServer(), tmp_path / "desk.yaml"
+    (letter := tmp_path / "letter.txt").write_text("Dear all")
     await server.start()
     server.extra["/desk.html"] = DESK
     url = f"{server.origin}/desk.html"
@@ -231,10 +236,25 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
                 await person.type("Os")
                 await person.press("ArrowDown")
                 await desk.noted("key: ArrowDown")
+                await person.click("#many option:nth-child(1)")
+                await person.click("#many option:nth-child(3)", modifiers=_CONTROL)
+                await desk.noted("option: [Red, Blue]")
+                document = (await person.send("DOM.getDocument"))["root"]["nodeId"]
+                field = await person.send("DOM.querySelector", nodeId=document, selector="#letter")
+                await person.send("DOM.setFileInputFiles", files=[str(letter)], nodeId=field["nodeId"])
+                await desk.noted("files: [letter.txt]}  # put the file into a folder")
                 await person.click("#host")
                 await desk.noted("name: Shadow")
                 await person.click("iframe")
                 await desk.noted("name: Inside")
+                await person.click("#beside")
+                await person.reads("/popup.html")
+                monkeypatch.setattr(watching, "_FOLLOWS_S", 0.0)  # a person would wait a moment
+                history = await person.send("Page.getNavigationHistory")
+                before = history["entries"][history["currentIndex"] - 1]["id"]
+                await person.send("Page.navigateToHistoryEntry", entryId=before)
+                await desk.noted("close_tab:")
+                await person.reads("/desk.html")
                 await person.send("Page.navigate", url=f"{server.origin}/table.html")
                 await desk.noted("goto: ")
                 assert page.scripted >= 4
@@ -255,8 +275,12 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
         "double click button “More”",
         "fill combobox “City” with “Os”",
         "press ArrowDown in combobox “City”",
+        "select “Red”, “Blue” in listbox “Colours”",
+        "upload “letter.txt” in button “Letter”",
         "click button “Shadow”",
         "click button “Inside”",
+        "click link “Beside”",
+        "close the tab",
         f"open {server.origin}/table.html",
     ]
     for typed in ("4111", "7788", "hunter2", "-more"):

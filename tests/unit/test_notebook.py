@@ -12,6 +12,7 @@ from adapters.browser.view import Facts, assemble
 from adapters.ports import Heard
 from node.sessions import Notebook
 from node.sessions.action_files import parse_actions
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.observation import Element, Observation, Traits
 
@@ -23,6 +24,7 @@ PAGE = """\
 - button "Drop" [ref=e4]
 """
 TRAITS = {
+    "e3": Traits(tag="input", input_type="file"),
     "e1": Traits(tag="input", autocomplete="section-a cc-number"),
     "e2": Traits(tag="input", input_type="password"),
 }
@@ -62,16 +64,26 @@ async def test_a_line_says_what_its_name_is_worth(tmp_path: Path) -> None:
     await book.heard(Heard(kind="click", role="link", name="Quick", node="9"))
     await book.heard(Heard(kind="click", role="generic", name="All there is", node="10"))
     await book.heard(Heard(kind="file", role="button", name="Photo", node="11"))
+    await book.heard(on(2, "file", texts=("a.pdf",)))
+    await book.heard(on(3))
+    await book.heard(Heard(kind="file", node="12", texts=("b.pdf", "c d.txt")))
+    await book.heard(on(0, "choice", texts=("One", "Two")))
+    await book.heard(on(0, "choice", texts=tuple("ab" * limits.OPTIONS_CHOSEN_MAX)))
     await book.close()
     lines = file.read_text().splitlines()[2:]
     assert lines == [
         "  - click: {role: button, name: Drop, nth: 1}  # only its place tells it from others",
         "  - click: {role: link, name: Quick}  # named without a look at the page, so check that only it is called so",
         "  # an act on an element that the page does not list: a person has to describe it",
-        "  # files or several options were chosen in “Photo”: no step for that yet",
+        "  # nothing was left chosen in “Photo”, or too much: no step for that",
+        "  - upload: {role: button, name: Drop, nth: 0, files: [a.pdf]}  # only its place tells it from others",
+        "  - upload: {role: button, name: Drop, nth: 1, files: [b.pdf, c d.txt]}"
+        "  # put the file into a folder of browser.upload_folders",
+        "  - select: {role: textbox, name: Card, option: [One, Two]}",
+        "  # nothing was left chosen in “”, or too much: no step for that",
     ]
     assert told[:2] == ["click button “Drop” (number 2)", "click link “Quick”"]
-    assert len(told) == 4
+    assert len(told) == 8
 
 
 async def test_a_file_that_can_no_longer_be_written_ends_the_work(tmp_path: Path) -> None:

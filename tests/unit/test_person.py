@@ -6,7 +6,20 @@ from typing import Any
 
 import pytest
 
-from protocol.page.action import Action, Back, Check, Click, Fill, Goto, Locator, Press, Secret, Select
+from protocol.page.action import (
+    Action,
+    Back,
+    Check,
+    Click,
+    CloseTab,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Secret,
+    Select,
+    Upload,
+)
 from protocol.page.person import Act, Script
 
 FIELD, BUTTON, LIST = (Locator(role=role, name="It") for role in ("searchbox", "button", "combobox"))
@@ -44,7 +57,18 @@ def act(kind: Any, target: Locator | None = None, at_ms: float = 0, **more: Any)
         ([act("click", LIST), act("double", BUTTON)], [Click(target=LIST), Click(target=BUTTON, count=2)]),
         ([act("click", BUTTON), act("click", BUTTON)], [Click(target=BUTTON), Click(target=BUTTON)]),
         ([act("right", BUTTON)], [Click(target=BUTTON, button="right")]),
-        ([act("choice", LIST, text="A"), act("choice", LIST, text="B")], [Select(target=LIST, option="B")]),
+        ([act("choice", LIST, texts=("A",)), act("choice", LIST, texts=("B",))], [Select(target=LIST, option="B")]),
+        (
+            [act("choice", LIST, texts=("A",)), act("choice", LIST, texts=("A", "B"))],
+            [Select(target=LIST, option="A", also=("B",))],
+        ),
+        (
+            [act("files", LIST, texts=("a.txt",)), act("files", LIST, texts=("b.txt", "c.txt"))],
+            [Upload(target=LIST, files=("b.txt", "c.txt"))],
+        ),
+        ([act("click", LIST), act("files", None, texts=("a.txt",))], [Upload(target=LIST, files=("a.txt",))]),
+        ([act("close")], [CloseTab()]),
+        ([act("files", None, texts=("a.txt",))], []),
         ([act("check", FIELD, checked=True), act("check", FIELD)], [Check(target=FIELD, checked=False)]),
         (
             [act("text", FIELD, secret="code"), act("text", FIELD, secret="code"), act("click", FIELD)],

@@ -10,7 +10,7 @@ from node.sessions.exporting.written import Unsaid
 from protocol.page.action import Locator, Within
 from protocol.page.dialogs import Answer
 from protocol.page.evidence import Evidence
-from protocol.page.locator import by_aria
+from protocol.page.locator import ENTER_FRAME, by_aria
 
 _GETTERS: Final = {
     "label": "get_by_label",
@@ -51,7 +51,10 @@ def dialog_lines(answer: Answer) -> tuple[str, str]:
 def locator(target: Locator, evidence: Evidence | None) -> str:
     """The expression for ``target``. Errors: ``Unsaid``."""
     if target.frame:
-        raise Unsaid("its element is in a frame, which a recording knows by its place only")
+        into = next((selector for selector in target.selectors if ENTER_FRAME in selector), "")
+        if not into or target.within is not None:
+            raise Unsaid("its element is in a frame, which a recording knows by its place only")
+        return f"page.locator({quoted(into)})"
     root = f"page{_within(target.within)}" if target.within else "page"
     if target.selectors:
         return root + _by_selector(target)
