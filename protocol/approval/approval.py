@@ -16,7 +16,7 @@ from protocol.wire import cbor, envelope
 
 KIND_APPROVAL: Final = "approval"
 Scope = Literal["once", "search", "site"]
-"""``once``: the exact action, once. ``search``: its form, in the search that asked. ``site``: its form, for the caller that asked."""
+"""``once``: the exact action, once. ``search``: its form, in its search. ``site``: its form, for the caller that asked."""
 USUAL_S: Final = {"once": 3_600, "search": 86_400, "site": 30 * 86_400}
 """How long an approval holds unless the owner says otherwise, by scope."""
 
@@ -52,8 +52,8 @@ def open_approval(sealed: bytes, question: Question, owners: Owners, *, now_ms: 
     """The approval in ``sealed``, once it is found to be a valid answer to ``question`` now.
 
     Checks, in order: an envelope of this kind by an active key of an owner; this node and this question; the question as it was
-    asked; issued now, give or take the skew; an expiry after that, within ``APPROVAL_DAYS_MAX``; of a yes: a class that the owner may
-    approve; a scope that fits: ``search`` needs a search, and a body that was not read allows ``once`` only.
+    asked; issued now, give or take ``APPROVAL_FRESH_S``; an expiry after that, within ``APPROVAL_DAYS_MAX``; of a yes: a class that
+    the owner may approve; a scope that fits: ``search`` needs a search, and a body that was not read allows ``once`` only.
     Errors: ``envelope.*``, ``owner.refused``, ``approval.invalid``.
     """
     opened = envelope.verify(

@@ -114,7 +114,7 @@ def to_sign(payload: bytes, *, kind: str, public_key: bytes, header: Header) -> 
 
 
 def from_signed(statement: bytes, signature: bytes, *, bytes_max: int = limits.ARTEFACT_BYTES_MAX) -> bytes:
-    """The envelope made of what ``to_sign`` gave and a signature over it, which is not checked here. Errors: ``envelope.invalid``."""
+    """The envelope made of what ``to_sign`` gave and a signature, which is not checked here. Errors: ``envelope.invalid``."""
     try:
         parts = cbor.decode(statement, bytes_max=bytes_max, items_max=8, depth_max=2)
     except MeshError as error:
