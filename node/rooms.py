@@ -19,13 +19,12 @@ from adapters.ports import (
     PeerServer,
     Store,
 )
-from node.audit import Audit
 from node.base import LoopWatch, Serving
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
 from node.live import Browsers, LiveSessions
-from node.log import LogExchange, Logs
+from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
 from node.sessions import Sessions
