@@ -10,6 +10,7 @@ Owns every running browser of this node, and the live sessions. Never performs a
 
 from node.live.acting import Driver, Gate
 from node.live.arrivals import Arrival
+from node.live.asking import Asking, Sought
 from node.live.browsers import Browsers
 from node.live.following import Earlier, Following, Unlike
 from node.live.keeping import Recording, shows_secret
@@ -24,6 +25,7 @@ from node.live.verbs import LiveVerbs
 __all__ = [
     "NO_UPLOADS",
     "Arrival",
+    "Asking",
     "Browsers",
     "Driver",
     "Earlier",
@@ -34,6 +36,7 @@ __all__ = [
     "Recorder",
     "Recording",
     "Signer",
+    "Sought",
     "Unlike",
     "Uploads",
     "compacted",

@@ -140,6 +140,7 @@ class Recorder:
         try:
             async with interruptible() as self._end:
                 answer = expect.dialog if expect else None
+                self._driver.step = (self.session.id, len(self.steps))
                 outcome = await self._driver.act(action, evidence=evidence, answer=answer)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
