@@ -171,6 +171,8 @@ class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     approval: bytes = b""
     """The signed answer."""
     answered_ms: int = 0
+    branches: tuple[bytes, ...] = ()
+    """The nodes of the search's tree that the action leads to."""
     uses: int = 0
     """How many actions it has let through."""
     seen_ms: int = 0

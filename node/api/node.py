@@ -50,6 +50,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.distrust.bound,
         **rooms.notices.bound,
         **rooms.audit.bound,
+        **rooms.approvals.bound,
         **agents.bound,
         **rooms.witness.feed.bound,
     }

@@ -8,9 +8,9 @@ room and not in ``sessions`` because live sessions use it too. ``live_session`` 
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """
 
-from node.live.acting import Driver, Gate
+from node.live.acting import Driver, Gate, judged
 from node.live.arrivals import Arrival
-from node.live.asking import Asking, Sought
+from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers
 from node.live.following import Earlier, Following, Unlike
 from node.live.keeping import Recording, shows_secret
@@ -26,6 +26,7 @@ __all__ = [
     "NO_UPLOADS",
     "Arrival",
     "Asking",
+    "Asks",
     "Browsers",
     "Driver",
     "Earlier",
@@ -42,8 +43,10 @@ __all__ = [
     "compacted",
     "data_address",
     "guard_for",
+    "judged",
     "may_open",
     "record",
     "record_actions",
+    "seek",
     "shows_secret",
 ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
+from node.verbs import Caller
 from protocol import limits
 from protocol.approval.forms import ActionForm, RequestForm, action_exact, action_form, request_words
 from protocol.approval.question import Cover
@@ -73,8 +75,16 @@ class Asking(Protocol):
     async def covers(self, sought: Sought) -> tuple[Cover, ...]:
         """Requests that the owner has allowed while this action is performed. Those for once are used up. Errors: ``store.*``."""
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
+    async def stands(self, sought: Sought) -> bool:
+        """Whether the owner has said yes to this action. Nothing is used up."""
+
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
         """Note a question, unless the same one is noted; its id, empty if there are too many. Never raises.
 
-        requests: what the guard refused; without them the question is about the action.
+        requests: what the guard refused; without them the question is about the action. branch: the node of the search tree that
+        the action leads to.
         """
+
+
+Asks = Callable[[Caller, str], Asking]
+"""Who asks for a caller, in a search or (empty) outside of one."""

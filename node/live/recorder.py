@@ -196,7 +196,7 @@ class Recorder:
             performed = without_value(performed)
         duration_ms = max(0, self.elapsed_ms - started_ms)
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
-        blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
+        blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
         text = redact_snapshot(page.text, secrets) if page else ""
         snapshot = stored_snapshot(text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(

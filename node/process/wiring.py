@@ -121,6 +121,7 @@ async def open_node(
             await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
+            await rooms.approvals.load()
             await rooms.live.load()
             await rooms.schedules.load()
             yield Node(rooms)

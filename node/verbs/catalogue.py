@@ -7,6 +7,7 @@ from typing import Final
 
 from node.verbs import (
     agent,
+    approve,
     audit,
     backup,
     distrust,
@@ -16,6 +17,7 @@ from node.verbs import (
     live,
     log,
     node,
+    owner,
     page,
     pairing,
     schedule,
@@ -31,6 +33,8 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     keys.VERBS,
     pairing.VERBS,
     agent.VERBS,
+    owner.VERBS,
+    approve.VERBS,
     distrust.VERBS,
     session.VERBS,
     session_question.VERBS,

@@ -104,11 +104,11 @@ def holds(
     # A clock that was set back must not revive what was over: nothing holds before it was signed.
     if not held.issued_ms - limits.CLOCK_SKEW_S * 1000 <= now_ms < approval.expires_ms:
         return False
-    if approval.scope == "search":
-        return form == question.action and search == question.search
-    if caller != question.caller:
-        return False
-    return exact == question.exact if approval.scope == "once" else form == question.action
+    if approval.scope == "once":
+        return caller == question.caller and exact == question.exact
+    # Requests alone are allowed whatever sends them: another page of the site has the same search box.
+    same = form.origin == question.origin if question.kind == "request" else form == question.action
+    return same and (search == question.search if approval.scope == "search" else caller == question.caller)
 
 
 def statement(approval: Approval, public_key: bytes, *, now_s: int, unique: bytes) -> bytes:
