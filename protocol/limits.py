@@ -102,6 +102,7 @@ RECOVERY_FILE_CHARS_MAX: Final = 4 * KIB
 
 # Questions and approvals (docs/protocol/approval.md)
 OWNERS_MAX: Final = 16
+OWNER_PASSPHRASE_CHARS_MIN: Final = 10
 OWNER_CHANGES_MAX: Final = 256  # a chain is read as a whole at each start
 APPROVAL_BYTES_MAX: Final = 16 * KIB
 APPROVAL_DAYS_MAX: Final = 90
