@@ -91,15 +91,22 @@ class Approvals:
         self._latest_ms = max(self._latest_ms, self._clock.now_ms())
         return self._latest_ms
 
-    def _lapse(self) -> int:
-        """End what is due; now."""
-        now_ms = self._now_ms()
+    def _due(self) -> list[Item]:
+        """End what is due; what was ended by this."""
+        now_ms, due = self._now_ms(), []
         for item in self._items.values():
             waited = item.record.state == "open" and now_ms >= item.record.asked_ms + limits.QUESTION_DAYS * _DAY_MS
             expired = item.record.state in ("yes", "no") and item.held and now_ms >= item.held.approval.expires_ms
             if waited or expired:
                 item.record = msgspec.structs.replace(item.record, state="over")
-        return now_ms
+                due.append(item)
+        return due
+
+    async def _lapse(self) -> int:
+        """End what is due, for good: a clock that is set back must not revive it. Now. Errors: ``store.*``."""
+        for item in self._due():
+            await self._put(item)
+        return self._now_ms()
 
     async def _put(self, item: Item, kind: Kind | None = None) -> None:
         item.record = record = msgspec.structs.replace(item.record, seen_ms=self._now_ms())
@@ -126,13 +133,13 @@ class Approvals:
 
     async def listed(self, asked: ListParams) -> AskedList:
         """Questions, newest first."""
-        self._lapse()
+        await self._lapse()
         found = [item for item in self._items.values() if asked.all or item.record.state == "open"]
         return AskedList(questions=tuple(asked_of(item.record, item.question) for item in reversed(found)))
 
     async def show(self, asked: ShowParams) -> Shown:
         """One question. Errors: ``input.not_found``, ``input.invalid`` (the picture cannot be written), ``store.*``."""
-        self._lapse()
+        await self._lapse()
         item = self._item(asked.question)
         return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, asked.picture)
 
@@ -143,7 +150,7 @@ class Approvals:
         except ValueError:
             raise MeshError("input.invalid", "a signed approval is given in hexadecimal digits") from None
         async with self._answering:
-            now_ms = self._lapse()
+            now_ms = await self._lapse()
             item = self._item(asked.question)
             if item.record.state != "open":
                 raise MeshError("approval.closed", f"{item.record.id} is {item.record.state}", state=item.record.state)
@@ -175,20 +182,25 @@ class Approvals:
 
     def branches(self, search: str) -> frozenset[bytes]:
         """The nodes of the tree of ``search`` to which an answer that holds lets it go."""
-        self._lapse()
-        found = [item.record for item in self._items.values() if item.question.search == search]
-        return frozenset(key for record in found if record.state == "yes" for key in record.branches)
+        now_ms = self._now_ms()
+        found = [item for item in self._items.values() if item.question.search == search and item.record.state == "yes"]
+        return frozenset(
+            key
+            for item in found
+            if item.held and now_ms < item.held.approval.expires_ms
+            for key in item.record.branches
+        )
 
     async def stands(self, sought: Sought, caller: Caller, search: str) -> bool:
         """Whether an answer lets this action be performed now. Nothing is used up."""
-        now_ms = self._lapse()
+        now_ms = await self._lapse()
         return any(self._fits(item, sought, "action", caller, search, now_ms) for item in self._items.values())
 
     async def note(
         self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str, branch: bytes = b""
     ) -> str:
         """The id of the question; empty if too many are open. Errors: ``store.*``."""
-        now_ms, requests = self._lapse(), requests[: limits.QUESTION_REQUESTS_MAX]
+        now_ms, requests = await self._lapse(), requests[: limits.QUESTION_REQUESTS_MAX]
         kind: Literal["action", "request"] = "request" if requests else "action"
         alike = next(
             (
@@ -255,7 +267,7 @@ class Approvals:
 
         Errors: ``store.*``.
         """
-        now_ms = self._lapse()
+        now_ms = await self._lapse()
         found = [item for item in self._items.values() if self._fits(item, sought, kind, caller, search, now_ms)]
         for item in found:  # before the first await, so that two actions cannot both use an answer for once
             assert item.held is not None, "it holds"

@@ -4,7 +4,7 @@ A change is an artefact of the node too: around it stands the signature of the w
 
 1. It names this node, the number of changes before it, and the digest of the one before.
 2. The first one adds a key, and is signed by that key. There is no second first one, also when every key has been revoked.
-3. Later ones are signed by an active owner who may approve every class, or vouched for by the node because it was shown its
+3. Later ones are signed by an active owner who may approve every class (by any owner, to revoke its own key), or vouched for by the node because it was shown its
    recovery key. Then an added key signs its own addition, and a revocation has no further signature.
 4. A key is used once. A name belongs to one active key.
 """
@@ -157,8 +157,8 @@ class Owners(msgspec.Struct, frozen=True, kw_only=True):
             raise _invalid("another change was signed")
         if entry.by != "owner":
             return entry.by
-        if self.require(opened.header.issuer, LEVEL_MAX).id == owner_id(change.key) and change.act == "add":
-            raise _invalid("the key is an owner's already")
+        leaves = change.act == "revoke" and opened.header.issuer == owner_id(change.key)
+        self.require(opened.header.issuer, 0 if leaves else LEVEL_MAX)
         return opened.header.issuer
 
     def _added(self, change: OwnerChange, by: str, now_s: int) -> tuple[Owner, ...]:
