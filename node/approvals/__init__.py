@@ -4,11 +4,13 @@ Owns the chain of owners' keys and every question. Notes a question where the ga
 signed answer, and says what an answer allows. Never opens a private key of an owner, and never waits for a person.
 """
 
+from node.approvals.explaining import Explaining
 from node.approvals.owner_keys import OwnerKeys
 from node.approvals.questions import Approvals, Asker
 
 __all__ = [
     "Approvals",
     "Asker",
+    "Explaining",
     "OwnerKeys",
 ]

@@ -191,10 +191,11 @@ class Approvals:
             for key in item.record.branches
         )
 
-    async def stands(self, sought: Sought, caller: Caller, search: str) -> bool:
-        """Whether an answer lets this action be performed now. Nothing is used up."""
-        now_ms = await self._lapse()
-        return any(self._fits(item, sought, "action", caller, search, now_ms) for item in self._items.values())
+    def answered(self, sought: Sought, caller: Caller, search: str = "") -> str:
+        """The question whose answer lets this action be performed now; empty if there is none. Nothing is used up."""
+        now_ms = self._now_ms()
+        fits = (id for id, item in self._items.items() if self._fits(item, sought, "action", caller, search, now_ms))
+        return next(fits, "")
 
     async def note(
         self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str, branch: bytes = b""
@@ -322,7 +323,7 @@ class Asker:
 
     async def stands(self, sought: Sought) -> bool:
         """Implements ``Asking.stands``."""
-        return await self._approvals.stands(sought, self._caller, self._search)
+        return bool(self._approvals.answered(sought, self._caller, self._search))
 
     async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
         """Implements ``Asking.ask``."""

@@ -4,8 +4,9 @@ A change is an artefact of the node too: around it stands the signature of the w
 
 1. It names this node, the number of changes before it, and the digest of the one before.
 2. The first one adds a key, and is signed by that key. There is no second first one, also when every key has been revoked.
-3. Later ones are signed by an active owner who may approve every class (by any owner, to revoke its own key), or vouched for by the node because it was shown its
-   recovery key. Then an added key signs its own addition, and a revocation has no further signature.
+3. Later ones are signed by an active owner who may approve every class (by any owner, to revoke its own key), or vouched for by
+   the node because it was shown its recovery key. Then an added key signs its own addition, and a revocation has no further
+   signature.
 4. A key is used once. A name belongs to one active key.
 """
 

@@ -48,10 +48,10 @@ ASKED = question()
 SEARCH = "sea-AAAAAAAAAAAAAAAAAAAC4"
 
 
-def refused(doing: Callable[[], object]) -> tuple[str, str]:
-    """Code and message with which it is refused."""
+def refused(doing: Callable[..., object], *args: Any, **more: Any) -> tuple[str, str]:
+    """Code and message with which ``doing`` is refused."""
     with pytest.raises(MeshError) as caught:
-        doing()
+        doing(*args, **more)
     return caught.value.code, caught.value.message
 
 
@@ -262,7 +262,7 @@ def test_an_approval_that_was_copied_to_another_question_site_or_node_is_refused
         question(search=SEARCH),
         question(evidence=("something else",)),
     ):
-        assert refused(lambda other=other: open_approval(signed, other, owners, now_ms=NOW_MS))[0] == "approval.invalid"
+        assert refused(open_approval, signed, other, owners, now_ms=NOW_MS)[0] == "approval.invalid"
     there = question(node=OTHER_NODE)
     assert refused(lambda: open_approval(signed, there, begun(OTHER_NODE), now_ms=NOW_MS))[0] == "approval.invalid"
 
@@ -271,7 +271,7 @@ def test_only_an_active_owner_answers() -> None:
     """Guard: protocol/approval/owners.py, Owners.find_key."""
     witness, owners = SigningKey(bytes(32)), begun(NODE)
     for key in (witness, BEN):
-        code, _ = refused(lambda key=key: open_approval(answer(ASKED, key), ASKED, owners, now_ms=NOW_MS))
+        code, _ = refused(open_approval, answer(ASKED, key), ASKED, owners, now_ms=NOW_MS)
         assert code == "envelope.key_unknown"
     # Under Anna's id, by another key: the key id differs, and so would the signature.
     header = envelope.Header(issuer=owner_id(bytes(ANNA.verify_key)), issued_s=NOW_S, unique=UNIQUE)
@@ -383,7 +383,7 @@ def test_a_key_that_is_kept_elsewhere_signs_the_same_bytes() -> None:
     assert joined == seal(said, ANNA, now_s=NOW_S, unique=UNIQUE)
     assert open_approval(joined, ASKED, begun(NODE), now_ms=NOW_MS).approval == said
     for statement_, signature in ((bare, b""), (bare[:-1], bytes(64)), (b"", bytes(64)), (cbor.encode([1]), bytes(64))):
-        assert refused(lambda a=statement_, b=signature: envelope.from_signed(a, b))[0] == "envelope.invalid"
+        assert refused(envelope.from_signed, statement_, signature)[0] == "envelope.invalid"
 
 
 def test_an_approval_with_a_field_that_is_not_known_is_refused() -> None:
@@ -430,7 +430,7 @@ def test_an_owner_of_every_class_vouches_for_others_and_one_of_fewer_does_not() 
     adding = entry(owners, CARL, "carl", by="owner", signer=BEN)
     revoking = entry(owners, ANNA, "anna", act="revoke", by="owner", signer=BEN)
     for change in (adding, revoking):
-        assert refused(lambda change=change: owners.follow(change, now_s=NOW_S))[0] == "owner.refused"
+        assert refused(owners.follow, change, now_s=NOW_S)[0] == "owner.refused"
     leaving = entry(owners, BEN, "ben", act="revoke", by="owner", level_max=5)
     assert [each.name for each in owners.follow(leaving, now_s=NOW_S).active] == ["anna"]
 
@@ -458,7 +458,7 @@ def test_a_key_and_a_name_are_used_once() -> None:
     owners = begun(NODE)
     for key, name in ((ANNA, "again"), (BEN, "anna")):
         adding = entry(owners, key, name, by="owner", signer=ANNA)
-        assert refused(lambda adding=adding: owners.follow(adding, now_s=NOW_S))[0] == "owner.change"
+        assert refused(owners.follow, adding, now_s=NOW_S)[0] == "owner.change"
     owners = owners.follow(entry(owners, BEN, "ben", by="owner", signer=ANNA), now_s=NOW_S)
     owners = owners.follow(entry(owners, BEN, "ben", act="revoke", by="owner"), now_s=NOW_S)
     back = entry(owners, BEN, "ben", by="owner", signer=ANNA)

@@ -217,10 +217,10 @@ async def test_an_approval_ends_with_its_time_and_a_clock_that_is_set_back_reviv
     await bench.say(id, scope="site")
     bench.clock.advance(600_000)
     sought = await _sought(bench, id)
-    assert not await bench.approvals.stands(sought, OWNER, "")
+    assert not bench.approvals.answered(sought, OWNER, "")
     again = await Asks(bench).ready()
     again.clock._now_ms = bench.clock.now_ms() - 300_000
-    assert not await again.approvals.stands(sought, OWNER, "")
+    assert not again.approvals.answered(sought, OWNER, "")
     assert [asked.state for asked in await again.questions(every=True)][-1] == "over"
 
 
@@ -244,7 +244,7 @@ async def test_answers_outlive_a_restart_and_what_was_used_stays_used(bench: Ask
     assert [each.name for each in again.keys.owners.active] == ["anna"]
     states = {asked.id: asked.state for asked in await again.questions(every=True)}
     assert states == {once: "used", site: "yes"}
-    assert await again.approvals.stands(sought, OWNER, "")
+    assert again.approvals.answered(sought, OWNER, "")
 
 
 async def test_a_revoked_key_takes_its_answers_along(bench: Asks) -> None:
@@ -266,10 +266,10 @@ async def test_another_agent_of_the_same_name_has_none_of_its_answers(bench: Ask
     await bench.say(id, scope="site")
     sought = await _sought(bench, id)
     later = msgspec.structs.replace(AGENT, since_ms=bench.clock.now_ms() + 1)
-    assert await bench.approvals.stands(sought, AGENT, "")
-    assert not await bench.approvals.stands(sought, later, "")
-    assert not await bench.approvals.stands(sought, BRUNO, "")
-    assert not await bench.approvals.stands(sought, OWNER, "")
+    assert bench.approvals.answered(sought, AGENT, "")
+    assert not bench.approvals.answered(sought, later, "")
+    assert not bench.approvals.answered(sought, BRUNO, "")
+    assert not bench.approvals.answered(sought, OWNER, "")
 
 
 def made_up(number: int, origin: str = ORIGIN) -> Sought:
