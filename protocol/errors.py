@@ -722,8 +722,9 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The action's risk class needs the approval of a person.",
-        "Only the owner of the node can approve it: `--approve-class` of `session record`, `session replay`, `live open` and"
-        " `live act`. docs/risk.md explains the classes. An agent cannot approve: ask the owner.",
+        "Only the owner of the node can approve it: with `trailmesh approve yes QUESTION`, if the message names a question, and then try"
+        " again; or with `--approve-class` of `session record`, `session replay`, `live open` and `live act`. docs/approvals.md says more."
+        " An agent cannot approve.",
     ),
     "replay.diverged": Code(
         _O,
