@@ -191,6 +191,10 @@ class Approvals:
             for key in item.record.branches
         )
 
+    def waiting(self, search: str) -> int:
+        """How many questions of ``search`` are open."""
+        return sum(item.question.search == search and item.record.state == "open" for item in self._items.values())
+
     def answered(self, sought: Sought, caller: Caller, search: str = "") -> str:
         """The question whose answer lets this action be performed now; empty if there is none. Nothing is used up."""
         now_ms = self._now_ms()

@@ -57,6 +57,7 @@ class Explorer:
         approvals: Approvals | None = None,
     ) -> None:
         """approvals: who asks the owner about what searches leave alone; None where nobody is asked."""
+        self._approvals = approvals
         self._witness = witness
         self._store = store
         self._clock = clock
@@ -78,6 +79,10 @@ class Explorer:
     def running(self) -> int:
         """Searches that are open here."""
         return len(self._searches)
+
+    def questions(self, search_id: str) -> int:
+        """How many questions of a search wait for the owner's answer."""
+        return self._approvals.waiting(search_id) if self._approvals else 0
 
     @property
     def tree_nodes(self) -> int:

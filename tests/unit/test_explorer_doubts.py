@@ -85,6 +85,7 @@ async def test_a_search_asks_about_what_it_does_not_understand_and_explores_else
             found.id,
             "owner",
         )
+        assert anna.explorer.questions(found.id) == 1
         assert "GET /yard" in anna.site.reached
         assert not any("/behind" in request for request in anna.site.reached)
 
