@@ -268,7 +268,6 @@ def test_an_approval_that_was_copied_to_another_question_site_or_node_is_refused
 
 
 def test_only_an_active_owner_answers() -> None:
-    """Guard: protocol/approval/owners.py, Owners.find_key."""
     witness, owners = SigningKey(bytes(32)), begun(NODE)
     for key in (witness, BEN):
         code, _ = refused(open_approval, answer(ASKED, key), ASKED, owners, now_ms=NOW_MS)

@@ -170,8 +170,7 @@ async def test_an_agent_neither_lists_nor_answers(bench: Asks) -> None:
 
 
 async def test_the_owners_token_without_a_signature_of_the_owner_answers_nothing(bench: Asks) -> None:
-    """A shell in the same account has the token and the files, but not the passphrase. Guard: node/approvals/questions.py,
-    Approvals.answer."""
+    """A shell in the same account has the token and the files, but not the passphrase."""
     session = (await bench.open()).session
     id = (await bench.doubt(session)).detail["question"]
     witness = SigningKey(bytes(32))
@@ -210,8 +209,19 @@ async def test_a_no_is_remembered_and_the_same_is_not_asked_again(bench: Asks) -
     assert (await bench.doubt(session)).detail["question"] != id
 
 
-async def test_an_approval_ends_with_its_time_and_a_clock_that_is_set_back_revives_nothing(bench: Asks) -> None:
+async def test_an_open_question_whose_time_is_over_stays_over_with_the_clock_set_back(bench: Asks) -> None:
     """Guard: node/approvals/questions.py, Approvals._now_ms."""
+    session = (await bench.open()).session
+    id = (await bench.doubt(session)).detail["question"]
+    await bench.say(id, scope="site")
+    sought = await _sought(bench, id)
+    bench.clock.advance(600_000)
+    assert not bench.approvals.answered(sought, OWNER)
+    bench.clock._now_ms -= 300_000
+    assert not bench.approvals.answered(sought, OWNER), "nothing was stored in between"
+
+
+async def test_an_approval_ends_with_its_time_and_a_clock_that_is_set_back_revives_nothing(bench: Asks) -> None:
     session = (await bench.open()).session
     id = (await bench.doubt(session)).detail["question"]
     await bench.say(id, scope="site")

@@ -91,7 +91,6 @@ async def test_a_search_asks_about_what_it_does_not_understand_and_explores_else
 
 
 async def test_a_yes_brings_the_search_back_to_the_branch_and_the_claim_is_checked_under_it() -> None:
-    """Guard: node/explorer/coordinating/dealing.py, Dealing._approved."""
     async with asking("anna") as (anna,):
         searching = asyncio.create_task(anna.run(BEHIND, seconds=4_000))
         asked = (await until(lambda: questions(anna), "a question"))[0]
@@ -104,7 +103,6 @@ async def test_a_yes_brings_the_search_back_to_the_branch_and_the_claim_is_check
 
 
 async def test_a_search_that_had_tried_everything_goes_on_when_it_is_resumed_after_the_yes() -> None:
-    """Guard: node/explorer/open_searches.py, OpenSearches.enter."""
     async with asking("anna") as (anna,):
         found = await anna.run(BEHIND, seconds=600)
         await say(anna, (await questions(anna))[0].id)

@@ -83,7 +83,7 @@ def test_the_most_specific_rule_decides_alone() -> None:
 
 
 def test_what_a_rule_does_not_list_is_not_read_but_pictures_and_styles_are() -> None:
-    """Guard: protocol/risk/classes.py, judge_request."""
+    """Guard: protocol/risk/sites.py, judge_site."""
     assert judged("GET", "https://a.shop.example/products/7", "document") is None
     assert judged("GET", "https://a.shop.example/admin", "document") == "site"
     assert judged("GET", "https://a.shop.example/api/users") == "site"
@@ -96,7 +96,6 @@ def test_what_a_rule_does_not_list_is_not_read_but_pictures_and_styles_are() -> 
 
 
 def test_a_rule_allows_the_requests_it_lists_and_no_others() -> None:
-    """Guard: protocol/risk/sites.py, judge_site."""
     assert judged("POST", "https://a.shop.example/search?q=mug") is None
     assert judged("POST", f"{SHOP}/cart/7") is None
     for method, url in (
