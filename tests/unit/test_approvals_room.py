@@ -103,7 +103,8 @@ async def test_what_the_gate_refuses_becomes_a_question_that_the_error_names(ben
     """Guard: node/live/gate.py, Gate.admit."""
     session = (await bench.open(by=AGENT)).session
     error = await bench.doubt(session, by=AGENT)
-    (asked,) = await bench.questions()
+    assert len(await bench.questions()) == 1
+    asked = (await bench.questions())[0]
     assert (error.code, error.detail["question"]) == ("risk.refused", asked.id)
     assert asked.id in error.message
     assert (asked.kind, asked.caller, asked.site, asked.state) == ("action", "agent:anna", ORIGIN, "open")
@@ -149,7 +150,8 @@ async def test_requests_that_the_guard_refused_are_asked_about_and_covered_by_th
     session = (await bench.open()).session
     press = 'click: {role: button, name: "Tell me"}'
     await bench.call("act", session, action=press, approve_class=4)
-    (asked,) = await bench.questions()
+    assert len(await bench.questions()) == 1
+    asked = (await bench.questions())[0]
     shown = await bench.say(asked.id, scope="site", expires_ms=(bench.now_s + DAY_S) * 1000)
     assert (asked.kind, shown.requests) == ("request", (f"POST {ORIGIN}/tell",))
     acted = await bench.call("act", session, action=press, approve_class=4)

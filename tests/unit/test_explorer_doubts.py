@@ -140,8 +140,7 @@ async def test_a_search_does_not_ask_whether_it_shall_delete_or_pay() -> None:
         assert [asked.risk for asked in await questions(anna)] == [4]
 
 
-async def test_what_this_owner_approved_is_leased_to_no_peer() -> None:
-    """Guard: node/explorer/coordinating/dealing.py, Dealing._promising."""
+async def test_a_search_with_a_peer_takes_up_what_was_approved_itself() -> None:
     more = tuple(link(f"Shelf {number}", f"{ORIGIN}/shelf/{number}") for number in range(3))
     site = warehouse(more)
     site.documents |= {

@@ -137,7 +137,6 @@ def test_a_rule_lifts_neither_origins_nor_destinations_nor_the_words_of_an_addre
     ],
 )
 def test_a_rule_that_would_not_count_as_written_is_refused(rule: dict[str, Any], says: str) -> None:
-    """Guard: node/config/site_rules.py, check_sites."""
     with pytest.raises(MeshError) as caught:
         parse(yaml.safe_dump({"policy": {"sites": [rule]}}))
     assert caught.value.code == "config.invalid"
