@@ -23,6 +23,17 @@ from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import SOCKET, WINDOW, Refused, may_be_allowed, refused, request_line
 
 _BLOCKED_MAX: Final = 200
+_REPLACING: Final = frozenset(
+    {
+        "x-http-method-override",
+        "x-http-method",
+        "x-method-override",
+        "x-method",
+        "x-original-method",
+        "x-rewrite-method",
+    }
+)
+"""Headers by which a site takes another method than the one that is sent."""
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
 _SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _POP_UP_S: Final = 0.5  # how long a window that opened may take to ask for its document
@@ -53,6 +64,8 @@ class Sent(NamedTuple):
     """Its Content-Type."""
     body: str | None = ""
     """None if it cannot be read."""
+    replaced_by: str = ""
+    """The method that a header puts in the place of the real one."""
 
     @property
     def json(self) -> str | None:
@@ -62,7 +75,9 @@ class Sent(NamedTuple):
 
 def sent_by(headers: Mapping[str, str], body: str | None) -> Sent:
     """What a request with these ``headers`` sends."""
-    return Sent(next((value for name, value in headers.items() if name.lower() == "content-type"), ""), body)
+    lower = {name.lower(): value for name, value in headers.items()}
+    replaced_by = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
+    return Sent(lower.get("content-type", ""), body, replaced_by)
 
 
 class NetworkGuard:
@@ -112,6 +127,8 @@ class NetworkGuard:
     def _covered(self, method: str, url: str, sent: Sent, rule: str, *, announced: bool) -> str | None:
         """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it."""
         covers = self._activity.given.covers
+        if sent.replaced_by:  # what was approved is the method that the site takes it for
+            method = f"{method} as {sent.replaced_by}"
         if any(cover.covers(method, url, sent.kind, sent.body, announced=announced) for cover in covers):
             return None
         if not announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:

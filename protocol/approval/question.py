@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import Annotated, Final, Literal
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -84,7 +85,12 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
     def _open(self, form: RequestForm, url: str) -> bool:
         if not self.origin or form.origin != self.origin:
             return False
-        return self.level >= _DELETES or (form.method in _WRITES and not destructive_url(url))
+        if self.level >= _DELETES:
+            return True
+        # A field can say what an address does not: ``action=delete``, ``_method=DELETE``.
+        chosen = [form.origin + "/?" + urlencode([tuple(each.split("=", 1))]) for each in form.fields if "=" in each]
+        replaced = any(each.lower().startswith("_method=") for each in (*form.query, *form.fields))
+        return form.method in _WRITES and not replaced and not any(map(destructive_url, (url, *chosen)))
 
 
 def cover_of(question: Question) -> Cover:

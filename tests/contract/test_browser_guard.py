@@ -220,6 +220,8 @@ async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_a
     fetches = {
         "Ours": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"qty\":1}'})",
         "More": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"all\":1}'})",
+        "Override": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json', "
+        "'x-http-method-override': 'DELETE'}, body: '{\"qty\":1}'})",
         "Elsewhere": "fetch('/other', {method: 'POST'})",
         "Nothing": "1",
     }
@@ -240,8 +242,9 @@ async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_a
     cover = Cover(requests=(form,), level=4)
     assert (await press("Ours", cover)).blocked == ()
     assert site.reached == [POST]
-    assert {name: (await press(name, cover)).blocked for name in ("More", "Elsewhere", "Nothing")} == {
+    assert {name: (await press(name, cover)).blocked for name in ("More", "Override", "Elsewhere", "Nothing")} == {
         "More": (POST,),
+        "Override": (POST,),
         "Elsewhere": ("POST /other",),
         "Nothing": (),
     }

@@ -219,6 +219,23 @@ def test_a_preflight_is_covered_where_the_request_it_announces_is() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "body", "covered"),
+    [
+        ("application/x-www-form-urlencoded", "sku=7&action=add", True),
+        ("application/x-www-form-urlencoded", "sku=7&action=delete", False),
+        ("application/x-www-form-urlencoded", "sku=7&_method=PUT", False),
+        ("application/json", '{"op":"delete","sku":7}', False),
+        ("application/json", '{"op":"add","sku":7}', True),
+    ],
+)
+def test_a_field_that_says_delete_is_no_part_of_what_is_not_known_yet(kind: str, body: str, covered: bool) -> None:
+    cover = cover_of(question(open_requests=True))
+    assert cover.covers("POST", f"{SHOP}/cart", kind, body) is covered
+    assert cover_of(question(open_requests=True, level=7)).covers("POST", f"{SHOP}/cart", kind, body)
+    assert not cover.covers("POST as DELETE", f"{SHOP}/cart", kind, body)
+
+
+@pytest.mark.parametrize(
     ("method", "url", "at_four", "at_seven"),
     [
         ("POST", f"{SHOP}/cart", True, True),
