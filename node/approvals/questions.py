@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -166,7 +166,10 @@ class Approvals:
             await self._put(item, Kind.QUESTION_ANSWERED)
         owner = self.keys.owners.require(held.owner, 0)
         note = {"owner": owner.name, "yes": "yes" if held.approval.yes else "no", "scope": held.approval.scope}
-        await self._witness.trail.write("approval", subject=item.record.id, risk=item.question.level, note=note)
+        by = f"owner:{owner.name}" if held.approval.yes else ""
+        await self._witness.trail.write(
+            "approval", subject=item.record.id, risk=item.question.level, approved_by=by, note=note
+        )
         for tell in self.listeners:
             tell()
         return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, "")
@@ -206,32 +209,16 @@ class Approvals:
     ) -> str:
         """The id of the question; empty if too many are open. Errors: ``store.*``."""
         now_ms, requests = await self._lapse(), requests[: limits.QUESTION_REQUESTS_MAX]
-        kind: Literal["action", "request"] = "request" if requests else "action"
-        alike = next(
-            (
-                item
-                for item in self._items.values()
-                if item.record.state in ("open", "no")
-                and (item.question.kind, item.question.action, item.question.requests) == (kind, sought.form, requests)
-                and (item.question.caller, item.question.search) == (caller, search)
-            ),
-            None,
-        )
+        alike = self._alike(sought, requests, caller, search)
         if alike is not None:
-            known = alike.record.branches
-            fresh = bool(branch) and branch not in known and len(known) < limits.QUESTION_BRANCHES_MAX
-            branches = (*known, branch) if fresh else known
-            alike.record = msgspec.structs.replace(alike.record, times=alike.record.times + 1, branches=branches)
-            # Not at every time: a page could keep the disk busy.
-            if fresh or alike.record.times & (alike.record.times - 1) == 0:
-                await self._put(alike)
+            await self._count(alike, branch if alike.question.action == sought.form else b"")
             return alike.record.id
         if not sought.form.origin or self._full(caller, sought.form.origin):
             return ""
         question = Question(
             id=ids.make_id("que", self._clock.random(ids.ID_RANDOM_BYTES)),
             node=self._witness.node,
-            kind=kind,
+            kind="request" if requests else "action",
             exact=sought.exact,
             action=sought.form,
             requests=requests,
@@ -251,6 +238,31 @@ class Approvals:
         await self._put(item, Kind.QUESTION_ASKED)
         await self._make_room()
         return question.id
+
+    def _alike(self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str) -> Item | None:
+        """The question that asks the same, open or answered with no. A search asks about a control that stands on every page of a
+        site only once at a time, although the answer will hold for the page that was asked about."""
+        kind = "request" if requests else "action"
+        for item in self._items.values():
+            asked = item.question
+            if item.record.state not in ("open", "no") or (asked.caller, asked.search) != (caller, search):
+                continue
+            if (asked.kind, asked.action, asked.requests) == (kind, sought.form, requests):
+                return item
+            elsewhere = msgspec.structs.replace(asked.action, path=sought.form.path)
+            if search and item.record.state == "open" and asked.kind == kind == "action" and elsewhere == sought.form:
+                return item
+        return None
+
+    async def _count(self, item: Item, branch: bytes) -> None:
+        """The question of ``item`` was asked once more."""
+        known = item.record.branches
+        fresh = bool(branch) and branch not in known and len(known) < limits.QUESTION_BRANCHES_MAX
+        branches = (*known, branch) if fresh else known
+        item.record = msgspec.structs.replace(item.record, times=item.record.times + 1, branches=branches)
+        # Not at every time: a page could keep the disk busy.
+        if fresh or item.record.times & (item.record.times - 1) == 0:
+            await self._put(item)
 
     def _full(self, caller: str, origin: str) -> bool:
         """Whether as many questions are open as the owner should have to read."""

@@ -88,7 +88,8 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
         if self.level >= _DELETES:
             return True
         # A field can say what an address does not: ``action=delete``, ``_method=DELETE``.
-        chosen = [form.origin + "/?" + urlencode([tuple(each.split("=", 1))]) for each in form.fields if "=" in each]
+        pairs = [each.partition("=") for each in form.fields if "=" in each]
+        chosen = [f"{form.origin}/?{urlencode({name: value})}" for name, _, value in pairs]
         replaced = any(each.lower().startswith("_method=") for each in (*form.query, *form.fields))
         return form.method in _WRITES and not replaced and not any(map(destructive_url, (url, *chosen)))
 

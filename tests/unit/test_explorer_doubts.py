@@ -133,6 +133,18 @@ async def test_a_yes_for_the_site_holds_in_the_next_search_without_a_question() 
         assert await questions(anna) == ()
 
 
+async def test_a_control_that_stands_on_every_page_is_asked_about_once_at_a_time() -> None:
+    site = warehouse()
+    for path in ("/hall", "/yard"):
+        page = site.documents[ORIGIN + path]
+        site.documents[ORIGIN + path] = Document(title=page.title, controls=(*page.controls, button("Frobnicate")))
+    async with asking("anna", site=site) as (anna,):
+        await anna.run(NEVER, seconds=600)
+        (asked,) = await questions(anna)
+        assert asked.times >= 3
+        assert asked.page in [ORIGIN + path for path in ("/", "/hall", "/yard")]
+
+
 async def test_a_search_does_not_ask_whether_it_shall_delete_or_pay() -> None:
     more = (button("Delete account"), button("Pay now"), button("Change password"))
     async with asking("anna", site=warehouse(more)) as (anna,):
