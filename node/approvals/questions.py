@@ -213,7 +213,8 @@ class Approvals:
         if alike is not None:
             await self._count(alike, branch if alike.question.action == sought.form else b"")
             return alike.record.id
-        if not sought.form.origin or self._full(caller, sought.form.origin):
+        origin = sought.form.origin
+        if not origin or (self._full(caller, origin) and not await self._retire(caller, origin, search)):
             return ""
         question = Question(
             id=ids.make_id("que", self._clock.random(ids.ID_RANDOM_BYTES)),
@@ -272,6 +273,20 @@ class Approvals:
         # Agents and peers must not keep out what the owner's own searches ask.
         crowded = len(every) >= limits.QUESTIONS_OPEN_MAX and caller != OWNER
         return crowded or len(own) >= limits.QUESTIONS_PER_CALLER_MAX or here >= limits.QUESTIONS_PER_SITE_MAX
+
+    async def _retire(self, caller: str, origin: str, search: str) -> bool:
+        """End the oldest open question of the same caller about the same site that another search asked; whether there is one.
+
+        Otherwise what a search has left behind would keep the next one from asking.
+        """
+        for item in self._items.values():
+            asked = item.question
+            same = item.record.state == "open" and (asked.caller, asked.origin) == (caller, origin)
+            if same and asked.search not in ("", search):
+                item.record = msgspec.structs.replace(item.record, state="over")
+                await self._put(item)
+                return True
+        return False
 
     async def _make_room(self) -> None:
         old = [id for id, item in self._items.items() if item.record.state in _SETTLED]

@@ -308,6 +308,16 @@ async def test_no_page_and_no_agent_floods_the_owner(bench: Asks) -> None:
     assert await bench.approvals.asker(OWNER).ask(made_up(1)), "what the owner does itself is still asked"
 
 
+async def test_what_a_search_left_behind_does_not_keep_the_next_one_from_asking(bench: Asks) -> None:
+    one, other = (bench.approvals.asker(OWNER, f"sea-{letter * 21}") for letter in "AB")
+    first = [await one.ask(made_up(number)) for number in range(limits.QUESTIONS_PER_SITE_MAX + 1)]
+    assert first[-1] == ""
+    assert await other.ask(made_up(0))
+    assert len(await bench.questions()) == limits.QUESTIONS_PER_SITE_MAX
+    assert first[0] not in {asked.id for asked in await bench.questions()}
+    assert await bench.approvals.asker(OWNER).ask(made_up(1)), "so does a live session"
+
+
 async def test_the_same_form_is_counted_and_hardly_ever_written(bench: Asks) -> None:
     written: list[str] = []
     put = bench.store.put_question
