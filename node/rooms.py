@@ -19,13 +19,13 @@ from adapters.ports import (
     PeerServer,
     Store,
 )
-from node.audit import Audit
+from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
 from node.live import Browsers, LiveSessions
-from node.log import LogExchange, Logs
+from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
 from node.sessions import Sessions
@@ -81,6 +81,7 @@ class Rooms:
     log_exchange: LogExchange
     logs: Logs
     audit: Audit
+    approvals: Approvals
     sessions: Sessions
     live: LiveSessions
     explorer: Explorer
@@ -133,11 +134,27 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     log_exchange = LogExchange(witness, calls, store, clock)
     notices = Notices(witness, calls, log_exchange, store, clock)
     serving = Serving(home)
-    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
-    sessions = Sessions(witness, config, store, clock, browsers, peers)
+    keys_of_owners = OwnerKeys(witness, store, clock)
+    approvals = Approvals(witness, store, clock, keys_of_owners)
+    explorer = Explorer(
+        witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand, approvals
+    )
+    sessions = Sessions(witness, config, store, clock, browsers, peers, approvals.asker)
     parts = Parts(explorer, sessions, peers, store, clock, config.name)
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
+    own_keys = OwnKeys(
+        home,
+        own,
+        ports.keys,
+        clock,
+        calls,
+        (server, client),
+        ports.from_words,
+        end_pairing=pairing.close,
+        end_work=explorer.stop_all,
+    )
+    keys_of_owners.prove_recovery = own_keys.prove_recovery
     return Rooms(
         home=home,
         config=config,
@@ -154,24 +171,15 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         log_exchange=log_exchange,
         logs=Logs(witness, log_exchange, calls, store, config.name),
         audit=Audit(witness, peers, store),
+        approvals=approvals,
         sessions=sessions,
-        live=LiveSessions(witness, config, store, clock, browsers, serving),
+        live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
         explorer=explorer,
         schedules=schedules,
         server=server,
         refusals=ports.refusals,
         refusal_book=RefusalBook(ports.refusals, store, clock),
-        own_keys=OwnKeys(
-            home,
-            own,
-            ports.keys,
-            clock,
-            calls,
-            (server, client),
-            ports.from_words,
-            end_pairing=pairing.close,
-            end_work=explorer.stop_all,
-        ),
+        own_keys=own_keys,
         notices=notices,
         distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
         reach=Reach(calls, client, server, clock, mode=config.listen.reach),

@@ -436,6 +436,52 @@ CODES: dict[str, Code] = {
         "The keyring of this user is not available.",
         "Unlock the keyring. On a machine without a desktop, create the node without `--keyring`.",
     ),
+    "owner.unknown": Code(
+        _C,
+        False,
+        "This node knows no key of an owner under this name.",
+        "List the keys with `trailmesh owner ls`. Add the first one with `trailmesh owner add NAME`, in a terminal.",
+    ),
+    "owner.refused": Code(
+        _C,
+        False,
+        "The signature is not of an owner of this node who may sign this.",
+        "Sign with an active key (`trailmesh owner ls`) of an owner who may approve this class. Only an owner who may approve every"
+        " class adds and revokes keys.",
+    ),
+    "owner.locked": Code(
+        _C,
+        False,
+        "The owner's key opens only with its passphrase, typed in a terminal.",
+        "Run the command in a terminal. No option, file or variable takes this passphrase: programs of this account could read it too."
+        " For a key that is kept elsewhere, use `approve show --statement` and `approve yes --signature`.",
+    ),
+    "owner.passphrase": Code(
+        _C,
+        False,
+        "The passphrase does not open the owner's key.",
+        "Repeat the command with the right passphrase. If nobody knows it, add another key with the recovery key of the node:"
+        " `trailmesh owner add NAME --words-file FILE`, then revoke the lost one.",
+    ),
+    "owner.change": Code(
+        _C,
+        False,
+        "The key cannot be added or revoked like this.",
+        "Read the message: it names the rule. `trailmesh owner ls` shows the keys; without an owner's key, use the recovery key of the"
+        " node (`--key-file` or `--words-file`).",
+    ),
+    "approval.invalid": Code(
+        _C,
+        False,
+        "The signed answer does not fit the question.",
+        "Look at the question again with `trailmesh approve show`, and answer that.",
+    ),
+    "approval.closed": Code(
+        _C,
+        False,
+        "The question waits for no answer: it was answered, or its time is over.",
+        "List what is open with `trailmesh approve ls`. What is still wanted is asked again when it is tried again.",
+    ),
     "recovery.invalid": Code(
         _C,
         False,
@@ -676,8 +722,9 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The action's risk class needs the approval of a person.",
-        "Only the owner of the node can approve it: `--approve-class` of `session record`, `session replay`, `live open` and"
-        " `live act`. docs/risk.md explains the classes. An agent cannot approve: ask the owner.",
+        "Only the owner of the node can approve it: with `trailmesh approve yes QUESTION`, if the message names a question, and then try"
+        " again; or with `--approve-class` of `session record`, `session replay`, `live open` and `live act`. docs/approvals.md says more."
+        " An agent cannot approve.",
     ),
     "replay.diverged": Code(
         _O,

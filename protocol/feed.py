@@ -37,6 +37,10 @@ class Kind(StrEnum):
     AGENT_REFUSED = "agent.refused"
     AGENT_SPENT = "agent.spent"
     AGENT_EXPIRED = "agent.expired"
+    OWNER_ADDED = "owner.added"
+    OWNER_REVOKED = "owner.revoked"
+    QUESTION_ASKED = "question.asked"
+    QUESTION_ANSWERED = "question.answered"
     PEER_PAIRED = "peer.paired"
     PEER_GRANTS = "peer.grants"
     PEER_GRANTED_US = "peer.granted_us"
@@ -110,6 +114,13 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.AGENT_EXPIRED: About(
         ("agent",), f"An agent was refused because its token has expired; told every {_EVERY} at most."
     ),
+    Kind.OWNER_ADDED: About(("own",), "A key of an owner was added: what it signs counts as a person's answer."),
+    Kind.OWNER_REVOKED: About(("own",), "A key of an owner was revoked, and its approvals have ended."),
+    Kind.QUESTION_ASKED: About(
+        ("que",),
+        "Something that needs an approval was not done, and the owner is asked; told once for each form of it.",
+    ),
+    Kind.QUESTION_ANSWERED: About(("que",), "An owner answered a question, with a signature."),
     Kind.PEER_PAIRED: About(("node",), "A node became a peer, or was paired with again."),
     Kind.PEER_GRANTS: About(("node",), "The owner changed what a peer may do here."),
     Kind.PEER_GRANTED_US: About(("node",), "A peer changed what this node may do there."),

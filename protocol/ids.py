@@ -23,8 +23,8 @@ _ID_CHARS = 20
 ID_RANDOM_BYTES = 13
 """How many random bytes ``make_id`` takes; it uses their first 100 bits."""
 
-KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv", "sch"})
-"""session, search, lease, replay report, invite, live session, schedule"""
+KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv", "sch", "que", "own"})
+"""session, search, lease, replay report, invite, live session, schedule, question, key of an owner"""
 NODE: Final = "node"
 """Stands for node ids where the others have their kind."""
 
@@ -34,6 +34,7 @@ SearchId = Annotated[str, msgspec.Meta(extra={"id": "sea"})]
 LeaseId = Annotated[str, msgspec.Meta(extra={"id": "lea"})]
 SessionId = Annotated[str, msgspec.Meta(extra={"id": "ses"})]
 ReportId = Annotated[str, msgspec.Meta(extra={"id": "rep"})]
+QuestionId = Annotated[str, msgspec.Meta(extra={"id": "que"})]
 
 
 def check_digit(text: str) -> str:

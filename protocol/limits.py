@@ -100,6 +100,30 @@ PASSPHRASE_BYTES_MAX: Final = 1_024
 PASSPHRASE_CHARS_MIN: Final = 8
 RECOVERY_FILE_CHARS_MAX: Final = 4 * KIB
 
+# Questions and approvals (docs/protocol/approval.md)
+OWNERS_MAX: Final = 16
+OWNER_PASSPHRASE_CHARS_MIN: Final = 10
+OWNER_CHANGES_MAX: Final = 256  # a chain is read as a whole at each start
+APPROVAL_BYTES_MAX: Final = 16 * KIB
+APPROVAL_DAYS_MAX: Final = 90
+APPROVAL_FRESH_S: Final = 3_600  # a statement is carried to a key that is kept elsewhere, and its signature back
+FORM_TEXT_CHARS_MAX: Final = 1_024
+FORM_FIELDS_MAX: Final = 64
+FORM_VALUE_CHARS_MAX: Final = 200
+FORM_BODY_CHARS_MAX: Final = 256 * KIB
+QUESTION_REQUESTS_MAX: Final = 16
+QUESTION_EVIDENCE_MAX: Final = 8
+QUESTION_DAYS: Final = 7  # that one stays open
+QUESTION_BRANCHES_MAX: Final = 64
+QUESTIONS_OPEN_MAX: Final = 256
+QUESTIONS_PER_CALLER_MAX: Final = 64
+QUESTIONS_PER_SITE_MAX: Final = (
+    16  # open ones of one caller about one origin: a page makes up as many forms as it likes
+)
+QUESTIONS_KEPT_MAX: Final = 1_000
+SITE_RULES_MAX: Final = 64
+SITE_ENTRIES_MAX: Final = 64
+
 # Distrust (docs/protocol/distrust.md)
 DISTRUST_REASON_CHARS_MAX: Final = 300
 NOTICES_PER_PEER_MAX: Final = 64

@@ -52,6 +52,11 @@ def _section(path: str, record: type[msgspec.Struct]) -> Iterator[str]:
     yield ""
     for name, each in inner.items():
         yield from _section(f"{path}{'.' if path else ''}{name}", each)
+    for field in plain:
+        listed = _plain(field.type)
+        item = _plain(listed.item_type) if isinstance(listed, types.VarTupleType) else listed
+        if isinstance(item, types.StructType):
+            yield from _section(f"{path}{'.' if path else ''}{field.encode_name}[]", item.cls)
 
 
 def _plain(found: types.Type) -> types.Type:

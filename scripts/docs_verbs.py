@@ -57,6 +57,8 @@ _IDS = {
     "sea": "search",
     "lea": "lease",
     "sch": "schedule",
+    "que": "question",
+    "own": "key of an owner",
     "agent": "agent",
 }
 _OTHERS = {CallerKind.AGENT: "an agent", CallerKind.SCHEDULE: "a schedule"}

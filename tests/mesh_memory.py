@@ -18,6 +18,7 @@ from adapters.ports import NOTHING, Clock, Given, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
 from adapters.transport.bounds import Bounds
 from node.api.federation import FederationApi
+from node.approvals import Approvals, OwnerKeys
 from node.config.settings import Config, ExploreConfig
 from node.distrust.distrust import Distrust
 from node.distrust.notices import Notices
@@ -204,6 +205,10 @@ class MemoryNode:
         await self.peers.load()
         self.log_exchange = LogExchange(self.witness, self.calls, self.store, mesh.clock)
         await self.log_exchange.load()
+        self.approvals = Approvals(
+            self.witness, self.store, mesh.clock, OwnerKeys(self.witness, self.store, mesh.clock)
+        )
+        await self.approvals.load()
         self.explorer = Explorer(
             self.witness,
             self.config,
@@ -213,6 +218,7 @@ class MemoryNode:
             self.calls,
             TreeWriter,
             self.log_exchange.demand,
+            self.approvals if mesh.asks else None,
         )
         self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()
@@ -301,6 +307,8 @@ class MemoryMesh:
         self.clock = QuickClock()
         self.site = site or shop_site()
         self.dead: set[str] = set()
+        self.asks = False
+        """Whether searches of nodes that start from now on ask the owner about what they leave alone."""
         self.network = MemoryNetwork(self._weather, bounds=Bounds(requests_per_s=2_000, requests_burst=2_000))
         self.nodes: list[MemoryNode] = []
 

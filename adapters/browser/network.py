@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
@@ -18,10 +18,23 @@ from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Destinations
 from adapters.browser.windows import Windows
+from protocol import limits
+from protocol.approval.forms import RequestForm, request_form
 from protocol.risk.classes import GuardPolicy, judge_request
-from protocol.risk.refused import SOCKET, WINDOW, Refused, refused, request_line
+from protocol.risk.refused import SOCKET, WINDOW, Refused, may_be_allowed, refused, request_line
 
 _BLOCKED_MAX: Final = 200
+_REPLACING: Final = frozenset(
+    {
+        "x-http-method-override",
+        "x-http-method",
+        "x-method-override",
+        "x-method",
+        "x-original-method",
+        "x-rewrite-method",
+    }
+)
+"""Headers by which a site takes another method than the one that is sent."""
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
 _SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _POP_UP_S: Final = 0.5  # how long a window that opened may take to ask for its document
@@ -45,6 +58,29 @@ def announced_by(method: str, headers: Mapping[str, str]) -> str:
     return next((value for name, value in headers.items() if name.lower() == "access-control-request-method"), "")
 
 
+class Sent(NamedTuple):
+    """What is known of the body of a request."""
+
+    kind: str = ""
+    """Its Content-Type."""
+    body: str | None = ""
+    """None if it cannot be read."""
+    replaced_by: str = ""
+    """The method that a header puts in the place of the real one."""
+
+    @property
+    def json(self) -> str | None:
+        """The body, if a page can send it to another site only after asking that."""
+        return self.body if is_json({"content-type": self.kind}) else None
+
+
+def sent_by(headers: Mapping[str, str], body: str | None) -> Sent:
+    """What a request with these ``headers`` sends."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    replaced_by = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
+    return Sent(lower.get("content-type", ""), body, replaced_by)
+
+
 class NetworkGuard:
     """Judges the requests of one page under the policy of its context."""
 
@@ -64,6 +100,7 @@ class NetworkGuard:
         self._activity = activity
         self._destinations = destinations
         self._refused: dict[str, Refused] = {}
+        self._forms: dict[RequestForm, None] = {}
         self._document: Refused | None = None
         self._pop_ups: dict[str, str] = {}
 
@@ -71,10 +108,11 @@ class NetworkGuard:
         """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
         await of.route_web_socket("**/*", self._socket)
 
-    def taken(self) -> tuple[Refused, ...]:
-        """What was refused since the last call."""
+    def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...]]:
+        """What was refused since the last call, and the forms of what an owner could allow."""
         requests, self._refused = tuple(self._refused.values()), {}
-        return requests
+        forms, self._forms = tuple(self._forms), {}
+        return requests, forms
 
     def expects_document(self) -> None:
         """The page is about to open an address: what was refused of another one before says nothing about it."""
@@ -85,17 +123,28 @@ class NetworkGuard:
         """The document that was refused since ``expects_document``, if one was."""
         return self._document
 
-    def permits(
-        self, method: str, url: str, kind: str, is_navigation: bool, body: str | None, announced: str = ""
-    ) -> bool:
+    def permits(self, method: str, url: str, kind: str, is_navigation: bool, sent: Sent, announced: str = "") -> bool:
         """Whether a request may leave; one that may not is reported. announced: by a preflight (``announced_by``)."""
-        rule = judge_request(method, url, kind, is_navigation, body, self.policy, announced=announced)
+        rule = judge_request(method, url, kind, is_navigation, sent.json, self.policy, announced=announced)
+        if rule is not None and may_be_allowed(rule):
+            rule = self._covered(announced or method, url, sent, rule, announced=bool(announced))
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
             return True
         self._refuse(refused(method, url, rule), kind)
         return False
+
+    def _covered(self, method: str, url: str, sent: Sent, rule: str, *, announced: bool) -> str | None:
+        """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it."""
+        covers = self._activity.given.covers
+        if sent.replaced_by:  # what was approved is the method that the site takes it for
+            method = f"{method} as {sent.replaced_by}"
+        if any(cover.covers(method, url, sent.kind, sent.body, announced=announced) for cover in covers):
+            return None
+        if not announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
+            self._forms[request_form(method, url, sent.kind, sent.body)] = None
+        return rule
 
     async def reaches(self, method: str, url: str, kind: str) -> bool:
         """Whether a permitted request may go where its address leads; one that may not is reported."""
@@ -174,9 +223,9 @@ def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
     """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of."""
     request, kind = event["request"], kind_of(event)
     headers = request.get("headers", {})
-    body = request.get("postData") if is_json(headers) else None
+    body = request.get("postData", None if request.get("hasPostData") else "")
     announced = announced_by(request["method"], headers)
-    return guard.permits(request["method"], request["url"], kind, kind == "document", body, announced)
+    return guard.permits(request["method"], request["url"], kind, kind == "document", sent_by(headers, body), announced)
 
 
 async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool, *, anew: bool = False) -> None:

@@ -270,6 +270,21 @@ class ChromiumPage:
         given: Given = NOTHING,
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""
+        try:
+            return await self._performed(action, ref, expect, secrets, timeout_ms, given)
+        finally:
+            # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
+            self._activity.given = NOTHING
+
+    async def _performed(
+        self,
+        action: Action,
+        ref: str | None,
+        expect: bytes | None,
+        secrets: Secrets | None,
+        timeout_ms: int,
+        given: Given,
+    ) -> Outcome:
         self._secrets = secrets or self._secrets
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
@@ -306,6 +321,7 @@ class ChromiumPage:
             extracted=mask(extracted),
             blocked=blocked.requests,
             blocked_by=blocked.rules,
+            blocked_forms=blocked.forms,
             dialogs=dialogs,
             downloads=downloads,
             tab=self._following.followed,
@@ -373,9 +389,9 @@ class ChromiumPage:
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""
-        mask, refused = masker(self._secrets), self._guard.taken()
+        mask, (refused, forms) = masker(self._secrets), self._guard.taken()
         requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
-        return Blocked(requests, tuple(each.rule for each in refused))
+        return Blocked(requests, tuple(each.rule for each in refused), forms)
 
     async def screenshot(self) -> bytes:
         """``adapters.ports.Page.screenshot``."""

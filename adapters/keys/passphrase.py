@@ -1,4 +1,4 @@
-"""Stores seeds sealed with a passphrase: argon2id derives the key, XChaCha20-Poly1305 encrypts.
+"""Stores seeds sealed with a passphrase, of a witness key or an owner's key: argon2id, XChaCha20-Poly1305.
 
 The parameters are stored in plain text beside the encrypted seeds and are authenticated as additional data, so nobody can change
 them. A wrong passphrase and a changed file give the same error, so that the error does not help in guessing.
@@ -23,6 +23,7 @@ from protocol.errors import MeshError
 
 FORM: Final = "passphrase"
 _TITLE: Final = "trailmesh witness key, sealed with a passphrase (argon2id, XChaCha20-Poly1305)."
+_OWNER_TITLE: Final = "trailmesh key of an owner, sealed with a passphrase (argon2id, XChaCha20-Poly1305)."
 _MEMORY_BYTES_MAX: Final = limits.MIB * 1024
 _OPERATIONS_MAX: Final = 16
 
@@ -42,7 +43,12 @@ class PassphraseKeyStore:
 
     form = FORM
 
-    def __init__(self, path: Path, write: kept.WritePrivate, ask: Passphrase, cost: Cost | None = None) -> None:
+    def __init__(
+        self, path: Path, write: kept.WritePrivate, ask: Passphrase, cost: Cost | None = None, *, owner: bool = False
+    ) -> None:
+        """owner: whether it is the key of an owner, which the node itself never opens."""
+        self._title = _OWNER_TITLE if owner else _TITLE
+        self._wrong = "owner.passphrase" if owner else "key.passphrase"
         self._path, self._write, self._ask = path, write, ask
         self._cost = cost or Cost()
         self._box: Aead | None = None
@@ -67,7 +73,7 @@ class PassphraseKeyStore:
             # The cost parameters are authenticated with the seeds, so that nobody can lower them in the file.
             opened = box.decrypt(sealed, terms.encode())
         except (CryptoError, ValueError):
-            raise MeshError("key.passphrase", "the witness key does not open with this passphrase") from None
+            raise MeshError(self._wrong, "the key does not open with this passphrase") from None
         self._box, self._terms = box, terms
         return kept.split(opened, self._path)
 
@@ -78,7 +84,7 @@ class PassphraseKeyStore:
             self._terms = f"argon2id {self._cost.operations} {self._cost.memory_bytes} {salt.hex()}"
             self._box = _box(self._ask(), salt, self._cost, self._path)
         sealed = base64.b64encode(self._box.encrypt(kept.join(seeds), self._terms.encode())).decode()
-        kept.save(self._write, self._path, f"{_TITLE}\n{self._terms}\n{sealed}\n")
+        kept.save(self._write, self._path, f"{self._title}\n{self._terms}\n{sealed}\n")
 
 
 def is_sealed(line: str) -> bool:

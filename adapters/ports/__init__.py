@@ -29,6 +29,7 @@ from adapters.ports.records import (
     LeaseRecord,
     LiveRecord,
     PeerRecord,
+    QuestionRecord,
     SearchRecord,
 )
 from adapters.ports.search import NewTreeWriter, TreeWriter
@@ -41,6 +42,7 @@ from adapters.ports.store import (
     LogStore,
     MetaStore,
     PeerStore,
+    QuestionStore,
     ScheduleStore,
     SearchStore,
     SessionStore,
@@ -101,6 +103,8 @@ __all__ = [
     "PeerRecord",
     "PeerServer",
     "PeerStore",
+    "QuestionRecord",
+    "QuestionStore",
     "ScheduleStore",
     "SearchRecord",
     "SearchStore",

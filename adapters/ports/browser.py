@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from protocol import limits
+from protocol.approval.forms import RequestForm
+from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Action
 from protocol.page.dialogs import Answer, Dialog
@@ -25,6 +27,8 @@ class Blocked(NamedTuple):
     """``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``."""
     rules: tuple[str, ...]
     """For each of them the rule that refused it (``protocol.risk.refused``)."""
+    forms: tuple[RequestForm, ...] = ()
+    """The forms of those that an owner could allow."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +41,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What the guard refused since it was last told (``Page.blocked``), …"""
     blocked_by: tuple[str, ...] = ()
     """… and by which rules."""
+    blocked_forms: tuple[RequestForm, ...] = ()
+    """The forms of those that an owner could allow."""
     dialogs: tuple[Dialog, ...] = ()
     """Dialogs since the last outcome, and how they were answered."""
     downloads: tuple[Download, ...] = ()
@@ -73,6 +79,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """… and whether a dialog is the one that is to be accepted; every other one is dismissed."""
     files: tuple[GivenFile, ...] = ()
     """The files of an upload, in order."""
+    covers: tuple[Cover, ...] = ()
+    """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
     onto: str = ""
     """Where a drag ends: the ref of an element in the last observation."""
 

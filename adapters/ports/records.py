@@ -153,3 +153,27 @@ class LiveRecord(msgspec.Struct, frozen=True, kw_only=True):
     """0 while it is open."""
     reason: str = ""
     """Why it ended."""
+
+
+class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to the owner, and what became of it."""
+
+    id: str
+    asked_ms: int
+    question: bytes
+    """``protocol.approval.question.Question``, encoded."""
+    state: str = "open"
+    """``open``; ``yes``, while the answer holds; ``no``; ``used``, of a yes for once; ``over``, when its time has passed."""
+    times: int = 1
+    """How often it was asked."""
+    picture: str = ""
+    """Hash of the screenshot of the page, in hexadecimal; empty if none was stored."""
+    approval: bytes = b""
+    """The signed answer."""
+    answered_ms: int = 0
+    branches: tuple[bytes, ...] = ()
+    """The nodes of the search's tree that the action leads to."""
+    uses: int = 0
+    """How many actions it has let through."""
+    seen_ms: int = 0
+    """The latest time at which it was looked at: later than the clock says after it was set back."""

@@ -19,6 +19,7 @@ from adapters.ports.records import (
     LeaseRecord,
     LiveRecord,
     PeerRecord,
+    QuestionRecord,
     SearchRecord,
 )
 from adapters.schedule_records import RunRecord, ScheduleRecord
@@ -278,6 +279,18 @@ class AgentStore(Protocol):
     async def remove_agent(self, name: str) -> bool: ...
 
 
+class QuestionStore(Protocol):
+    """Questions to the owner."""
+
+    async def put_question(self, question: QuestionRecord, *, news: News | None = None) -> None:
+        """Insert a question, or replace the one with its id."""
+
+    async def questions(self) -> list[QuestionRecord]:
+        """In the order in which they were asked. The caller keeps their number small (``QUESTIONS_KEPT_MAX``)."""
+
+    async def remove_question(self, question_id: str) -> bool: ...
+
+
 class ScheduleStore(Protocol):
     """Schedules and their runs."""
 
@@ -317,6 +330,7 @@ class Store(
     AuditStore,
     FeedStore,
     AgentStore,
+    QuestionStore,
     ScheduleStore,
     Protocol,
 ):

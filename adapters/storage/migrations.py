@@ -137,6 +137,11 @@ _SCHEDULES: Final = (
     "CREATE INDEX schedule_runs_running ON schedule_runs (schedule, due_ms) WHERE status = 'running'",
 )
 
+# Read whole when the node starts; their number is bounded by the room that keeps them.
+_QUESTIONS: Final = (
+    "CREATE TABLE questions (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
+)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -147,6 +152,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _AGENTS,
     _FEED,
     _SCHEDULES,
+    _QUESTIONS,
 )
 VERSION: Final = len(MIGRATIONS)
 

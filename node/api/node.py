@@ -13,6 +13,7 @@ from node import __version__
 from node.api.agents import Agents
 from node.api.federation import FederationApi
 from node.api.refusal_rows import RefusalRows
+from node.approvals import Explaining
 from node.base import fault
 from node.config import invalid_in_words
 from node.explorer import ExploreVerbs, Parts
@@ -50,6 +51,8 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.distrust.bound,
         **rooms.notices.bound,
         **rooms.audit.bound,
+        **rooms.approvals.bound,
+        **Explaining(rooms.config.policy, rooms.approvals).bound,
         **agents.bound,
         **rooms.witness.feed.bound,
     }

@@ -107,6 +107,8 @@ def show_summary(r: Result) -> None:
             click.echo(f"  {number}. {step}")
     else:
         click.echo(f"not reached{': ' + r['reason'] if r['reason'] else ''}")
+    if r.get("questions"):
+        click.echo(f"{counted(r['questions'], 'question')} waiting for an answer: `trailmesh approve ls`")
     if r["html"]:
         click.echo(f"report in {r['html']}")
 

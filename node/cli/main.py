@@ -11,6 +11,9 @@ from node.cli.common import Program
 _GROUPS = {
     "node": ("node.cli.node", "Create, run, pair and check this node."),
     "agent": ("node.cli.agent", "Let programs work with this node under tokens of their own."),
+    "owner": ("node.cli.owner", "Add and revoke the keys of the people who own this node."),
+    "approve": ("node.cli.approve", "Answer what was not done because it needs a person's approval."),
+    "policy": ("node.cli.policy", "Explain what this node allows, and which rule says so."),
     "session": ("node.cli.session", "Record, verify, export and replay browser sessions."),
     "actions": ("node.cli.actions", "Check action files without performing them, and help to write them."),
     "snapshot": ("node.cli.snapshot", "Print what can be named on a page, as lines for an action file."),

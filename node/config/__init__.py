@@ -6,7 +6,14 @@ Owns ``config.yaml`` and knows where a passphrase comes from. Never acts on the 
 
 from node.config import settings
 from node.config.forms import invalid_in_words
-from node.config.passphrase import AskPassphrase, asked_once, new_passphrase_source, passphrase_source
+from node.config.passphrase import (
+    AskPassphrase,
+    asked_once,
+    new_owner_passphrase,
+    new_passphrase_source,
+    owner_passphrase,
+    passphrase_source,
+)
 from node.config.safe_yaml import YamlValue, load_yaml
 from node.config.settings import CONFIG_FILE, BrowserConfig, Config, ControlConfig, PolicyConfig, home_directory
 
@@ -22,7 +29,9 @@ __all__ = [
     "home_directory",
     "invalid_in_words",
     "load_yaml",
+    "new_owner_passphrase",
     "new_passphrase_source",
+    "owner_passphrase",
     "passphrase_source",
     "settings",
 ]

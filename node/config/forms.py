@@ -12,6 +12,7 @@ from msgspec import inspect as types
 from protocol.page.action import SECRET_NAME_PATTERN
 from protocol.recording.session import LOCALE_PATTERN
 from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN
+from protocol.risk.sites import PATH_PATTERN, SENT_PATTERN
 from protocol.trust.agent_token import NAME_PATTERN as AGENT_NAME_PATTERN
 
 _SAID_CHARS_MAX: Final = 300
@@ -25,6 +26,8 @@ _WORDS: Final[Mapping[str, str]] = {
     LOCALE_PATTERN: "a language, such as de, en-GB or zh-Hant-TW",
     SECRET_NAME_PATTERN: "letters, digits and . _ -",
     AGENT_NAME_PATTERN: "lower-case letters, digits and -, starting with a letter, at most 32 characters",
+    PATH_PATTERN: "a path, such as /products/** (* is any text without /, ** any text)",
+    SENT_PATTERN: "a method in capitals, not GET, and a path, such as POST /search",
     ALLOWED_REQUEST_PATTERN: (
         "a method and an http(s) address, such as POST https://shop.example/login (* is any text); WebSockets cannot be allowed"
     ),

@@ -51,6 +51,33 @@ def _prompt() -> bytes:
     return _bounded(getpass.getpass("Passphrase of the witness key: ").encode())
 
 
+def owner_passphrase(name: str) -> bytes:
+    """The passphrase of an owner's key, typed on the terminal: no file and no variable is read.
+
+    Whatever a program of this account can read is no secret from an agent with a shell in it. Errors: ``owner.locked``,
+    ``input.invalid``.
+    """
+    return _bounded(_typed(f"Passphrase of the owner {name}: "))
+
+
+def new_owner_passphrase(name: str) -> bytes:
+    """A passphrase for a new key of an owner, typed twice. Errors: ``owner.locked``, ``input.invalid``."""
+    first = _bounded(_typed(f"New passphrase of the owner {name}: "))
+    if len(first.decode(errors="replace")) < limits.OWNER_PASSPHRASE_CHARS_MIN:
+        most = limits.OWNER_PASSPHRASE_CHARS_MIN
+        raise MeshError("input.invalid", f"the passphrase of an owner must have at least {most} characters")
+    if _typed("The same again: ") != first:
+        raise MeshError("input.invalid", "the two passphrases differ")
+    return first
+
+
+def _typed(prompt: str) -> bytes:
+    # Without a terminal getpass would read a pipe, into which any program can write.
+    if not sys.stdin.isatty():
+        raise MeshError("owner.locked")
+    return getpass.getpass(prompt).encode()
+
+
 def _bounded(passphrase: bytes) -> bytes:
     if not 0 < len(passphrase) <= limits.PASSPHRASE_BYTES_MAX:
         raise MeshError(

@@ -12,10 +12,12 @@ import yaml
 
 from node.config.forms import NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
 from node.config.safe_yaml import check_events
+from node.config.site_rules import check_sites
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
 from protocol.risk.allowed import AllowedRequest
+from protocol.risk.sites import SiteRule
 
 CONFIG_FILE = "config.yaml"
 _EXAMPLES = Path(__file__).resolve().parents[2] / "configs"
@@ -115,6 +117,8 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     means every host below that domain. Empty allows all."""
     allow_requests: tuple[AllowedRequest, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
+    sites: Annotated[tuple[SiteRule, ...], msgspec.Meta(max_length=limits.SITE_RULES_MAX)] = ()
+    """What may be read and sent at single sites, and why. Of several rules that name an origin the most specific one decides."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
     """Highest risk class performed without an approval; classes 4 and above always need one."""
     peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
@@ -189,7 +193,9 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         plain: Any = yaml.load(text, Loader=yaml.CSafeLoader)
         if plain is None:  # A truncated file must not silently allow what the complete file had forbidden.
             raise MeshError("config.invalid", "the file is empty; write {} to use all defaults")
-        return msgspec.convert(plain, Config)
+        config = msgspec.convert(plain, Config)
+        check_sites(config.policy.sites)
+        return config
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
     except msgspec.ValidationError as error:

@@ -8,6 +8,7 @@ import logging
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
+from node.approvals import Approvals
 from node.base import Tasks, every_search, find_stored
 from node.config import Config
 from node.explorer.answers import Answers
@@ -53,16 +54,22 @@ class Explorer:
         calls: Calls,
         new_writer: NewTreeWriter,
         demand: Demand,
+        approvals: Approvals | None = None,
     ) -> None:
+        """approvals: who asks the owner about what searches leave alone; None where nobody is asked."""
+        self._approvals = approvals
         self._witness = witness
         self._store = store
         self._clock = clock
         self._config = config
         self._calls, self._peers = calls, calls.peers
-        self._pages = PageWork(witness, config, store, clock, browsers)
+        self._pages = PageWork(witness, config, store, clock, browsers, approvals.asker if approvals else None)
         self._expulsions = Expulsions(store)
         proofs = LogProofs(demand, clock)
         self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)
+        if approvals is not None:
+            self._searches.approved = approvals.branches
+            approvals.listeners.append(self._on_answer)
         self._tasks = Tasks()
         calls.peers.standing_changed = self._on_standing
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
@@ -72,6 +79,10 @@ class Explorer:
     def running(self) -> int:
         """Searches that are open here."""
         return len(self._searches)
+
+    def questions(self, search_id: str) -> int:
+        """How many questions of a search wait for the owner's answer."""
+        return self._approvals.waiting(search_id) if self._approvals else 0
 
     @property
     def tree_nodes(self) -> int:
@@ -102,6 +113,13 @@ class Explorer:
                 log.info("search %s continues", found.id)
             except MeshError as error:
                 log.error("search %s cannot continue: %s", found.id, error)
+
+    def _on_answer(self) -> None:
+        """The owner has answered a question: a search goes on where that was a yes."""
+        for search in self._searches.all():
+            search.replica.open(self._searches.approved(search.spec.id))
+            if search.coordinator is not None:
+                search.coordinator.wake()
 
     def _on_standing(self, node: str) -> None:
         self._tasks.start(self._searches.weigh(node), f"standing of {ids.short(node)}")

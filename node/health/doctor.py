@@ -38,6 +38,7 @@ async def examine(rooms: Rooms, *, browser: bool) -> Health:
     """Make all checks. A fault can cause the ones after it, so the order matters."""
     found = [*_python(), *await _data_directory(rooms.home)]
     found += await _witness_key(rooms)
+    found += _owner_key(rooms)
     found += await _store(rooms.home, rooms.store)
     checkers: list[_Checker] = [_witness_log, _clock, _peer_listener, check_schedules]
     for checker in checkers:
@@ -130,6 +131,15 @@ async def _witness_key(rooms: Rooms) -> list[Check]:
         return [Check(name="witness key", status="ok", finding=finding)]
     remedy = f"chmod 600 {quote(str(rooms.home / identity.KEY_FILE))}"
     return [Check(name="witness key", status="fault", finding="other users of this machine can read it", remedy=remedy)]
+
+
+def _owner_key(rooms: Rooms) -> list[Check]:
+    owners = rooms.approvals.keys.owners.active
+    if not owners:
+        # No fault: a node works without one. Whoever adds the first key is the owner, so a person should be first.
+        finding = "none yet: nobody can answer what needs an approval"
+        return [Check(name="owner's key", status="ok", finding=finding, remedy="trailmesh owner add NAME")]
+    return [Check(name="owner's key", status="ok", finding=", ".join(owner.name for owner in owners))]
 
 
 async def _store(home: Path, store: Store) -> list[Check]:

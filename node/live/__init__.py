@@ -8,8 +8,9 @@ room and not in ``sessions`` because live sessions use it too. ``live_session`` 
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """
 
-from node.live.acting import Driver, Gate
+from node.live.acting import Driver, Gate, judged
 from node.live.arrivals import Arrival
+from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers
 from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
@@ -25,6 +26,8 @@ from node.live.verbs import LiveVerbs
 __all__ = [
     "NO_UPLOADS",
     "Arrival",
+    "Asking",
+    "Asks",
     "Browsers",
     "Console",
     "Driver",
@@ -36,13 +39,16 @@ __all__ = [
     "Recorder",
     "Recording",
     "Signer",
+    "Sought",
     "Unlike",
     "Uploads",
     "compacted",
     "data_address",
     "guard_for",
+    "judged",
     "may_open",
     "record",
     "record_actions",
+    "seek",
     "shows_secret",
 ]

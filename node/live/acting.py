@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from adapters.ports import NOTHING, Given, Outcome, Page
+from node.live.asking import Sought, askable, seek
 from node.live.asserting import hold
+from node.live.gate import Approve as Approve
+from node.live.gate import Gate as Gate
+from node.live.gate import Report as Report
+from node.live.gate import never as never
 from node.live.giving import accepting
 from node.live.options import as_label, fit
 from node.live.selecting import around, selected
@@ -48,39 +52,8 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
 from protocol.recording.effects import redact_dialogs
 from protocol.risk.answers import with_answer
-from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
+from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
-
-Approve = Callable[[Action, Risk], bool]
-"""Whether a person has approved this one action."""
-
-
-def never(action: Action, risk: Risk) -> bool:
-    """The default: nothing is approved."""
-    return False
-
-
-Report = Callable[[Action, Risk, bool], Awaitable[None]]
-"""Called with every decision that needs an approval, and whether there was one, before the action is performed."""
-
-
-class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """Which risk classes may be performed."""
-
-    report: Report
-    risk_max: int = APPROVAL_CLASS - 1
-    """The highest class that may be performed without asking; from ``APPROVAL_CLASS`` on a person has approved it."""
-    approve: Approve = never
-
-    async def admit(self, action: Action, risk: Risk) -> None:
-        """Let ``action`` pass, once the decision is reported. Errors: ``risk.refused``, those of ``report``."""
-        admitted = risk.level <= self.risk_max or self.approve(action, risk)
-        if risk.level >= APPROVAL_CLASS or not admitted:
-            await self.report(action, risk, admitted)
-        if not admitted:
-            raise MeshError(
-                "risk.refused", f"risk class {risk.level}: {risk.reason}", level=risk.level, reason=risk.reason
-            )
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +100,8 @@ class Driver:
         """What was extracted in this run, by name: text of pages."""
         self.on_tab = 0
         """The tab in front, by its number; 0 where there are no tabs."""
+        self.step = ("", 0)
+        """Session and index of the step that is being recorded."""
 
     async def act(
         self,
@@ -159,10 +134,11 @@ class Driver:
         if isinstance(action, Drag):
             self.prepared = await _onto(self._page, self.prepared, evidence_onto, self._secrets or NO_SECRETS)
         self.prepared = msgspec.structs.replace(self.prepared, risk=with_answer(self.prepared.risk, answer))
-        await self._gate.admit(self.prepared.action, self.prepared.risk)
+        sought = self._sought(self.prepared)
+        covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
         if condition is not None:
             await self._hold(condition, action, evidence)
-        given = await self._given(answer, self.prepared)
+        given = msgspec.structs.replace(await self._given(answer, self.prepared), covers=covers)
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
@@ -170,11 +146,23 @@ class Driver:
         ref = None if condition is not None else self.prepared.ref
         outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets, given=given)
         self.observation, self.on_tab = outcome.observation, outcome.on_tab
+        await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets or NO_SECRETS))
         require_expected(redact_dialogs(outcome.dialogs, self._secrets or {}), answer)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    def _sought(self, prepared: Prepared) -> Sought:
+        """What an owner would be asked about the action that is about to be performed."""
+        return seek(
+            prepared.action,
+            prepared.element,
+            prepared.observation,
+            prepared.risk,
+            self._secrets or NO_SECRETS,
+            self.step,
+        )
 
     async def _given(self, answer: Answer | None, prepared: Prepared) -> Given:
         """What the action is performed with; the hashes of its files are noted in ``prepared``."""

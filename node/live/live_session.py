@@ -16,6 +16,7 @@ import msgspec
 from adapters.ports import Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
 from node.live.acting import Gate, Report
+from node.live.asking import Asking
 from node.live.browsers import Lent
 from node.live.keeping import Recording, shows_secret
 from node.live.metering import Meter
@@ -50,6 +51,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     risk_max: int
     """The highest risk class that is performed without asking."""
+    asking: Asking | None = None
 
 
 class _Tab:
@@ -251,8 +253,9 @@ class LiveSession:
         if not isinstance(action, Goto):
             raise MeshError("action.not_possible", "the page has opened nothing yet: open an address first")
         first = self.record.sessions[0] if self.record.sessions else ""
-        gate = Gate(report=self._plan.report, risk_max=self._plan.risk_max, approve=self._approves)
-        plan = msgspec.structs.replace(self._plan.recording, start_url=action.url, parent=first, gate=gate)
+        fixed = self._plan
+        gate = Gate(report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking)
+        plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate)
         recorder = Recorder(self._store, tab.page, self._clock, self._signer, plan)
         await recorder.begin()
         tab.recorder = recorder

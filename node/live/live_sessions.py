@@ -18,6 +18,7 @@ from adapters.ports import Clock, LiveRecord, Store
 from node.base import Serving, Tasks, any_of, to_its_end
 from node.config import Config, invalid_in_words
 from node.live.acting import Gate
+from node.live.asking import Asks
 from node.live.browsers import Browsers
 from node.live.keeping import Recording
 from node.live.live_session import LiveSession, Means, Plan, ended, kept
@@ -59,7 +60,10 @@ class LiveSessions:
         clock: Clock,
         browsers: Browsers,
         serving: Serving,
+        asks: Asks | None = None,
     ) -> None:
+        """asks: who asks the owner about what is refused; None where nobody is asked."""
+        self._asks = asks
         self._witness, self._config, self._serving = witness, config, serving
         self._store, self._clock, self._browsers = store, clock, browsers
         self._open: dict[str, LiveSession] = {}
@@ -179,7 +183,8 @@ class LiveSessions:
             caller=caller,
         )
         risk_max = max(self._config.policy.risk_class_max, params.approve_class)
-        return Plan(recording=recording, report=report, risk_max=risk_max)
+        asking = self._asks(current_caller(), "") if self._asks else None
+        return Plan(recording=recording, report=report, risk_max=risk_max, asking=asking)
 
     # --- using -------------------------------------------------------------------------------------------------------
 

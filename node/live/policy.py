@@ -30,6 +30,7 @@ def guard_for(
         allow=(*policy.allow_requests, *allow),
         origins=() if ANY in origins else origins,
         private=_private(caller, policy, within),
+        sites=policy.sites,
     )
 
 

@@ -144,6 +144,7 @@ class Recorder:
         try:
             async with interruptible() as self._end:
                 answer = expect.dialog if expect else None
+                self._driver.step = (self.session.id, len(self.steps))
                 outcome = await self._driver.act(action, evidence=evidence, answer=answer)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
@@ -199,7 +200,7 @@ class Recorder:
             performed = without_value(performed)
         duration_ms = max(0, self.elapsed_ms - started_ms)
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
-        blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
+        blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
         text = redact_snapshot(page.text, secrets) if page else ""
         snapshot = stored_snapshot(text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(

@@ -1,12 +1,16 @@
-"""Exchanges witness-log checkpoints with peers: sends, cosigns and judges them. Also shows, proves and audits logs for people.
+"""What can be held against a node: its witness log, those of its peers, and its audit trail. Shows, proves and checks them.
 
-Owns what this node has stored about the witness logs of its peers. Never writes this node's own log.
+Exchanges checkpoints of witness logs with peers: sends, cosigns and judges them. Lists, exports and verifies the audit trail, and
+anchors it in the witness log. Owns what this node has stored about the witness logs of its peers, and the anchors. Never writes
+this node's own log, and never changes or removes a row of the trail.
 """
 
+from node.log.audit import Audit
 from node.log.checkpoints import LogExchange
 from node.log.verbs import Logs
 
 __all__ = [
+    "Audit",
     "LogExchange",
     "Logs",
 ]

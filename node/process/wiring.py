@@ -78,6 +78,11 @@ def open_key_store(home: Path, passphrase: AskPassphrase) -> KeyStore:
     return FileKeyStore(path, write_private)
 
 
+def owner_key_store(path: Path, passphrase: AskPassphrase) -> KeyStore:
+    """The key store of an owner's key at ``path``, sealed in every case."""
+    return PassphraseKeyStore(path, write_private, passphrase, owner=True)
+
+
 recovery_words = words.to_words
 fingerprint_words = words.fingerprint
 
@@ -121,6 +126,7 @@ async def open_node(
             await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
+            await rooms.approvals.load()
             await rooms.live.load()
             await rooms.schedules.load()
             yield Node(rooms)

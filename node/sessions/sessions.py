@@ -12,7 +12,7 @@ import msgspec
 
 from adapters.ports import Clock, Store
 from node.config import Config
-from node.live import Browsers, Following, Gate, Recording, Unlike, Uploads, guard_for, record, record_actions
+from node.live import Asks, Browsers, Following, Gate, Recording, Unlike, Uploads, guard_for, record, record_actions
 from node.sessions.action_files import ActionFile, incomplete, parse_actions
 from node.sessions.comparing import compare_runs, compare_sessions, is_report
 from node.sessions.forking import forked
@@ -59,8 +59,17 @@ class Sessions:
     """The room of recorded sessions."""
 
     def __init__(
-        self, witness: Witness, config: Config, store: Store, clock: Clock, browsers: Browsers, peers: Peers
+        self,
+        witness: Witness,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        browsers: Browsers,
+        peers: Peers,
+        asks: Asks | None = None,
     ) -> None:
+        """asks: who asks the owner about what is refused; None where nobody is asked."""
+        self._asks = asks
         self._witness = witness
         self._config = config
         self._store = store
@@ -76,7 +85,8 @@ class Sessions:
 
     def _gate(self, approve_class: int) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
-        return Gate(report=self._witness.trail.gate, risk_max=risk_max)
+        asking = self._asks(current_caller(), "") if self._asks else None
+        return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking)
 
     # --- recording ---------------------------------------------------------------------------------------------------
 

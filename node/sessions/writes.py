@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal
 
-from node.live import Gate
+from node.live import Gate, Sought
 from node.verbs.session_question import Question
 from protocol import limits
+from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Action
 from protocol.recording.session import Step, StepMatch
@@ -27,11 +28,11 @@ class ReplayGate(Gate, frozen=True, kw_only=True):
 
     check_write: Callable[[int], Awaitable[None]]
 
-    async def admit(self, action: Action, risk: Risk) -> None:
+    async def admit(self, action: Action, risk: Risk, sought: Sought | None = None) -> tuple[Cover, ...]:
         """As ``Gate.admit``. Errors: also ``replay.diverged``."""
-        # Before the approval: an approved class must not let a replay write on the wrong page.
+        # Before the approval: neither an approved class nor a yes of the owner lets a replay write on the wrong page.
         await self.check_write(risk.level)
-        await Gate.admit(self, action, risk)
+        return await Gate.admit(self, action, risk, sought)
 
 
 class Writes:

@@ -27,7 +27,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.keys import keylog, recovery
-from protocol.keys.key_event import EVENT_RANDOM_BYTES
+from protocol.keys.key_event import EVENT_RANDOM_BYTES, recovery_commitment
 from protocol.keys.keylog import KeyLog
 from protocol.messages import Done, KeysAsk, KeysPush, KeysTell
 from protocol.wire.clocks import apart_in_words
@@ -210,6 +210,12 @@ class OwnKeys:
                 "key.clock", f"this node has signed artefacts that are dated up to {until}", latest_s=latest_s
             )
         return max(now_s, latest_s)
+
+    async def prove_recovery(self, key_file: str, words_file: str) -> None:
+        """Check that one of two files holds the recovery key of this node. Errors: ``recovery.invalid``, ``input.invalid``."""
+        key = await self._recovery_key(key_file, words_file)
+        if recovery_commitment(bytes(key.verify_key)) != self._own.log.recovery:
+            raise MeshError("recovery.invalid", "this is the recovery key of another node, or was replaced")
 
     async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
         """Errors: ``recovery.invalid``, ``input.invalid``."""

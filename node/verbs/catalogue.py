@@ -7,6 +7,7 @@ from typing import Final
 
 from node.verbs import (
     agent,
+    approve,
     audit,
     backup,
     distrust,
@@ -16,8 +17,10 @@ from node.verbs import (
     live,
     log,
     node,
+    owner,
     page,
     pairing,
+    policy,
     schedule,
     session,
     session_question,
@@ -31,6 +34,9 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     keys.VERBS,
     pairing.VERBS,
     agent.VERBS,
+    owner.VERBS,
+    approve.VERBS,
+    policy.VERBS,
     distrust.VERBS,
     session.VERBS,
     session_question.VERBS,

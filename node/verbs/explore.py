@@ -131,6 +131,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """As ``Listed.caller``."""
     html: str = ""
     """Path of the report, if one was written."""
+    questions: int = 0
+    """How many questions of it wait for the owner's answer."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,6 +49,7 @@ from protocol.risk.addresses import destructive_url, is_asset
 from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.graphql import is_query
+from protocol.risk.sites import SiteRule, judge_site
 from protocol.risk.words import (
     BENIGN,
     BENIGN_TOKENS,
@@ -83,6 +84,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Patterns of the origins that may be contacted (``protocol.trust.origin``); empty allows every origin."""
     private: tuple[str, ...] = (ANY,)
     """Patterns of those among them that may lie on this machine or in a private network (``protocol.risk.destinations``)."""
+    sites: tuple[SiteRule, ...] = ()
+    """What the owner has said of single sites."""
 
 
 class Risk(msgspec.Struct, frozen=True, kw_only=True):
@@ -422,8 +425,8 @@ def judge_request(
     it; None otherwise.
     announced: of a CORS preflight (no script can make one up) the method it asks for. It brings the site neither a body nor
     cookies, so it may be sent where the request it announces may; of a POST the body is judged when it comes.
-    Checks in order: scheme; an address that can be read; origin; a host that is an IP address; the allow list; method; the
-    words of the address.
+    Checks in order: scheme; an address that can be read; origin; a host that is an IP address; the allow list; the rule of the
+    site; method; the words of the address.
     """
     scheme, _, rest = url.partition(":")
     # These load nothing from the network.
@@ -445,6 +448,8 @@ def judge_request(
     verb = (announced or method).upper()
     if any(allows(entry, verb, url) for entry in policy.allow):
         return None
+    if policy.sites and (said := judge_site(policy.sites, verb, url, resource_type)) is not None:
+        return said or None
     word = destructive_url(url)
     # The body of the announced POST is not known yet; the POST itself is judged when it comes.
     if announced and verb == "POST":

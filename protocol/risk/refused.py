@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from protocol.errors import MeshError
+from protocol.risk.sites import REFUSED
 
 SOCKET: Final = "socket"
 """Rule: a read-only context opens no WebSocket."""
@@ -19,7 +20,7 @@ WINDOW: Final = "window"
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
-_UNALTERABLE: Final = ("origin", "private address", "address of no site", SOCKET)
+_UNALTERABLE: Final = ("origin", REFUSED, "private address", "address of no site", SOCKET)
 """Rules that ``--allow`` does not change, first what a person would rather know."""
 _MEANINGS: Final = {
     "origin": "it is not among the origins that may be visited",
@@ -29,6 +30,7 @@ _MEANINGS: Final = {
     "address": "its address cannot be read",
     "method": "it is not sent by GET",
     SOCKET: "WebSockets are never opened",
+    REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }
 
 
@@ -70,7 +72,7 @@ def request_line(request: Refused, page_url: str = "") -> str:
 def navigation_refused(request: Refused) -> MeshError:
     """The error of a page that the guard did not let the browser open. Its detail names the site, and no path."""
     site = request.site or "an address that cannot be read"
-    told = f"the network guard refused {site}: {_meaning(request.rule)}"
+    told = f"the network guard refused {site}: {meaning(request.rule)}"
     return MeshError("browser.refused", told, origin=request.site, rule=request.rule)
 
 
@@ -99,7 +101,8 @@ def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, pa
     return f"{_MEANINGS[decided]}; --allow does not change that" if decided else ""
 
 
-def _meaning(rule: str) -> str:
+def meaning(rule: str) -> str:
+    """What a rule says of a request that it refuses, in words."""
     return _MEANINGS.get(rule) or f"its {rule.replace(':', ' contains the word')}"
 
 

@@ -37,6 +37,8 @@ _FIELDS: Final = frozenset({_ALG, _CONTENT_TYPE, _KEY_ID, _CWT_CLAIMS})
 _CWT_NAMES: Final = frozenset({_ISS, _AUD, _EXP, _IAT, _CTI})
 KEY_ID_BYTES: Final = 8
 UNIQUE_ID_BYTES: Final = 16
+SIGNATURE_BYTES: Final = 64
+_CONTEXT: Final = "Signature1"
 _TYPE_PREFIX, _TYPE_SUFFIX = "application/vnd.trailmesh.", "+cose"
 
 
@@ -87,24 +89,46 @@ def route_binding(method: str, path: str) -> bytes:
 
 def seal(payload: bytes, *, kind: str, key: SigningKey, header: Header, binding: bytes = b"") -> bytes:
     """``payload`` signed by ``key`` as an envelope of ``kind``."""
+    protected = _protected(kind, bytes(key.verify_key), header)
+    signature = key.sign(_to_be_signed(protected, binding, payload)).signature
+    return _assembled(protected, payload, signature)
+
+
+def _protected(kind: str, public_key: bytes, header: Header) -> bytes:
     named: dict[int, Any] = {_ISS: header.issuer, _IAT: header.issued_s, _CTI: header.unique}
     if header.audience is not None:
         named[_AUD] = header.audience
     if header.expires_s is not None:
         named[_EXP] = header.expires_s
-    fields = {
-        _ALG: _EDDSA,
-        _CONTENT_TYPE: content_type(kind),
-        _KEY_ID: key_id(bytes(key.verify_key)),
-        _CWT_CLAIMS: named,
-    }
-    protected = cbor2.dumps(fields, canonical=True)
-    signature = key.sign(_to_be_signed(protected, binding, payload)).signature
+    fields = {_ALG: _EDDSA, _CONTENT_TYPE: content_type(kind), _KEY_ID: key_id(public_key), _CWT_CLAIMS: named}
+    return cbor2.dumps(fields, canonical=True)
+
+
+def _assembled(protected: bytes, payload: bytes, signature: bytes) -> bytes:
     return cbor2.dumps(cbor2.CBORTag(_TAG, [protected, {}, payload, signature]))
 
 
+def to_sign(payload: bytes, *, kind: str, public_key: bytes, header: Header) -> bytes:
+    """The bytes that a key which is kept elsewhere signs for an artefact: the ``Sig_structure`` of RFC 9052."""
+    return _to_be_signed(_protected(kind, public_key, header), b"", payload)
+
+
+def from_signed(statement: bytes, signature: bytes, *, bytes_max: int = limits.ARTEFACT_BYTES_MAX) -> bytes:
+    """The envelope made of what ``to_sign`` gave and a signature, which is not checked here. Errors: ``envelope.invalid``."""
+    try:
+        parts = cbor.decode(statement, bytes_max=bytes_max, items_max=8, depth_max=2)
+    except MeshError as error:
+        raise MeshError("envelope.invalid", f"statement: {error.message}") from error
+    if not isinstance(parts, list) or len(parts) != 4 or parts[0] != _CONTEXT or parts[2] != b"":
+        raise MeshError("envelope.invalid", "the statement is no Sig_structure of an artefact")
+    protected, payload = parts[1], parts[3]
+    if not isinstance(protected, bytes) or not isinstance(payload, bytes) or len(signature) != SIGNATURE_BYTES:
+        raise MeshError("envelope.invalid", "a statement and a signature of 64 bytes are needed")
+    return _assembled(protected, payload, signature)
+
+
 def _to_be_signed(protected: bytes, binding: bytes, payload: bytes) -> bytes:
-    return cbor2.dumps(["Signature1", protected, binding, payload])
+    return cbor2.dumps([_CONTEXT, protected, binding, payload])
 
 
 def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
@@ -122,7 +146,7 @@ def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
         raise MeshError("envelope.invalid", "the unprotected header must be empty")
     payload, at = _byte_string(data, at + 1)
     signature, at = _byte_string(data, at)
-    if len(signature) != 64 or at != len(data):
+    if len(signature) != SIGNATURE_BYTES or at != len(data):
         raise MeshError("envelope.invalid", "a 64-byte signature must end the envelope")
     return protected, payload, signature
 

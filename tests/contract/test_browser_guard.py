@@ -11,7 +11,8 @@ import pytest
 from playwright.async_api import CDPSession
 
 from adapters.browser.judge import BrowserJudge
-from adapters.ports import Browser, Page
+from adapters.ports import Browser, Given, Outcome, Page
+from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.recording.session import Profile
@@ -210,6 +211,52 @@ async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
     assert (await free.perform(Scroll())).blocked == ()
     await strict.close()
     await free.close()
+
+
+async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_and_no_longer(
+    browser: Browser, site: PageServer
+) -> None:
+    """Guard: adapters/browser/page.py, ChromiumPage.perform."""
+    fetches = {
+        "Ours": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"qty\":1}'})",
+        "More": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"all\":1}'})",
+        "Override": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json', "
+        "'x-http-method-override': 'DELETE'}, body: '{\"qty\":1}'})",
+        "Elsewhere": "fetch('/other', {method: 'POST'})",
+        "Nothing": "1",
+    }
+    html = "".join(
+        f'<button onclick="{code.replace(chr(34), "&quot;")}">{name}</button>' for name, code in fetches.items()
+    )
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    observation = await shown(page, site, html)
+
+    async def press(name: str, *covers: Cover) -> Outcome:
+        ref = next(item.ref for item in observation.elements if item.name == name)
+        site.reached.clear()
+        return await page.perform(Click(target=Locator()), ref=ref, given=Given(covers=covers))
+
+    refused = await press("Ours")
+    (form,) = refused.blocked_forms
+    assert (form.method, form.path, form.fields, form.body) == ("POST", "/send", ("qty",), "json")
+    cover = Cover(requests=(form,), level=4)
+    assert (await press("Ours", cover)).blocked == ()
+    assert site.reached == [POST]
+    assert {name: (await press(name, cover)).blocked for name in ("More", "Override", "Elsewhere", "Nothing")} == {
+        "More": (POST,),
+        "Override": (POST,),
+        "Elsewhere": ("POST /other",),
+        "Nothing": (),
+    }
+    assert (await press("Elsewhere", Cover(origin=site.origin, level=4))).blocked == ()
+    await shown(page, site, f"<script>setInterval(() => {fetches['Ours']}, 50)</script><button>Go</button>")
+    with pytest.raises(MeshError):
+        await page.perform(Click(target=Locator()), ref="e999", given=Given(covers=(cover,)))
+    await page.pause(100)
+    site.reached.clear()
+    await page.pause(300)
+    assert POST not in site.reached, "an action that failed leaves nothing allowed behind"
+    await page.close()
 
 
 @pytest.mark.parametrize("made", SOCKETS)

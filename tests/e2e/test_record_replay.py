@@ -299,7 +299,7 @@ def approving(word: str) -> Gate:
 async def test_a_risky_action_is_refused_recorded_and_done_only_with_approval(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
-    """Guard: node/live/acting.py, Gate.admit."""
+    """Guard: node/live/gate.py, Gate.admit."""
     anna, _ = nodes
     actions = (Goto(url=f"{shop}/"), Click(target=Locator(role="button", name="Sign up")))
     with pytest.raises(MeshError) as caught:

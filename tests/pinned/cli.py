@@ -26,6 +26,9 @@ from tests.pinned.made import answer, plain, words
 SEEDS, JSON_SEED = 5, 4
 _OWN_WORK = frozenset(
     {
+        "approve no",
+        "approve show",
+        "approve yes",
         "node init",
         "node serve",
         "node id",
@@ -33,6 +36,8 @@ _OWN_WORK = frozenset(
         "node recover",
         "node pair",
         "node restore",
+        "owner add",
+        "owner revoke",
         "demo",
         "demo mesh",
         "demo shop",

@@ -16,6 +16,7 @@ from adapters.browser.caused import Caused, FrameDocument
 from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome
+from protocol.approval.forms import RequestForm, request_form
 from protocol.errors import MeshError
 from protocol.page.action import (
     WITHOUT_TABS,
@@ -50,7 +51,7 @@ from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy, judge_request
-from protocol.risk.refused import SOCKET, Refused, navigation_refused, refused, request_line
+from protocol.risk.refused import SOCKET, Refused, may_be_allowed, navigation_refused, refused, request_line
 from tests.twins.tabs import MemoryTabs
 
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})
@@ -298,6 +299,7 @@ class MemoryPage:
         self._order: dict[str, int] = {}
         self._secrets = NO_SECRETS
         self._refused: list[Refused] = []
+        self._forms: dict[RequestForm, None] = {}
         self._dialogs: list[Dialog] = []
         self._downloads: list[Download] = []
         self._told = 0
@@ -480,7 +482,10 @@ class MemoryPage:
         self._unanswered.clear()
         self._given = given
         self._followed = False
-        extracted = self._do(action, ref)
+        try:
+            extracted = self._do(action, ref)
+        finally:
+            self._given = NOTHING
         mask = self._mask()
         blocked = self.blocked()
         dialogs, self._dialogs = tuple(self._dialogs), []
@@ -491,6 +496,7 @@ class MemoryPage:
             extracted=read,
             blocked=blocked.requests,
             blocked_by=blocked.rules,
+            blocked_forms=blocked.forms,
             dialogs=dialogs,
             downloads=downloads,
             tab=self._followed,
@@ -510,7 +516,8 @@ class MemoryPage:
         mask = self._mask()
         refused, self._refused = self._refused, []
         requests = tuple(mask(request_line(each, self._url)) for each in refused)
-        return Blocked(requests, tuple(each.rule for each in refused))
+        forms, self._forms = tuple(self._forms), {}
+        return Blocked(requests, tuple(each.rule for each in refused), forms)
 
     def _do(self, action: Action, ref: str | None) -> str:
         if isinstance(action, Press):
@@ -692,6 +699,12 @@ class MemoryPage:
         rule = judge_request("GET" if method == "WS" else method, url, kind, navigation, None, self._policy)
         if method == "WS" and self._policy.read_only:
             rule = rule or SOCKET
+        if rule and may_be_allowed(rule) and method != "WS":
+            # The twin sends no bodies, and every form of it is read.
+            if any(cover.covers(method, url, "", "") for cover in self._given.covers):
+                rule = None
+            else:
+                self._forms[request_form(method, url)] = None
         if rule:
             self._refused.append(refused(method, url, rule))
             if method != "WS":

@@ -26,6 +26,7 @@ from adapters.ports import (
     LeaseRecord,
     LiveRecord,
     PeerRecord,
+    QuestionRecord,
     SearchRecord,
 )
 from adapters.schedule_records import RunRecord, ScheduleRecord
@@ -60,6 +61,7 @@ class MemoryStore:
         self._leases: dict[str, bytes] = {}
         self._lives: dict[str, bytes] = {}
         self._agents: dict[str, bytes] = {}
+        self._questions: dict[str, bytes] = {}
         self._schedules: dict[str, bytes] = {}
         self._runs: dict[tuple[str, int], bytes] = {}
         self._logs: dict[int, bytes] = {}
@@ -390,6 +392,21 @@ class MemoryStore:
     async def remove_agent(self, name: str) -> bool:
         self._open()
         return self._agents.pop(name, None) is not None
+
+    # --- questions ---
+
+    async def put_question(self, question: QuestionRecord, *, news: News | None = None) -> None:
+        self._open()
+        self._questions[question.id] = pack(question)
+        self._feed.tell(news)
+
+    async def questions(self) -> list[QuestionRecord]:
+        self._open()
+        return [unpack(body, QuestionRecord) for body in self._questions.values()]
+
+    async def remove_question(self, question_id: str) -> bool:
+        self._open()
+        return self._questions.pop(question_id, None) is not None
 
     # --- schedules ---
 

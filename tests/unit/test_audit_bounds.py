@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.audit import audit as room
-from node.audit.audit import Audit
+from node.log import audit as room
+from node.log.audit import Audit
 from node.verbs.audit import Exported, Listed, Unfinished, Verified
 from protocol import limits
 from protocol.audit import KIND_AUDIT_HEAD, START, Head, HeadStatement, Outcome

@@ -66,7 +66,7 @@ async def test_a_sound_trail_is_said_to_be_sound(node: Node) -> None:
     ],
 )
 async def test_the_first_row_that_is_broken_is_named(node: Node, home: Path, statement: str, broken: int) -> None:
-    """Guard: node/audit/audit.py, _Walk._step."""
+    """Guard: node/log/audit.py, _Walk._step."""
     tamper(home, statement)
     verified = await node.rooms.audit.verify()
     assert (verified.sound, verified.broken) == (False, broken)
@@ -74,7 +74,7 @@ async def test_the_first_row_that_is_broken_is_named(node: Node, home: Path, sta
 
 
 async def test_a_trail_whose_end_was_cut_off_does_not_fit_its_signed_head(node: Node, home: Path) -> None:
-    """Guard: node/audit/audit.py, _Walk.found."""
+    """Guard: node/log/audit.py, _Walk.found."""
     await node.rooms.audit.anchor()
     assert (await node.rooms.audit.verify()).anchors == 1
     tamper(home, "DELETE FROM audit WHERE number > 4")
@@ -84,7 +84,7 @@ async def test_a_trail_whose_end_was_cut_off_does_not_fit_its_signed_head(node: 
 
 
 async def test_a_trail_that_was_written_again_does_not_fit_its_signed_head(node: Node, home: Path) -> None:
-    """Guard: node/audit/audit.py, _Walk.end."""
+    """Guard: node/log/audit.py, _Walk.end."""
     await node.rooms.audit.anchor()
     tamper(home, "DELETE FROM audit WHERE number > 4")
     for _ in range(4):

@@ -339,3 +339,42 @@ async def test_each_lease_in_a_row_without_a_delta_costs_more_and_a_delta_makes_
         assert table.progress.deltas_seen == {me: table.replica.have(me)}
         table.progress.leases_empty[me] = limits.EMPTY_LEASES_PER_PEER_MAX - 1
         assert not diligence.is_idle(me)
+
+
+async def _risky(table: Table, name: str) -> bytes:
+    """The key of an action of class 4 on the start page, which the owner approves."""
+    action = Click(target=Locator(role="link", name=name))
+    table.replica.own.add_children(table.replica.root, [Candidate(action=action, prior=0.0, risk=4)])
+    await table.replica.flush()
+    return node(name, table.replica.root).key
+
+
+async def test_what_this_owner_approved_is_leased_to_no_peer() -> None:
+    """Guard: node/explorer/coordinating/dealing.py, Dealing._promising."""
+    async with _table("bruno") as (table, (bruno,)):
+        scripted(bruno)
+        approved = await _risky(table, "frobnicate")
+        assert await table.deal() == []
+        table.replica.open([approved])
+        assert table.dealing.anything_left()
+        assert await table.deal() == []
+        (a,) = await table.name(table.replica.root, a=1.0)
+        assert await table.deal() == [(bruno.id, a)]
+
+
+async def test_what_the_owner_approved_comes_first_for_this_node_also_where_all_around_is_closed() -> None:
+    async with _table(workers=2) as (table, _):
+        approved = await _risky(table, "frobnicate")
+        (a,) = await table.name(table.replica.root, a=1.0)
+        table.replica.open([approved])
+        me = table.anna.id
+        assert await table.deal() == sorted([(me, approved), (me, a)])
+    async with _table(workers=1) as (table, _):
+        approved = await _risky(table, "frobnicate")
+        await table.close(table.replica.root)
+        assert not table.dealing.anything_left()
+        table.replica.open([approved])
+        assert table.dealing.anything_left()
+        assert await table.deal() == [(table.anna.id, approved)]
+        await table.close(approved)
+        assert not table.dealing.anything_left()

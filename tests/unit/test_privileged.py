@@ -70,6 +70,8 @@ _CALLS: dict[str, dict[str, Any]] = {
     "node.trust": {"peer": "nobody", "notify": True},
     "agent.add": {"name": "helper", "scopes": ["read"]},
     "agent.remove": {"name": "nobody"},
+    "owner.change": {"by": "first", "change": "00", "signed": "00", "words_file": f"/{SECRET}"},
+    "approve.answer": {"question": "que-x", "signed": "00"},
     "session.record": {"actions": "", "name": "a.yaml", "secrets": GIVEN, "approve_class": 5},
     "session.export": {"session": "ses-x", "out": "/nowhere/x"},
     "session.import": {"path": "/nowhere/x"},

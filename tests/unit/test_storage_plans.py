@@ -18,6 +18,7 @@ from protocol.feed import Kind, News
 from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
 from tests.contract.test_store_agents import agent
 from tests.contract.test_store_live import live
+from tests.contract.test_store_questions import question
 from tests.contract.test_store_schedules import run
 from tests.schedules import SCHEDULE, schedule
 
@@ -26,6 +27,7 @@ SMALL: Final = {
     "invites": "limits.INVITES_OPEN_MAX",
     "agents": "limits.AGENTS_MAX",
     "schedules": "limits.SCHEDULES_MAX",
+    "questions": "limits.QUESTIONS_KEPT_MAX",
     "logs": "one for each time a log was renewed",
     "log_heads": "one of each peer",
     "log_cosigned": "one of each peer",
@@ -130,6 +132,9 @@ async def _everything(store: Store) -> None:
     await store.charge_agent(b"o" * 32, 1)
     await store.remove_agent("other")
     await _schedules(store)
+    await store.put_question(question())
+    await store.questions()
+    await store.remove_question("que-1")
     await store.lease("lea-1")
     await _logs(store)
     await store.drop_cosigned("A")

@@ -156,6 +156,10 @@ class Coordinator:
             ticks += 1
             await either(self._wake, self._clock.sleep(_TICK_S))
 
+    def wake(self) -> None:
+        """There may be a branch to deal that was not there before."""
+        self._wake.set()
+
     async def _recall(self) -> None:
         """Restore state after a restart: peers may still be working, this node's own work was lost, and claims may wait for
         their replay."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -114,23 +115,41 @@ class Dealing:
                 continue
             if self._claims.is_liar(worker) or worker in self._replica.expelled:
                 continue
-            branch = self._next_branch()
+            branch = self._next_branch(own=worker == self._me)
             if branch is None:
-                return
+                continue
             await self._grant(worker, branch)
 
-    def _next_branch(self) -> bytes | None:
-        """The branch to lease next: first the children of the start page by prior, then what UCT finds most promising.
+    def _next_branch(self, *, own: bool) -> bytes | None:
+        """The branch to lease next: first what the owner has approved, then the children of the start page by prior, then what UCT
+        finds most promising.
 
+        own: for this node. What its owner has approved, a peer would refuse, and the branch would count as closed.
         Leases count as losses in the scores, so workers spread over the tree.
         """
+        branch = self._approved(fresh=True) if own else None
+        branch = branch or self._promising(own)
+        return branch or (self._approved(fresh=False) if own else None)
+
+    def _approved(self, *, fresh: bool) -> bytes | None:
+        """A branch that the owner has approved; fresh: that was not visited since. What is around it may be closed."""
+        view, leased = self._replica.view, self._desk.branches
+        for key in sorted(self._replica.opened):
+            if key not in leased and not view.closed(key) and not (fresh and view.visits(key)):
+                return key
+        return None
+
+    def _promising(self, own: bool) -> bytes | None:
         leased = self._desk.branches
+        barred = frozenset() if own else self._replica.opened
         first_half = self._progress.used_ms * 2 < self._progress.limit_ms
         if first_half:
             for child in self._replica.view.choosable(self._replica.root):
-                if child not in leased and not self._replica.view.visits(child):
+                if child not in leased and child not in barred and not self._replica.view.visits(child):
                     return child
         way = self._replica.view.descend(self._replica.root)
+        if barred:
+            way = list(itertools.takewhile(lambda key: key not in barred, way))
         # Prefer a branch two levels down: a deeper one leaves its worker too little to explore.
         for depth in range(min(2, len(way)), 0, -1):
             if way[depth - 1] not in leased:
@@ -147,6 +166,8 @@ class Dealing:
 
     def anything_left(self) -> bool:
         """Whether there is a branch that is not exhausted, leased or not."""
+        if any(not self._replica.view.closed(key) for key in self._replica.opened):
+            return True
         root = self._replica.root
         return not self._replica.view.closed(root) and (
             not self._replica.view.expanded(root) or bool(self._replica.view.descend(root))

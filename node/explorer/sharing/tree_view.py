@@ -86,8 +86,10 @@ class TreeView:
             self._tree.key(child) for child in self._tree.children(row).tolist() if self._uct.base[child] > -math.inf
         ]
 
-    def untried(self, key: bytes, *, risk_class_max: int) -> list[tuple[bytes, NodeEntry]]:
-        """Children of ``key`` that nobody has tried and that may be performed.
+    def untried(
+        self, key: bytes, *, risk_class_max: int, opened: frozenset[bytes] = frozenset()
+    ) -> list[tuple[bytes, NodeEntry]]:
+        """Children of ``key`` that nobody has tried and that may be performed; opened: those whose class does not matter.
 
         What was just named here is not merged before the next flush, so the own share is asked as well.
         """
@@ -95,7 +97,9 @@ class TreeView:
         return [
             (child, entry)
             for child, entry in found.items()
-            if entry.risk <= risk_class_max and child not in self._own.registers and not self.visits(child)
+            if (entry.risk <= risk_class_max or child in opened)
+            and child not in self._own.registers
+            and not self.visits(child)
         ]
 
     def descend(self, key: bytes) -> list[bytes]:

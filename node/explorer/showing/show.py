@@ -58,7 +58,13 @@ async def summarise(parts: Parts, search_id: str) -> Summary:
     summary = _summary(parts, found, spec, progress, replica, leases)
     if found.status == "failed":
         code = progress.error if progress.error in CODES else "search.not_found_goal"
-        raise MeshError(code, search=spec.id, nodes=summary.nodes, branches=summary.branches, claims=summary.claims)
+        told = ""
+        if summary.questions:
+            waiting = counted(summary.questions, "question")
+            told = f"{CODES[code].meaning} {waiting} of it wait for an answer: `trailmesh approve ls`, then resume it"
+        more = {"questions": summary.questions} if summary.questions else {}
+        detail = {"nodes": summary.nodes, "branches": summary.branches, "claims": summary.claims, **more}
+        raise MeshError(code, told, search=spec.id, **detail)
     return summary
 
 
@@ -123,6 +129,7 @@ def _summary(
         path=tuple(describe(decode_action(step)) for step in verified.path) if verified else (),
         spend=tuple(spend),
         reason=progress.error,
+        questions=parts.explorer.questions(spec.id),
     )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from adapters.ports import Clock, SessionStore
 from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.worker import Worker, seed_of
-from node.live import Browsers, Driver, Gate, Recording, guard_for, record
+from node.live import Asks, Browsers, Driver, Gate, Recording, guard_for, record
 from node.signing import Witness
+from node.verbs import current_caller
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
@@ -27,7 +30,17 @@ _CLAIM_WAIT_S = 10
 class PageWork:
     """Pages of one node, always under its own policy, whichever node asked for the work."""
 
-    def __init__(self, witness: Witness, config: Config, store: SessionStore, clock: Clock, browsers: Browsers) -> None:
+    def __init__(
+        self,
+        witness: Witness,
+        config: Config,
+        store: SessionStore,
+        clock: Clock,
+        browsers: Browsers,
+        asks: Asks | None = None,
+    ) -> None:
+        """asks: who asks the owner about what a search leaves alone; None where nobody is asked."""
+        self._asks = asks
         self._witness = witness
         self._config = config
         self._store = store
@@ -36,6 +49,11 @@ class PageWork:
         self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
         # All searches share the limit on concurrent exploring; this node's own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
+
+    def _gate_of(self, spec: SearchSpec) -> Gate:
+        """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
+        asking = self._asks(current_caller(), spec.id) if self._asks else None
+        return msgspec.structs.replace(self._gate, asking=asking)
 
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin fails with the reason.
@@ -62,7 +80,8 @@ class PageWork:
             self._browsers.page(replica.spec.profile, guard_for(self._config.policy, within=within)) as page,
         ):
             seed = seed_of(replica.spec.seed, assignment.lease)
-            worker = Worker(replica, page, self._clock, self._config, self._gate, seed)
+            gate = self._gate_of(replica.spec)
+            worker = Worker(replica, page, self._clock, self._config, gate, seed)
             return await worker.work(assignment, after)
 
     async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
@@ -77,7 +96,7 @@ class PageWork:
                 start_url=spec.start_url,
                 profile=spec.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
-                gate=self._gate,
+                gate=self._gate_of(spec),
                 search=spec.id,
             )
             async with record(self._store, page, self._clock, self._witness, plan) as recorder:

@@ -13,6 +13,7 @@ from adapters.ports import Clock, Page
 from node.config import Config
 from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep
+from node.explorer.working.doubts import Doubts
 from node.explorer.working.walker import Walker
 from node.live import Gate
 from protocol import limits
@@ -43,6 +44,7 @@ class Worker:
     """Explores with one page. One lease at a time."""
 
     def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, gate: Gate, seed: int) -> None:
+        self._doubts = Doubts(replica, gate.asking)
         self._replica = replica
         self._clock = clock
         self._config = config
@@ -171,6 +173,7 @@ class Worker:
                 states=states,
             )
         )
+        await self._doubts.ask()
         claim = tuple(replica.view.action(key) for key in path) if reached else None
         return claim, False
 
@@ -193,6 +196,7 @@ class Worker:
                 replica.own.close_node(key)
                 return worth, False, True
             replica.own.add_children(key, choices)
+            self._doubts.note(key, page, choices)
         return worth, False, False
 
     def _seen_nearer(self, path: list[bytes], state: bytes) -> bool:
@@ -202,7 +206,9 @@ class Worker:
 
     def _choose(self, key: bytes) -> WalkStep | None:
         """An untried child of ``key``, drawn by prior; None if there is none that may be performed."""
-        open_children = self._replica.view.untried(key, risk_class_max=self._config.policy.risk_class_max)
+        open_children = self._replica.view.untried(
+            key, risk_class_max=self._config.policy.risk_class_max, opened=self._replica.opened
+        )
         if not open_children:
             return None
         weights = [

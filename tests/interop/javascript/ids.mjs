@@ -68,7 +68,10 @@ export const isId = (kind) => (value) => {
 }
 
 /** A fresh id of another kind: `lea` for a lease, `sea` for a search … */
-export function freshId(kind) {
-  const characters = base32(randomBytes(13)).slice(0, 20)
+export const freshId = (kind) => ownId(kind, randomBytes(13))
+
+/** The id of another kind that begins with these bytes: 100 bits of them count. */
+export function ownId(kind, bytes) {
+  const characters = base32(bytes.subarray(0, 13)).slice(0, 20)
   return `${kind}-${characters}${checkDigit(characters)}`
 }

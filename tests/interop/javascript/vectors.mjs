@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { digestOf, openApproval, ownerId, pathForm } from './approval.mjs'
 import { parseLeaf, readLeaf } from './channel.mjs'
 import { keyOf } from './keys.mjs'
 import { commitmentTo, requests, Window } from './sas.mjs'
@@ -303,6 +304,20 @@ for (const vector of replay.at_home) {
 for (const vector of replay.reports) {
   hold('replay', vector, { matched: vector.matched, text: vector.text }, () => readReport(hex(vector.hex), recording))
 }
+
+const approval = load('approval')
+const owners = approval.owners.map((owner) => ({ ...owner, key: hex(owner.key) }))
+for (const owner of owners) hold('approval', owner, owner.id, () => ownerId(owner.key))
+for (const vector of approval.paths) hold('approval', vector, vector.form, () => pathForm(vector.path))
+for (const vector of approval.cases) {
+  hold('approval', vector, { yes: vector.yes, scope: vector.scope, expires_ms: vector.expires_ms }, () => {
+    const found = openApproval(hex(vector.hex), hex(vector.question), { owners, now: vector.now_s })
+    return { yes: found.yes, scope: found.scope, expires_ms: Number(found.expires_ms) }
+  })
+}
+hold('approval', { name: 'digest' }, approval.digest, () =>
+  digestOf(hex(approval.cases[0].question)).toString('hex'),
+)
 
 console.log(`${checked} vectors, ${wrong} disagree`)
 process.exitCode = wrong ? 1 : 0

@@ -1,0 +1,16 @@
+"""The keys of the people who own this node, the questions that are put to them, and what their answers allow.
+
+Owns the chain of owners' keys and every question. Notes a question where the gate or the guard refused something, verifies the
+signed answer, and says what an answer allows. Never opens a private key of an owner, and never waits for a person.
+"""
+
+from node.approvals.explaining import Explaining
+from node.approvals.owner_keys import OwnerKeys
+from node.approvals.questions import Approvals, Asker
+
+__all__ = [
+    "Approvals",
+    "Asker",
+    "Explaining",
+    "OwnerKeys",
+]

@@ -1,0 +1,365 @@
+"""The questions of this node: noted where something was refused, answered by a signature, consulted before an action.
+
+Everything is in memory, and in the store before it has an effect. Time never runs backwards here: the latest time that was seen
+is stored with the questions, so a clock that is set back revives no approval.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from adapters.ports import Clock, QuestionRecord, Store
+from node.approvals.owner_keys import OwnerKeys
+from node.approvals.showing import asked_of, shown_of
+from node.live import Sought
+from node.signing import Witness
+from node.verbs import Bound, Caller, CallerKind
+from node.verbs import approve as verbs
+from node.verbs.approve import AnswerParams, AskedList, ListParams, Shown, ShowParams
+from protocol import ids, limits
+from protocol.approval.approval import KIND_APPROVAL, Held, holds, open_approval, reopen
+from protocol.approval.forms import RequestForm
+from protocol.approval.question import Cover, Question, cover_of
+from protocol.audit import OWNER, Outcome
+from protocol.errors import MeshError
+from protocol.feed import Kind
+from protocol.risk.classes import APPROVAL_CLASS
+from protocol.wire import cbor
+
+log = logging.getLogger(__name__)
+
+_DAY_MS: Final = 86_400_000
+_SETTLED: Final = frozenset({"no", "used", "over"})
+Answered = Callable[[], None]
+"""Told of every answer, once it is stored."""
+
+
+class Item(msgspec.Struct, kw_only=True, eq=False):
+    """One question in memory."""
+
+    record: QuestionRecord
+    question: Question
+    held: Held | None = None
+    """Its answer, verified."""
+
+
+class Approvals:
+    """The room of questions and approvals."""
+
+    def __init__(self, witness: Witness, store: Store, clock: Clock, keys: OwnerKeys) -> None:
+        self._witness, self._store, self._clock, self.keys = witness, store, clock, keys
+        self._items: dict[str, Item] = {}
+        self._latest_ms = 0
+        self._answering = asyncio.Lock()
+        self.listeners: list[Answered] = []
+        keys.revoked = self._revoked
+        self.bound: Bound = {
+            verbs.LIST: lambda params, tell: self.listed(params),
+            verbs.SHOW: lambda params, tell: self.show(params),
+            verbs.ANSWER: lambda params, tell: self.answer(params),
+            **keys.bound,
+        }
+
+    async def load(self) -> None:
+        """Read the keys of the owners, then every question with its answer. Errors: ``store.*``."""
+        await self.keys.load()
+        for record in await self._store.questions():
+            question = cbor.decode_as(record.question, Question)
+            item = Item(record=record, question=question)
+            self._latest_ms = max(self._latest_ms, record.seen_ms)
+            if record.approval:
+                try:
+                    item.held = reopen(record.approval, question, self.keys.owners)
+                except MeshError as error:
+                    log.warning("the answer to %s does not hold any more: %s", record.id, error)
+                    item.record = msgspec.structs.replace(record, state="over")
+            self._items[record.id] = item
+
+    def asker(self, caller: Caller, search: str = "") -> Asker:
+        """Asks, and looks answers up, for ``caller``; search: the search that it is for."""
+        return Asker(self, caller, search)
+
+    # --- time --------------------------------------------------------------------------------------------------------
+
+    def _now_ms(self) -> int:
+        """Now; never earlier than it ever was."""
+        self._latest_ms = max(self._latest_ms, self._clock.now_ms())
+        return self._latest_ms
+
+    def _due(self) -> list[Item]:
+        """End what is due; what was ended by this."""
+        now_ms, due = self._now_ms(), []
+        for item in self._items.values():
+            waited = item.record.state == "open" and now_ms >= item.record.asked_ms + limits.QUESTION_DAYS * _DAY_MS
+            expired = item.record.state in ("yes", "no") and item.held and now_ms >= item.held.approval.expires_ms
+            if waited or expired:
+                item.record = msgspec.structs.replace(item.record, state="over")
+                due.append(item)
+        return due
+
+    async def _lapse(self) -> int:
+        """End what is due, for good: a clock that is set back must not revive it. Now. Errors: ``store.*``."""
+        for item in self._due():
+            await self._put(item)
+        return self._now_ms()
+
+    async def _put(self, item: Item, kind: Kind | None = None) -> None:
+        item.record = record = msgspec.structs.replace(item.record, seen_ms=self._now_ms())
+        if kind is None:
+            await self._store.put_question(record)
+        else:
+            await self._witness.feed.along(lambda news: self._store.put_question(record, news=news), kind, record.id)
+
+    async def _revoked(self) -> int:
+        """End the answers of keys that are active no longer."""
+        active = {each.id for each in self.keys.owners.active}
+        ended = [
+            item
+            for item in self._items.values()
+            if item.record.state in ("yes", "no") and item.held and item.held.owner not in active
+        ]
+        for item in ended:
+            item.record = msgspec.structs.replace(item.record, state="over")
+        for item in ended:
+            await self._put(item)
+        return len(ended)
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    async def listed(self, asked: ListParams) -> AskedList:
+        """Questions, newest first."""
+        await self._lapse()
+        found = [item for item in self._items.values() if asked.all or item.record.state == "open"]
+        return AskedList(questions=tuple(asked_of(item.record, item.question) for item in reversed(found)))
+
+    async def show(self, asked: ShowParams) -> Shown:
+        """One question. Errors: ``input.not_found``, ``input.invalid`` (the picture cannot be written), ``store.*``."""
+        await self._lapse()
+        item = self._item(asked.question)
+        return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, asked.picture)
+
+    async def answer(self, asked: AnswerParams) -> Shown:
+        """Take a signed answer. Errors: ``input.*``, ``approval.*``, ``owner.refused``, ``envelope.*``, ``store.*``."""
+        try:
+            sealed = bytes.fromhex(asked.signed)
+        except ValueError:
+            raise MeshError("input.invalid", "a signed approval is given in hexadecimal digits") from None
+        async with self._answering:
+            now_ms = await self._lapse()
+            item = self._item(asked.question)
+            if item.record.state != "open":
+                raise MeshError("approval.closed", f"{item.record.id} is {item.record.state}", state=item.record.state)
+            held = open_approval(sealed, item.question, self.keys.owners, now_ms=now_ms)
+            await self._store.put_artefact(await self._witness.artefact(KIND_APPROVAL, item.record.id, sealed))
+            item.held = held
+            item.record = msgspec.structs.replace(
+                item.record,
+                state="yes" if held.approval.yes else "no",
+                approval=sealed,
+                answered_ms=now_ms,
+            )
+            await self._put(item, Kind.QUESTION_ANSWERED)
+        owner = self.keys.owners.require(held.owner, 0)
+        note = {"owner": owner.name, "yes": "yes" if held.approval.yes else "no", "scope": held.approval.scope}
+        by = f"owner:{owner.name}" if held.approval.yes else ""
+        await self._witness.trail.write(
+            "approval", subject=item.record.id, risk=item.question.level, approved_by=by, note=note
+        )
+        for tell in self.listeners:
+            tell()
+        return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, "")
+
+    def _item(self, text: str) -> Item:
+        """Errors: ``id.invalid``, ``input.not_found``."""
+        item = self._items.get(ids.parse_id("que", text))
+        if item is None:
+            raise MeshError("input.not_found", f"no question {text}")
+        return item
+
+    # --- asking and using ---------------------------------------------------------------------------------------------
+
+    def branches(self, search: str) -> frozenset[bytes]:
+        """The nodes of the tree of ``search`` to which an answer that holds lets it go."""
+        now_ms = self._now_ms()
+        found = [item for item in self._items.values() if item.question.search == search and item.record.state == "yes"]
+        return frozenset(
+            key
+            for item in found
+            if item.held and now_ms < item.held.approval.expires_ms
+            for key in item.record.branches
+        )
+
+    def waiting(self, search: str) -> int:
+        """How many questions of ``search`` are open."""
+        return sum(item.question.search == search and item.record.state == "open" for item in self._items.values())
+
+    def answered(self, sought: Sought, caller: Caller, search: str = "") -> str:
+        """The question whose answer lets this action be performed now; empty if there is none. Nothing is used up."""
+        now_ms = self._now_ms()
+        fits = (id for id, item in self._items.items() if self._fits(item, sought, "action", caller, search, now_ms))
+        return next(fits, "")
+
+    async def note(
+        self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str, branch: bytes = b""
+    ) -> str:
+        """The id of the question; empty if too many are open. Errors: ``store.*``."""
+        now_ms, requests = await self._lapse(), requests[: limits.QUESTION_REQUESTS_MAX]
+        alike = self._alike(sought, requests, caller, search)
+        if alike is not None:
+            await self._count(alike, branch if alike.question.action == sought.form else b"")
+            return alike.record.id
+        origin = sought.form.origin
+        if not origin or (self._full(caller, origin) and not await self._retire(caller, origin, search)):
+            return ""
+        question = Question(
+            id=ids.make_id("que", self._clock.random(ids.ID_RANDOM_BYTES)),
+            node=self._witness.node,
+            kind="request" if requests else "action",
+            exact=sought.exact,
+            action=sought.form,
+            requests=requests,
+            open_requests=not requests,
+            level=max(sought.level, APPROVAL_CLASS) if requests else sought.level,
+            evidence=sought.evidence,
+            page=sought.page,
+            caller=caller,
+            search=search,
+            session=sought.session,
+            step=sought.step,
+            asked_ms=now_ms,
+        )
+        branches = (branch,) if branch else ()
+        record = QuestionRecord(id=question.id, asked_ms=now_ms, question=cbor.encode(question), branches=branches)
+        item = self._items[question.id] = Item(record=record, question=question)
+        await self._put(item, Kind.QUESTION_ASKED)
+        await self._make_room()
+        return question.id
+
+    def _alike(self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str) -> Item | None:
+        """The question that asks the same, open or answered with no. A search asks about a control that stands on every page of a
+        site only once at a time, although the answer will hold for the page that was asked about."""
+        kind = "request" if requests else "action"
+        for item in self._items.values():
+            asked = item.question
+            if item.record.state not in ("open", "no") or (asked.caller, asked.search) != (caller, search):
+                continue
+            if (asked.kind, asked.action, asked.requests) == (kind, sought.form, requests):
+                return item
+            elsewhere = msgspec.structs.replace(asked.action, path=sought.form.path)
+            if search and item.record.state == "open" and asked.kind == kind == "action" and elsewhere == sought.form:
+                return item
+        return None
+
+    async def _count(self, item: Item, branch: bytes) -> None:
+        """The question of ``item`` was asked once more."""
+        known = item.record.branches
+        fresh = bool(branch) and branch not in known and len(known) < limits.QUESTION_BRANCHES_MAX
+        branches = (*known, branch) if fresh else known
+        item.record = msgspec.structs.replace(item.record, times=item.record.times + 1, branches=branches)
+        # Not at every time: a page could keep the disk busy.
+        if fresh or item.record.times & (item.record.times - 1) == 0:
+            await self._put(item)
+
+    def _full(self, caller: str, origin: str) -> bool:
+        """Whether as many questions are open as the owner should have to read."""
+        every = [item.question for item in self._items.values() if item.record.state == "open"]
+        own = [question for question in every if question.caller == caller]
+        here = sum(question.origin == origin for question in own)
+        # Agents and peers must not keep out what the owner's own searches ask.
+        crowded = len(every) >= limits.QUESTIONS_OPEN_MAX and caller != OWNER
+        return crowded or len(own) >= limits.QUESTIONS_PER_CALLER_MAX or here >= limits.QUESTIONS_PER_SITE_MAX
+
+    async def _retire(self, caller: str, origin: str, search: str) -> bool:
+        """End the oldest open question of the same caller about the same site that another search asked; whether there is one.
+
+        Otherwise what a search has left behind would keep the next one from asking.
+        """
+        for item in self._items.values():
+            asked = item.question
+            same = item.record.state == "open" and (asked.caller, asked.origin) == (caller, origin)
+            if same and asked.search not in ("", search):
+                item.record = msgspec.structs.replace(item.record, state="over")
+                await self._put(item)
+                return True
+        return False
+
+    async def _make_room(self) -> None:
+        old = [id for id, item in self._items.items() if item.record.state in _SETTLED]
+        for id in old[: max(0, len(self._items) - limits.QUESTIONS_KEPT_MAX)]:
+            del self._items[id]
+            await self._store.remove_question(id)
+
+    async def use(self, sought: Sought, kind: str, caller: Caller, search: str) -> tuple[Cover, ...]:
+        """What answers to questions of ``kind`` allow for this action. Those for once are used up when this returns.
+
+        Errors: ``store.*``.
+        """
+        now_ms = await self._lapse()
+        found = [item for item in self._items.values() if self._fits(item, sought, kind, caller, search, now_ms)]
+        for item in found:  # before the first await, so that two actions cannot both use an answer for once
+            assert item.held is not None, "it holds"
+            once = item.held.approval.scope == "once"
+            item.record = msgspec.structs.replace(
+                item.record, uses=item.record.uses + 1, state="used" if once else item.record.state
+            )
+        for item in found:
+            await self._put(item)
+            assert item.held is not None, "it holds"
+            owner = self.keys.owners.require(item.held.owner, 0)
+            await self._witness.trail.write(
+                "approval.used",
+                Outcome.APPROVED,
+                subject=item.record.id,
+                risk=item.question.level,
+                approved_by=f"owner:{owner.name}",
+            )
+        return tuple(cover_of(item.question) for item in found)
+
+    def _fits(self, item: Item, sought: Sought, kind: str, caller: Caller, search: str, now_ms: int) -> bool:
+        question = item.question
+        if item.record.state != "yes" or item.held is None or question.kind != kind:
+            return False
+        if caller.kind is CallerKind.AGENT and question.asked_ms < caller.since_ms:
+            return False  # an agent that was removed had the name then
+        return holds(
+            item.held,
+            question,
+            exact=sought.exact,
+            form=sought.form,
+            level=sought.level,
+            caller=str(caller),
+            search=search,
+            now_ms=now_ms,
+        )
+
+
+class Asker:
+    """Implements ``node.live.Asking`` for one caller."""
+
+    def __init__(self, approvals: Approvals, caller: Caller, search: str) -> None:
+        self._approvals, self._caller, self._search = approvals, caller, search
+
+    async def granted(self, sought: Sought) -> Cover | None:
+        """Implements ``Asking.granted``."""
+        return next(iter(await self._approvals.use(sought, "action", self._caller, self._search)), None)
+
+    async def covers(self, sought: Sought) -> tuple[Cover, ...]:
+        """Implements ``Asking.covers``."""
+        return await self._approvals.use(sought, "request", self._caller, self._search)
+
+    async def stands(self, sought: Sought) -> bool:
+        """Implements ``Asking.stands``."""
+        return bool(self._approvals.answered(sought, self._caller, self._search))
+
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
+        """Implements ``Asking.ask``."""
+        try:
+            return await self._approvals.note(sought, requests, str(self._caller), self._search, branch)
+        except MeshError as error:
+            log.warning("a question could not be noted: %s", error)
+            return ""

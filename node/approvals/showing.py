@@ -1,0 +1,94 @@
+"""Questions as a person reads them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+from adapters.ports import QuestionRecord, Store
+from node.verbs.approve import Answer, Asked, Shown, State
+from protocol.approval.approval import Held
+from protocol.approval.forms import action_words, request_words
+from protocol.approval.owners import Owners
+from protocol.approval.question import Question, digest_of
+from protocol.errors import MeshError
+
+
+def _fields(record: QuestionRecord, question: Question) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "state": cast(State, record.state),
+        "kind": question.kind,
+        "does": action_words(question.action),
+        "page": question.page,
+        "site": question.origin,
+        "risk": question.level,
+        "reason": question.evidence[0] if question.evidence else "",
+        "caller": question.caller,
+        "search": question.search,
+        "session": question.session,
+        "step": question.step,
+        "asked_ms": record.asked_ms,
+        "times": record.times,
+    }
+
+
+def asked_of(record: QuestionRecord, question: Question) -> Asked:
+    """One line of a list."""
+    return Asked(**_fields(record, question))
+
+
+async def shown_of(
+    record: QuestionRecord, question: Question, held: Held | None, owners: Owners, store: Store, picture: str
+) -> Shown:
+    """All that is known about a question. picture: the file to which the picture of the page is written; empty for none.
+
+    Errors: ``input.invalid``, ``store.*``.
+    """
+    found = await _picture(question, store)
+    if picture and found:
+        try:
+            await asyncio.to_thread(Path(picture).write_bytes, found)
+        except OSError as error:
+            raise MeshError("input.invalid", f"{picture} cannot be written: {error.strerror}", path=picture) from error
+    return Shown(
+        **_fields(record, question),
+        evidence=question.evidence,
+        requests=tuple(map(request_words, question.requests)),
+        open_requests=question.open_requests,
+        picture=picture if found else "",
+        has_picture=bool(found),
+        answer=_answer(record, held, owners),
+        question=record.question.hex(),
+        digest=digest_of(question).hex(),
+    )
+
+
+async def _picture(question: Question, store: Store) -> bytes:
+    """The screenshot of the step that was refused; empty if it was not recorded, or is purged."""
+    if not question.session:
+        return b""
+    step = next((step for step in await store.steps(question.session) if step.index == question.step), None)
+    if step is None or not step.screenshot:
+        return b""
+    try:
+        return await store.blob(step.screenshot)
+    except MeshError as error:
+        if error.code != "blob.missing":
+            raise
+        return b""
+
+
+def _answer(record: QuestionRecord, held: Held | None, owners: Owners) -> Answer | None:
+    if held is None:
+        return None
+    name = next((each.name for each in owners.active if each.id == held.owner), held.owner)
+    return Answer(
+        yes=held.approval.yes,
+        scope=held.approval.scope,
+        owner=name,
+        answered_ms=record.answered_ms,
+        expires_ms=held.approval.expires_ms,
+        uses=record.uses,
+    )

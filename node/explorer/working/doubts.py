@@ -1,0 +1,66 @@
+"""What a search leaves alone because it needs an approval: it asks the owner, and explores on elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from node.explorer.sharing.replica import Replica
+from node.live import Asking, judged, seek
+from protocol.errors import MeshError
+from protocol.goal.heuristics import Candidate
+from protocol.page.action import target_of
+from protocol.page.observation import Element, Observation
+from protocol.page.secrets import NO_SECRETS
+from protocol.risk.classes import APPROVAL_CLASS, Risk
+from protocol.search.entry import NodeEntry, encode_action
+
+_WAITING_MAX: Final = 64
+
+
+class Doubts:
+    """The doubtful actions of the pages that one worker has seen."""
+
+    def __init__(self, replica: Replica, asking: Asking | None) -> None:
+        self._replica, self._asking = replica, asking
+        self._waiting: list[tuple[bytes, Observation, Candidate]] = []
+
+    def note(self, parent: bytes, page: Observation, choices: Sequence[Candidate]) -> None:
+        """The node ``parent``, which shows ``page``, has been expanded by ``choices``."""
+        if self._asking is not None:
+            found = [(parent, page, each) for each in choices if not each.selectable]
+            self._waiting += found[: max(0, _WAITING_MAX - len(self._waiting))]
+
+    async def ask(self) -> None:
+        """Put what was noted to the owner; what the owner has said yes to already is opened at once."""
+        waiting, self._waiting = self._waiting, []
+        for parent, page, candidate in waiting:
+            element = _element(candidate, page)
+            if self._asking is None or element is None:
+                continue
+            risk = judged(candidate.action, element, page)
+            try:
+                key = NodeEntry(parent=parent, action=encode_action(candidate.action), prior=0, risk=candidate.risk).key
+            except MeshError:
+                continue  # it does not belong into a tree, so no search performs it
+            sought = seek(candidate.action, element, page, risk, NO_SECRETS)
+            if await self._asking.stands(sought):
+                self._replica.open((key,))
+            elif _doubtful(risk):
+                await self._asking.ask(sought, branch=key)
+
+
+def _doubtful(risk: Risk) -> bool:
+    """Whether a search asks about it. That something buys, deletes or changes a password is no doubt: a search leaves it alone."""
+    return bool(getattr(risk, "doubt", risk.level == APPROVAL_CLASS))
+
+
+def _element(candidate: Candidate, page: Observation) -> Element | None:
+    target = target_of(candidate.action)
+    if target is None:
+        return None
+    alike = [
+        item for item in page.elements if (item.role, item.name, item.frame) == (target.role, target.name, target.frame)
+    ]
+    place = target.nth or 0
+    return alike[place] if place < len(alike) else None

@@ -1,0 +1,68 @@
+"""The gate before every action: which risk classes may be performed, and by whose yes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from node.live.asking import Asking, Sought
+from protocol.approval.forms import RequestForm
+from protocol.approval.question import Cover
+from protocol.errors import MeshError
+from protocol.page.action import Action
+from protocol.risk.classes import APPROVAL_CLASS, Risk
+
+Approve = Callable[[Action, Risk], bool]
+"""Whether a person has approved this one action."""
+
+
+def never(action: Action, risk: Risk) -> bool:
+    """The default: nothing is approved."""
+    return False
+
+
+Report = Callable[[Action, Risk, bool], Awaitable[None]]
+"""Called with every decision that needs an approval, and whether there was one, before the action is performed."""
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """Which risk classes may be performed."""
+
+    report: Report
+    risk_max: int = APPROVAL_CLASS - 1
+    """The highest class that may be performed without asking; from ``APPROVAL_CLASS`` on a person has approved it."""
+    approve: Approve = never
+    asking: Asking | None = None
+    """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
+
+    async def admit(self, action: Action, risk: Risk, sought: Sought | None = None) -> tuple[Cover, ...]:
+        """Let ``action`` pass, once the decision is reported; the requests that a yes of the owner lets through with it.
+
+        sought: what the owner is asked if the action is refused. Errors: ``risk.refused``, those of ``report``.
+        """
+        asking = self.asking if sought is not None else None
+        admitted = risk.level <= self.risk_max or self.approve(action, risk)
+        granted = None
+        if not admitted and asking is not None and sought is not None:
+            granted = await asking.granted(sought)
+        passes = admitted or granted is not None
+        if risk.level >= APPROVAL_CLASS or not passes:
+            await self.report(action, risk, passes)
+        if not passes:
+            raise _refused(risk, await asking.ask(sought) if asking and sought else "")
+        covers = await asking.covers(sought) if asking and sought else ()
+        return covers if granted is None else (granted, *covers)
+
+    async def performed(self, sought: Sought, refused: tuple[RequestForm, ...]) -> None:
+        """Ask the owner about requests that the guard refused while the action was performed."""
+        if self.asking is not None and refused:
+            await self.asking.ask(sought, refused)
+
+
+def _refused(risk: Risk, question: str) -> MeshError:
+    told = f"risk class {risk.level}: {risk.reason}"
+    if not question:
+        return MeshError("risk.refused", told, level=risk.level, reason=risk.reason)
+    told += f"; the owner is asked: {question}"
+    return MeshError("risk.refused", told, level=risk.level, reason=risk.reason, question=question)

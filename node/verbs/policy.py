@@ -1,0 +1,66 @@
+"""Verbs about the policy of this node."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from node.verbs.verb import OWNER_ONLY, Params, Verb, argument, option
+from protocol import limits
+
+
+class ExplainParams(Params, frozen=True, kw_only=True):
+    """``policy.explain``"""
+
+    url: Annotated[
+        str, argument("The address of a request, or of the page.", metavar="URL", max_length=limits.URL_CHARS_MAX)
+    ]
+    method: Annotated[str, option("Method of the request.", metavar="METHOD", max_length=20)] = "GET"
+    element: Annotated[
+        str,
+        option(
+            "Explain a click on this element of the page instead: its role and name, such as 'button \"Add to cart\"'.",
+            metavar="ROLE-AND-NAME",
+            max_length=limits.FORM_TEXT_CHARS_MAX,
+        ),
+    ] = ""
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """What this node would do, and what decides it."""
+
+    what: str
+    """The request or the action, in words."""
+    allowed: bool
+    rule: str
+    """What decides, in words."""
+    where: str
+    """Where that stands: a field of `config.yaml`, a question, or a document."""
+    why: str
+    """The reason that the owner gave; empty if none."""
+    risk: int
+    """The class of an action (docs/risk.md); 0 for a request."""
+
+
+EXPLAIN: Final = Verb(
+    name="policy.explain",
+    command="policy explain",
+    takes=ExplainParams,
+    gives=Explained,
+    help="""Say whether this node would send a request, or click an element, which rule decides that, and where it stands.
+
+    No browser is started and nothing is sent: host names are not resolved, and of an element only its role and name are known.
+
+    \b
+    Examples:
+      trailmesh policy explain https://shop.example/products/7
+      trailmesh policy explain https://shop.example/search --method POST
+      trailmesh policy explain https://shop.example/products/7 --element 'button "Add to cart"'
+    """,
+    callers=OWNER_ONLY,
+    read_only=True,
+    row=None,
+)
+
+VERBS: Final[tuple[Verb, ...]] = (EXPLAIN,)

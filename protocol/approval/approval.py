@@ -1,0 +1,117 @@
+"""An approval: the owner's signed answer to one question, and when it holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from nacl.signing import SigningKey
+
+from protocol import ids, limits
+from protocol.approval.forms import UNREAD, ActionForm
+from protocol.approval.owners import Owners, owner_id
+from protocol.approval.question import Digest, Question, digest_of
+from protocol.errors import MeshError
+from protocol.wire import cbor, envelope
+
+KIND_APPROVAL: Final = "approval"
+Scope = Literal["once", "search", "site"]
+"""``once``: the exact action, once. ``search``: its form, in its search. ``site``: its form, for the caller that asked."""
+USUAL_S: Final = {"once": 3_600, "search": 86_400, "site": 30 * 86_400}
+"""How long an approval holds unless the owner says otherwise, by scope."""
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the owner signs."""
+
+    node: ids.NodeId
+    question: ids.QuestionId
+    digest: Digest
+    """``digest_of`` the question: an approval is of what was read, not of an id."""
+    yes: bool
+    scope: Scope = "once"
+    expires_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """An approval that was verified."""
+
+    approval: Approval
+    owner: str
+    """Id of the key that signed it."""
+    issued_ms: int
+
+
+def seal(approval: Approval, key: SigningKey, *, now_s: int, unique: bytes) -> bytes:
+    """``approval`` signed by an owner's key. unique: 16 random bytes."""
+    header = envelope.Header(issuer=owner_id(bytes(key.verify_key)), issued_s=now_s, unique=unique)
+    return envelope.seal(cbor.encode(approval), kind=KIND_APPROVAL, key=key, header=header)
+
+
+def open_approval(sealed: bytes, question: Question, owners: Owners, *, now_ms: int) -> Held:
+    """The approval in ``sealed``, once it is found to be a valid answer to ``question`` now.
+
+    Checks, in order: an envelope of this kind by an active key of an owner; this node and this question; the question as it was
+    asked; issued now, give or take ``APPROVAL_FRESH_S``; an expiry after that, within ``APPROVAL_DAYS_MAX``; of a yes: a class that
+    the owner may approve; a scope that fits: ``search`` needs a search, and a body that was not read allows ``once`` only.
+    Errors: ``envelope.*``, ``owner.refused``, ``approval.invalid``.
+    """
+    opened = envelope.verify(
+        sealed, kinds=frozenset({KIND_APPROVAL}), find_key=owners.find_key, bytes_max=limits.APPROVAL_BYTES_MAX
+    )
+    approval = cbor.decode_as(opened.payload, Approval)
+    if approval.node != question.node or approval.question != question.id:
+        raise MeshError("approval.invalid", "it answers another question, or one of another node")
+    if approval.digest != digest_of(question):
+        raise MeshError("approval.invalid", "the question was another one when it was signed")
+    issued_ms = opened.header.issued_s * 1000
+    if abs(issued_ms - now_ms) > limits.APPROVAL_FRESH_S * 1000:
+        raise MeshError("approval.invalid", "it was signed at another time than now: sign it again")
+    if not issued_ms < approval.expires_ms <= issued_ms + limits.APPROVAL_DAYS_MAX * 86_400_000:
+        raise MeshError("approval.invalid", f"it must expire within {limits.APPROVAL_DAYS_MAX} days")
+    if approval.yes:
+        owners.require(opened.header.issuer, question.level)
+        _check_scope(approval.scope, question)
+    return Held(approval=approval, owner=opened.header.issuer, issued_ms=issued_ms)
+
+
+def _check_scope(scope: Scope, question: Question) -> None:
+    if scope == "search" and not question.search:
+        raise MeshError("approval.invalid", "no search asked this question: answer it once or for the site")
+    if scope != "once" and any(form.body == UNREAD for form in question.requests):
+        raise MeshError("approval.invalid", "a request of it has a body that was not read: answer it once")
+
+
+def reopen(sealed: bytes, question: Question, owners: Owners) -> Held:
+    """A stored approval, which was valid when it was answered. The key must be active still.
+
+    Errors: ``envelope.*``, ``owner.refused``, ``approval.invalid``.
+    """
+    issued_s = envelope.peek(sealed, bytes_max=limits.APPROVAL_BYTES_MAX).header.issued_s
+    return open_approval(sealed, question, owners, now_ms=issued_s * 1000)
+
+
+def holds(
+    held: Held, question: Question, *, exact: bytes, form: ActionForm, level: int, caller: str, search: str, now_ms: int
+) -> bool:
+    """Whether a yes to ``question`` allows an action: of its scope, of no higher class, now.
+
+    exact, form: of the action (``protocol.approval.forms``). caller, search: for whom it is performed.
+    """
+    approval = held.approval
+    if not approval.yes or level > question.level:
+        return False
+    # A clock that was set back must not revive what was over: nothing holds before it was signed.
+    if not held.issued_ms - limits.CLOCK_SKEW_S * 1000 <= now_ms < approval.expires_ms:
+        return False
+    if approval.scope == "once":
+        return caller == question.caller and exact == question.exact
+    # Requests alone are allowed whatever sends them: another page of the site has the same search box.
+    same = form.origin == question.origin if question.kind == "request" else form == question.action
+    return same and (search == question.search if approval.scope == "search" else caller == question.caller)
+
+
+def statement(approval: Approval, public_key: bytes, *, now_s: int, unique: bytes) -> bytes:
+    """The exact bytes that a key which is kept elsewhere signs: the ``Sig_structure`` of COSE."""
+    header = envelope.Header(issuer=owner_id(public_key), issued_s=now_s, unique=unique)
+    return envelope.to_sign(cbor.encode(approval), kind=KIND_APPROVAL, public_key=public_key, header=header)

@@ -1,0 +1,100 @@
+"""A question to the owner: what would be done, why it is not done without a yes, and who asked."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Final, Literal
+from urllib.parse import urlencode
+
+import msgspec
+
+from protocol import ids, limits
+from protocol.approval.forms import ActionForm, RequestForm, request_form
+from protocol.risk.addresses import destructive_url
+from protocol.wire import cbor
+
+_DOMAIN: Final = b"trailmesh-question-v1\x00"
+_DELETES: Final = 7
+"""The class of actions that delete."""
+_WRITES: Final = frozenset({"POST", "PUT", "PATCH"})
+
+Kind = Literal["action", "request"]
+Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+Level = Annotated[int, msgspec.Meta(ge=1, le=7)]
+Said = Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)]
+_Who = Annotated[str, msgspec.Meta(max_length=limits.AUDIT_NAME_CHARS_MAX)]
+_Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_Requests = Annotated[tuple[RequestForm, ...], msgspec.Meta(max_length=limits.QUESTION_REQUESTS_MAX)]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the owner is asked. Its digest is what an approval signs. Pages have chosen some of its texts."""
+
+    id: ids.QuestionId
+    node: ids.NodeId
+    kind: Kind
+    """``action``: it was not performed. ``request``: it was, and the guard refused what it sent."""
+    exact: Digest
+    """``forms.action_exact`` of the action."""
+    action: ActionForm
+    requests: _Requests = ()
+    """What the guard lets through while the action is performed, …"""
+    open_requests: bool = False
+    """… and whether that is anything the page sends to its own origin, because it is not known yet."""
+    level: Level
+    evidence: Annotated[tuple[Said, ...], msgspec.Meta(max_length=limits.QUESTION_EVIDENCE_MAX)] = ()
+    """Why it has that class, in plain words; the reason that decided comes first."""
+    page: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
+    """Address of the page, without secrets."""
+    caller: _Who
+    """Who would have done it: ``owner``, ``agent:NAME``, the id of a peer."""
+    search: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    """The search it was met in; empty if none."""
+    session: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    step: Annotated[int, msgspec.Meta(ge=0, le=limits.SESSION_STEPS_MAX)] = 0
+    asked_ms: _Time
+
+    @property
+    def origin(self) -> str:
+        """The site it is about."""
+        return self.action.origin
+
+
+def digest_of(question: Question) -> bytes:
+    """SHA-256 of a question: 32 bytes."""
+    return hashlib.sha256(_DOMAIN + cbor.encode(question)).digest()
+
+
+class Cover(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests that an approval lets through while its action is performed."""
+
+    requests: tuple[RequestForm, ...] = ()
+    origin: str = ""
+    """Anything sent to this origin too, except to addresses that are judged worse than the action; empty for no origin."""
+    level: int = 0
+
+    def covers(self, method: str, url: str, content_type: str, body: str | None, *, announced: bool = False) -> bool:
+        """Whether it lets a request through. announced: it is the preflight of one, whose body is not known yet."""
+        form = request_form(method, url, content_type, body)
+        if announced:
+            form = msgspec.structs.replace(form, fields=(), body="")
+            known = [msgspec.structs.replace(each, fields=(), body="") for each in self.requests]
+            return form in known or self._open(form, url)
+        return form in self.requests or self._open(form, url)
+
+    def _open(self, form: RequestForm, url: str) -> bool:
+        if not self.origin or form.origin != self.origin:
+            return False
+        if self.level >= _DELETES:
+            return True
+        # A field can say what an address does not: ``action=delete``, ``_method=DELETE``.
+        pairs = [each.partition("=") for each in form.fields if "=" in each]
+        chosen = [f"{form.origin}/?{urlencode({name: value})}" for name, _, value in pairs]
+        replaced = any(each.lower().startswith("_method=") for each in (*form.query, *form.fields))
+        return form.method in _WRITES and not replaced and not any(map(destructive_url, (url, *chosen)))
+
+
+def cover_of(question: Question) -> Cover:
+    """What a yes to ``question`` lets through."""
+    origin = question.origin if question.open_requests else ""
+    return Cover(requests=question.requests, origin=origin, level=question.level)

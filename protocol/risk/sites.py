@@ -1,0 +1,115 @@
+"""What a node may do at single sites: read, send, connect. Rules of its owner, each with its reason (``policy.sites``).
+
+Of several rules that name an origin the most specific one decides alone: the exact origin, else the longest domain. A rule narrows
+reads to what it lists, and allows requests that are not GET; what it does not speak of stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.risk.addresses import is_asset
+from protocol.trust.origin import ANY, fits, origin_of
+
+PATH_PATTERN: Final = r"^/[!-~]*\Z"
+SENT_PATTERN: Final = r"^(?!(?:GET|HEAD|OPTIONS|CONNECT|TRACE) )[A-Z]{3,20} /[!-~]*\Z"
+REFUSED: Final = "site"
+"""Rule of ``judge_request``: a site's rule does not list what would be read."""
+
+PathPattern = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX, pattern=PATH_PATTERN)]
+"""A path in which ``*`` stands for any text within a segment, and ``**`` for any text."""
+SentPattern = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX, pattern=SENT_PATTERN)]
+"""``METHOD path-pattern``."""
+_Reads = Annotated[tuple[PathPattern, ...], msgspec.Meta(max_length=limits.SITE_ENTRIES_MAX)]
+_Sends = Annotated[tuple[SentPattern, ...], msgspec.Meta(max_length=limits.SITE_ENTRIES_MAX)]
+
+
+class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One site."""
+
+    site: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+    """An origin, or ``https://*.domain``."""
+    why: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.REASON_CHARS_MAX)]
+    """The reason, which `trailmesh policy explain` shows."""
+    read: _Reads = ()
+    """Paths of pages and data that may be read, as ``/products/**``: ``*`` stands for text without ``/``, ``**`` for any text.
+    Empty allows every path. Pictures, styles and scripts are not narrowed."""
+    post: _Sends = ()
+    """Requests that may be sent although they are not GET, each ``METHOD path``, as ``POST /search``."""
+    connect: tuple[str, ...] = ()
+    """WebSockets. Must be empty: they cannot be judged yet."""
+    personal_data: Literal["replace", "keep"] = "replace"
+    """Whether personal data in what is stored of this site is replaced by tokens."""
+
+
+def rule_at(rules: Sequence[SiteRule], url: str) -> int | None:
+    """The index of the rule that decides about ``url``; None if no rule names its origin."""
+    origin = origin_of(url)
+    named = [index for index, rule in enumerate(rules) if origin and fits((rule.site,), origin)]
+    return max(named, key=lambda index: _specific(rules[index].site, origin), default=None)
+
+
+def _specific(pattern: str, origin: str) -> tuple[bool, int]:
+    return pattern == origin, 0 if pattern == ANY else len(pattern)
+
+
+def judge_site(rules: Sequence[SiteRule], method: str, url: str, resource_type: str) -> str | None:
+    """What the rule of a site says of a request: empty if it allows it, ``REFUSED``, or None if it says nothing.
+
+    method: in upper case. resource_type: as for ``judge_request``.
+    """
+    index = rule_at(rules, url)
+    if index is None:
+        return None
+    rule, path = rules[index], urlsplit(url).path or "/"
+    if method in ("GET", "HEAD"):
+        listed = not rule.read or is_asset(url, resource_type) or any(path_fits(each, path) for each in rule.read)
+        return None if listed else REFUSED
+    return "" if any(_sends(each, method, path) for each in rule.post) else None
+
+
+def _sends(entry: str, method: str, path: str) -> bool:
+    verb, _, pattern = entry.partition(" ")
+    return verb == method and path_fits(pattern, path)
+
+
+def path_fits(pattern: str, path: str) -> bool:
+    """Whether ``pattern`` names ``path``. A path with an escaped slash or dot is named by no pattern: sites read it differently."""
+    if re.search(r"%2[ef]|%5c|\\|/\.{1,2}(/|\Z)", path, re.IGNORECASE):
+        return False
+    return fnmatch_within(pattern, path)
+
+
+def fnmatch_within(pattern: str, text: str) -> bool:
+    """Whether ``pattern`` matches all of ``text``: ``*`` any text without ``/``, ``**`` any text, everything else itself.
+
+    Goes back to the last ``**`` and the last ``*`` only, so the time is bounded by the product of the lengths.
+    """
+    parts = re.findall(r"\*\*+|\*|[^*]", pattern)
+    at = index = 0
+    wide: tuple[int, int] | None = None
+    narrow: tuple[int, int] | None = None
+    while True:
+        part = parts[index] if index < len(parts) else ""
+        if part.startswith("**"):
+            index, wide, narrow = index + 1, (index + 1, at), None
+        elif part == "*":
+            index, narrow = index + 1, (index + 1, at)
+        elif at < len(text) and part == text[at]:
+            index, at = index + 1, at + 1
+        elif at == len(text) and not part:
+            return True
+        elif narrow is not None and narrow[1] < len(text) and text[narrow[1]] != "/":
+            index, at = narrow[0], narrow[1] + 1
+            narrow = (index, at)
+        elif wide is not None and wide[1] < len(text):
+            index, at = wide[0], wide[1] + 1
+            wide, narrow = (index, at), None
+        else:
+            return False
