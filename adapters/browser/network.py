@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
@@ -17,8 +17,8 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Destinations
-from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import SOCKET, WINDOW, Refused, refused, request_line
+from protocol.risk.requests import GuardPolicy, judge_request
 
 _BLOCKED_MAX: Final = 200
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
@@ -26,22 +26,40 @@ _SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _POP_UP_S: Final = 0.5  # how long a window that opened may take to ask for its document
 
 
-def is_json(headers: Mapping[str, str]) -> bool:
-    """Whether a request says that its body is JSON."""
-    kinds = [value for name, value in headers.items() if name.lower() == "content-type"]
-    return any(kind.partition(";")[0].strip().lower() == "application/json" for kind in kinds)
+_REPLACING: Final = frozenset(
+    {
+        "x-http-method-override",
+        "x-http-method",
+        "x-method-override",
+        "x-method",
+        "x-original-method",
+        "x-rewrite-method",
+    }
+)
+"""Headers by which a site takes another method than the one that is sent."""
+
+
+class Said(NamedTuple):
+    """What the headers of a request say that decides on it."""
+
+    content_type: str
+    announced: str
+    """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
+    replaced_by: str
+    """The method that a header puts in the place of the real one."""
+
+
+def said(method: str, headers: Mapping[str, str]) -> Said:
+    """Reads the headers of a request."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    announced = lower.get("access-control-request-method", "") if method.upper() == "OPTIONS" else ""
+    replaced = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
+    return Said(lower.get("content-type", ""), announced, replaced)
 
 
 def kind_of(event: Mapping[str, Any]) -> str:
     """What ``Fetch.requestPaused`` calls the kind of a request, in the words that Playwright has for it."""
     return str(event.get("resourceType", "other")).lower()
-
-
-def announced_by(method: str, headers: Mapping[str, str]) -> str:
-    """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
-    if method.upper() != "OPTIONS":
-        return ""
-    return next((value for name, value in headers.items() if name.lower() == "access-control-request-method"), "")
 
 
 class NetworkGuard:
@@ -75,10 +93,10 @@ class NetworkGuard:
         return self._document
 
     def permits(
-        self, method: str, url: str, kind: str, is_navigation: bool, body: str | None, announced: str = ""
+        self, method: str, url: str, kind: str, is_navigation: bool, body: str | None, headers: Mapping[str, str]
     ) -> bool:
-        """Whether a request may leave; one that may not is reported. announced: by a preflight (``announced_by``)."""
-        rule = judge_request(method, url, kind, is_navigation, body, self.policy, announced=announced)
+        """Whether a request may leave; one that may not is reported."""
+        rule = judge_request(method, url, kind, is_navigation, body, self.policy, **said(method, headers)._asdict())
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
@@ -105,14 +123,14 @@ class NetworkGuard:
     async def lets_paused(self, event: Mapping[str, Any]) -> None:
         """The same for what ``Fetch.requestPaused`` tells of, a preflight included: the script waits from there on."""
         request = event["request"]
-        announced = announced_by(request["method"], request["headers"])
+        announced = said(request["method"], request["headers"]).announced
         if kind_of(event) in _SCRIPTED:
             await self._activity.sends(announced or request["method"], request["url"], announced=bool(announced))
 
     def gave_up(self, event: Mapping[str, Any]) -> None:
         """The page gave up, while it was judged, what ``Fetch.requestPaused`` told of."""
         request = event["request"]
-        if kind_of(event) in _SCRIPTED and not announced_by(request["method"], request["headers"]):
+        if kind_of(event) in _SCRIPTED and not said(request["method"], request["headers"]).announced:
             self._activity.ended(request["method"], request["url"])
 
     def pop_up(self, method: str, url: str) -> None:
@@ -158,10 +176,9 @@ class NetworkGuard:
 def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
     """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of."""
     request, kind = event["request"], kind_of(event)
-    headers = request.get("headers", {})
-    body = request.get("postData") if is_json(headers) else None
-    announced = announced_by(request["method"], headers)
-    return guard.permits(request["method"], request["url"], kind, kind == "document", body, announced)
+    # Chromium leaves out a long body, and one of files: it is None then, and known by no form.
+    body, headers = request.get("postData"), request.get("headers", {})
+    return guard.permits(request["method"], request["url"], kind, kind == "document", body, headers)
 
 
 async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool, *, anew: bool = False) -> None:

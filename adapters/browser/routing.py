@@ -16,7 +16,7 @@ from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Reques
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
-from adapters.browser.network import NetworkGuard, announced_by, answer, is_json, kind_of, pause_requests, permitted
+from adapters.browser.network import NetworkGuard, answer, kind_of, pause_requests, permitted
 from adapters.browser.scripts import WITHOUT_UNJUDGED
 
 
@@ -88,11 +88,11 @@ class Routing:
     @staticmethod
     def _permits(request: Request, guard: NetworkGuard) -> bool:
         try:
-            body = request.post_data if request.method == "POST" and is_json(request.headers) else None
+            body = request.post_data if request.method == "POST" else None
         except UnicodeError:
             body = None
-        navigation, announced = request.is_navigation_request(), announced_by(request.method, request.headers)
-        return guard.permits(request.method, request.url, request.resource_type, navigation, body, announced)
+        navigation = request.is_navigation_request()
+        return guard.permits(request.method, request.url, request.resource_type, navigation, body, request.headers)
 
     def _frame_navigated(self, page: Page, frame: Frame) -> None:
         if frame.parent_frame is None or page not in self._pages:

@@ -26,7 +26,8 @@ _WORDS: Final[Mapping[str, str]] = {
     SECRET_NAME_PATTERN: "letters, digits and . _ -",
     AGENT_NAME_PATTERN: "lower-case letters, digits and -, starting with a letter, at most 32 characters",
     ALLOWED_REQUEST_PATTERN: (
-        "a method and an http(s) address, such as POST https://shop.example/login (* is any text); WebSockets cannot be allowed"
+        "a method and an http(s) address, such as POST https://shop.example/login (* is text without /, or"
+        " within one label of the host; /** at the end is any path); WebSockets cannot be allowed"
     ),
 }
 _PLACE: Final = re.compile(r" - at (`key` in )?`\$(.*)`\Z", re.DOTALL)

@@ -33,7 +33,7 @@ from protocol.page.action import (
 from protocol.page.dialogs import Answer, Dialog
 from protocol.page.observation import BLANK, Observation, encode
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given_all
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element

@@ -15,7 +15,7 @@ from adapters.ports import Browser, Page
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
@@ -201,7 +201,7 @@ async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
     browser: Browser, site: PageServer, frame: str
 ) -> None:
     strict = await (await browser.open(Profile(), GuardPolicy())).page()
-    free = await (await browser.open(Profile(), GuardPolicy(allow=("POST http://*/send",)))).page()
+    free = await (await browser.open(Profile(), GuardPolicy(allow=(f"POST {site.origin}/send",)))).page()
     html = "<button onclick=\"fetch('/send', {method: 'POST'})\">Go</button>"
     assert await blocked(free, site, html, frame) == set()
     assert leaks(site) == ["POST /send"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.destinations import judge_destination
+from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.wire.destination import Place, place_of
 
 ANYWHERE = ("*",)

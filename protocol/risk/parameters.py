@@ -1,0 +1,252 @@
+"""The parameters of an address: whether one of them says what is to be done, and whether one names a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+from urllib.parse import unquote_plus
+
+import msgspec
+
+from protocol.risk.address_words import (
+    ACTIONS,
+    ACTIONS_TOO,
+    CARTS,
+    CLEAR,
+    FILES,
+    IMPLIED,
+    METHODS,
+    NO,
+    NOUNS,
+    OPTIONS,
+    OVERRIDES,
+    PAIRS,
+    ROUTES,
+    STATEMENT_VERBS,
+    STATEMENTS,
+    WEAK,
+    word_set,
+)
+from protocol.risk.letters import decoded, plain
+from protocol.risk.segments import Order, is_id, leaves, order_of, without_extension, words_in
+
+_KEY_PARTS: Final = re.compile(r"[\[\].:]+")
+_ROUTE: Final = re.compile(r"[\w./:~-]{1,200}")
+_SPACE_NAME: Final = re.compile(r"[^\s/:]{2,24}:[^\s/:]{2,60}")
+_QUIET: Final = word_set(
+    "page pages view mode lang language sort order filter search tab template theme layout version section q term "
+    "category cat tag tags form label status list type title content text location date time field column link like "
+    "site app api format style all my own me this it these selected many batch login key token theme variant post "
+    "story reply quote exam expense plan host history"
+)
+"""Nouns that as a key choose what is shown."""
+_NO_ID_VALUE: Final = word_set(" 0 asc desc all none null true false new")
+_NO_RECORD: Final = word_set("sid sessionid phpsessid jsessionid gclid fbclid clientid trackid langid width")
+_GENERIC: Final = word_set("m f type what request req func2 verb event component name call process")
+"""Of the keys that may say what is to be done, those that say anything else as often: they need an object."""
+_STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel"})
+_JSON_CHARS_MAX: Final = 8_192
+_JSON_PAIRS_MAX: Final = 256
+_PASSWORD: Final = re.compile(r"passw|pass$|pwd")
+
+
+class Parameters:
+    """The parameters of one address, in order."""
+
+    def __init__(self, query: str) -> None:
+        self._pairs: list[tuple[str, str]] = []
+        self.has_id = False
+        """Whether one of them names a record."""
+        self.add(query)
+
+    def __bool__(self) -> bool:
+        return bool(self._pairs)
+
+    def add(self, text: str) -> None:
+        """More of them, as they are written in an address."""
+        for piece in re.split("[&;]", text):
+            if piece:
+                key, _, value = piece.partition("=")
+                self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
+                self.has_id = self.has_id or _names_record(*self._pairs[-1])
+
+    def order(
+        self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool, ending: str
+    ) -> Order | None:
+        """What the first of them that says it orders.
+
+        route: reads a value as a path within the application. path_has_id: whether the path names a record. ending: its last
+        segment.
+        """
+        has_object = path_has_id or self.has_id
+        logs = bool({"log", "logs", "audit", "audits", "activity", "history", "events"} & set(words_in(ending)))
+        for key, value in self._all():
+            found = (
+                _hidden(key, value)
+                or _key_order(key, value)
+                or _value_order(key, value, has_object, len(self._pairs) > 1)
+            )
+            if found and not (logs and found.length == 0):
+                return found
+            found = self._routed(key, value, route, has_object)
+            if found:
+                return found
+        return None
+
+    def _all(self) -> Iterator[tuple[str, str]]:
+        for key, value in self._pairs:
+            yield key, value
+            if value[:1] in ("{", "[") and len(value) <= _JSON_CHARS_MAX:
+                yield from _flat(value)
+
+    def _routed(
+        self, key: str, value: str, route: Callable[[str, Parameters], Order | None], has_object: bool
+    ) -> Order | None:
+        name = plain(_last(key))
+        if name not in ROUTES or "://" in value or not _ROUTE.fullmatch(value):
+            return None
+        stem, extension = without_extension(value)
+        if extension in FILES:
+            return None
+        if "/" in stem or ":" in stem:
+            return route(stem, self)
+        if name == "q":
+            return None  # a search
+        if leaves(stem):
+            return Order("log out", "clear", whole=True)
+        found = order_of(stem)
+        return found if found and found.kind == "clear" and (has_object or not found.whole) else None
+
+
+def _flat(text: str) -> Iterator[tuple[str, str]]:
+    """Names and values of a JSON text."""
+    try:
+        waiting = [("", msgspec.json.decode(text))]
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return
+    for _ in range(_JSON_PAIRS_MAX):
+        if not waiting:
+            return
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(str(name), each) for name, each in value.items()]
+        elif isinstance(value, list):
+            waiting += [(key, each) for each in value]
+        elif key:
+            yield key, "" if value is None else str(value)
+
+
+def _last(key: str) -> str:
+    parts = [part for part in _KEY_PARTS.split(key) if part]
+    return parts[-1] if parts else ""
+
+
+def _names_record(key: str, value: str) -> bool:
+    name = plain(_last(key))
+    if not value or value.lower() in _NO_ID_VALUE or not name or name in _NO_RECORD:
+        return False
+    words = words_in(_last(key))
+    if words and (
+        words[-1]
+        in ("id", "ids", "uid", "gid", "pid", "tid", "cid", "fid", "nid", "pk", "no", "nr", "num", "item", "uuid")
+    ):
+        return True
+    if is_id(value) and words and words[-1] not in _QUIET and words[-1] in NOUNS:
+        return True
+    if len(name) <= 4 and name.endswith("id"):
+        return True
+    return bool(words) and words[-1] in NOUNS and words[-1] not in _QUIET
+
+
+def _hidden(key: str, value: str) -> Order | None:
+    """What replaces the method, or is a language of its own."""
+    name = plain(key)
+    lowered = value.lower()
+    if (name in OVERRIDES or name == "method") and lowered in METHODS and not (name == "method" and lowered == "post"):
+        return Order(f"{name}={value.upper()}", "clear", whole=True)
+    if "mutation" in lowered and "{" in lowered.partition("mutation")[2]:
+        return Order("mutation", "clear", whole=True)
+    if name in STATEMENTS and (words_in(value[:64]) or [""])[0] in STATEMENT_VERBS:
+        return Order(words_in(value[:64])[0], "clear", whole=True)
+    if name == "stream.body" and value:
+        return Order("stream.body", "clear", whole=True)
+    if _SPACE_NAME.fullmatch(value) and leaves(value.partition(":")[2]):
+        return Order("log out", "clear", whole=True)
+    return None
+
+
+def _key_order(key: str, value: str) -> Order | None:
+    """The order in a key: ``?delete=7``, ``op[delete]``, ``remove_item``, ``empty-cart``."""
+    if value.lower() in NO:
+        return None
+    for part in _KEY_PARTS.split(key):
+        words = words_in(part)
+        if not words or len(words) > 5:
+            continue
+        found = _key_words(words, value)
+        if found:
+            return found
+    return None
+
+
+def _key_words(words: list[str], value: str) -> Order | None:
+    first, last = words[0], words[-1]
+    if tuple(words[:2]) in PAIRS or (len(words) > 2 and (first, last) in PAIRS):
+        return Order(" ".join((first, last)), "clear" if first != "add" else "changing", whole=False)
+    if len(words) == 1:
+        if first in CLEAR or (order_of(first) or _NOTHING).kind == "clear":
+            return Order(first, "clear", whole=True)
+        chosen = first in _STRICT and (first in ("del", "rm") or (is_id(value) and value != "1"))
+        return Order(first, "weak", whole=True) if chosen else None
+    if first in CLEAR and words[1] not in OPTIONS and (last in NOUNS or _is_real_id(value) or last in ("x", "y")):
+        return Order(first, "clear", whole=False)
+    if last in CLEAR and (
+        words[-2] in NOUNS or words[-2] in ("btn", "button", "do", "bulk", "mass", "submit", "action", "confirm")
+    ):
+        return Order(last, "clear", whole=False)
+    if first in WEAK and (last in IMPLIED or last in CARTS or (last in NOUNS and _is_real_id(value))):
+        return Order(first, "weak", whole=False)
+    return None
+
+
+_NOTHING: Final = Order("", "changing", whole=False)
+
+
+def _is_real_id(value: str) -> bool:
+    return value not in ("0", "1") and is_id(value)
+
+
+def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -> Order | None:
+    """The order in the value of a key that says what is to be done."""
+    parts = [plain(part) for part in _KEY_PARTS.split(key) if part]
+    if not parts or not value or len(value) > 200:
+        return None
+    words = words_in(parts[-1])
+    name = "".join(words)
+    core = parts[-1] in ACTIONS or name in ACTIONS or (len(words) > 1 and words[-1] in ACTIONS and len(words[-1]) > 2)
+    if not core and name not in ACTIONS_TOO:
+        return None
+    if leaves(value) and len(words_in(value)) <= 3:
+        return Order("log out", "clear", whole=True)
+    found = order_of(without_extension(value)[0])
+    if found is None or _PASSWORD.search(plain(value)):
+        return _ends_in_verb(value) if core or name in ("method", "operationname") else None
+    if found.kind == "clear":
+        return found if core or name not in _GENERIC or has_object else None
+    if found.kind == "weak":
+        return found if core or has_object else None
+    return found if core and (has_object or is_one_of_many) and found.whole else None
+
+
+def _ends_in_verb(value: str) -> Order | None:
+    """``posts.publish``, ``admin-post-delete``: the verb of a longer name."""
+    words = words_in(value)
+    if (
+        1 < len(words) <= 6
+        and " " not in value
+        and (words[-1] in CLEAR or words[0] in CLEAR)
+        and words[1] not in OPTIONS
+    ):
+        return Order(words[-1] if words[-1] in CLEAR else words[0], "clear", whole=False)
+    return None
