@@ -16,7 +16,7 @@ CLEAR: Final = word_set(
     # English
     "delete deletes destroy erase purge remove removes unsubscribe unsub logout logoff signout signoff deactivate "
     "revoke terminate uninstall unpublish discard obliterate unregister deregister poweroff reboot shutdown "
-    "factoryreset truncate unlink unenrol unenroll endsession "
+    "factoryreset unenrol unenroll endsession "
     # German, Dutch, the North
     "loschen loesche loeschen loesch entfernen entferne abmelden ausloggen abbestellen kundigen kuendigen verwijderen "
     "verwijder uitloggen afmelden opzeggen slett slette slet radera ta-bort avregistrera loggaut logga-ut loggut "
@@ -38,14 +38,15 @@ CLEAR: Final = word_set(
 """Verbs that delete or end something and are rarely anything else."""
 
 WEAK: Final = word_set(
-    "close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire suspend abort nuke "
-    "kick dismiss detach disconnect evict recall block unfollow leave quit withdraw forget end exit unset elimina "
-    "cancella remover sil cikis iptal kapat sair salir sortir annuler annulla anular anuluj zrus zrusit peruuta"
+    "truncate unlink close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire "
+    "suspend abort nuke kick dismiss detach disconnect evict recall block unfollow leave quit withdraw forget end "
+    "exit unset elimina cancella remover sil cikis iptal kapat sair salir sortir annuler annulla anular anuluj zrus "
+    "zrusit peruuta"
 )
 """Verbs that also are the names of things, or only close a view: they count with an object beside them."""
 
 CHANGING: Final = word_set(
-    "publish approve disapprove reject accept decline activate enable upvote downvote vote like unlike dislike follow "
+    "rollback revert untrash publish approve disapprove reject accept decline activate enable upvote downvote vote like unlike dislike follow "
     "favorite unfavorite favourite unfavourite mute unmute restore undelete lock unlock pin unpin toggle resend "
     "restart reopen markread unban promote demote addtocart addtowishlist save insert update upgrade install rate"
 )
@@ -118,21 +119,21 @@ NOUNS: Final = word_set(
     "order orders org organization organisation page pages pass password patient payment people permalink permission "
     "permissions person photo photos picture pin plan player playlist plugin plugins policy poll pool post posts "
     "process product products profile profiles project projects property question queue quote reaction reader record "
-    "records relation reminder reply repo report repository request reservation resource response review reviews role "
-    "roles room row rows rule rules schedule search section selected selection server service session sessions "
-    "setting settings shop site slide snapshot spam space staff stock story student sub subscriber subscribers "
-    "subscription subscriptions survey table tables tag tags task tasks team teams template templates term theme "
-    "thread threads ticket tickets todo token tokens topic topics transaction translation trip upload uploads user "
-    "users vacancy value variant vehicle version video videos view vm volume vote webhook website widget wishlist "
-    "wiki workflow workspace konto artikel benutzer beitrag compte utilisateur panier cuenta usuario articulo carrito "
-    "conta carrinho utente ordine uzytkownik konta bestellung nutzer me my own it this these multiple many batch ids "
-    "id"
+    "records relation reminder reply repo report repository request reservation resource response revision revisions "
+    "review reviews role roles room row rows rule rules schedule search section selected selection server service "
+    "session sessions setting settings shop site slide snapshot spam space staff stock story student sub subscriber "
+    "subscribers subscription subscriptions survey table tables tag tags task tasks team teams template templates "
+    "term theme thread threads ticket tickets todo token tokens topic topics transaction translation trip upload "
+    "uploads user users vacancy value variant vehicle version video videos view vm volume vote webhook website widget "
+    "wishlist wiki workflow workspace konto artikel benutzer beitrag compte utilisateur panier cuenta usuario "
+    "articulo carrito conta carrinho utente ordine uzytkownik konta bestellung nutzer me my own it this these "
+    "multiple many batch ids id"
 )
 """What applications keep: beside one of these a verb is a command, as in ``delete-account``."""
 IMPLIED: Final = word_set(
-    "account basket cart session sessions cache subscription membership profile history notifications queue log logs "
-    "wishlist trash bin inbox favorites favourites reservation order booking appointment data database db everything "
-    "all device recyclebin spam konto warenkorb compte panier cuenta carrito conta carrinho carrello"
+    "all account basket cart session sessions cache subscription membership profile history notifications queue log "
+    "logs wishlist trash bin inbox favorites favourites reservation order booking appointment data database db "
+    "everything device recyclebin spam konto warenkorb compte panier cuenta carrito conta carrinho carrello"
 )
 """What there is one of, or what one has all of: ``/cart/clear`` needs no id."""
 OPTIONS: Final = word_set(
@@ -150,9 +151,9 @@ NAMERS: Final = word_set(
 )
 """The segment behind one of these is a name, not an order, unless an id or an office is near."""
 READING: Final = word_set(
-    "doc docs documentation reference manual manuals man guide guides tutorial tutorials learn help kb knowledge "
-    "knowledgebase howto how-to dictionary javadoc apidocs api-docs cookbook handbook examples cheatsheet spec specs "
-    "specification glossary lesson lessons support faq faqs"
+    "blob tree raw blame man-pages man1 man2 man3 man4 man5 man6 man7 man8 doc docs documentation reference manual manuals man guide "
+    "guides tutorial tutorials learn help kb knowledge knowledgebase howto how-to dictionary javadoc apidocs api-docs "
+    "cookbook handbook examples cheatsheet spec specs specification glossary lesson lessons support faq faqs"
 )
 """Below one of these texts stand, whose titles may be any word."""
 TITLES: Final = (
@@ -203,9 +204,7 @@ OVERRIDES: Final = word_set(
     "x_http_method_override x_http_method x_method_override method_override _httpmethod xhttpmethodoverride"
 )
 STATEMENTS: Final = word_set("sql sqlquery sql_query stmt statement query_sql sqlstatement tsql hql")
-STATEMENT_VERBS: Final = word_set(
-    "drop delete truncate alter insert update grant revoke replace create merge exec call"
-)
+STATEMENT_VERBS: Final = word_set("drop delete alter insert update grant revoke replace create merge exec call")
 NO: Final = word_set("0 no false off n none null never")
 METHODS: Final = word_set("delete put patch post")
 

@@ -73,7 +73,12 @@ _SIZES: Final = word_set(
 )
 _NO_ID_BEHIND: Final = word_set("block end exit leave drop recall reset trash withdraw forget quit sair sil")
 """Weak verbs in front of an id are names more often: ``/block/812345``, ``/reset/TOKEN``."""
-_ALONE: Final = word_set("clear del empty flush kill nuke reset rm wipe")
+_NOUNS_TOO: Final = frozenset({"block", "end", "exit", "drop", "ban", "trash", "leave", "recall"})
+_OF_ONE: Final = frozenset({"cancel", "abort"})
+"""Weak verbs that count behind the name of one thing (``/booking/cancel``)."""
+_OF_ANY: Final = frozenset({"disable", "suspend"})
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_ALONE: Final = word_set("clear del flush kill nuke reset rm wipe")
 _PASSWORDS: Final = frozenset({"password", "passwords", "pass", "passwort", "pwd"})
 _LEVELS: Final = {"clear": 7, "weak": 7, "changing": 4}
 
@@ -172,7 +177,7 @@ class Path:
         for index, segment in enumerate(self._segments):
             stem, extension = without_extension(segment)
             order = order_of(stem) or self._put_in_cart(index)
-            if order and self._counts(order, index) and not (extension in FILES and self._is_file(index)):
+            if order and self._counts(order, index) and not (extension in FILES and self._is_file(order, index)):
                 return order
             self._note(self._names[index])
         return None
@@ -186,14 +191,14 @@ class Path:
         self._office = self._office or name in OFFICES
         if not self._office:
             self._reading = self._reading or name in READING
-            self._titled = self._titled or name in TITLES
+            self._titled = self._titled or name in TITLES or _YEAR.fullmatch(name) is not None
 
-    def _is_file(self, index: int) -> bool:
+    def _is_file(self, order: Order, index: int) -> bool:
         """Whether the last segment is a file of a page: in a folder of files, or loaded as one, and no record of anything."""
         if index + 1 < len(self._segments) or self._parameters.has_id:
             return False
         before = self._segments[index - 1] if index else ""
-        if is_id(before) and before not in _SIZES:
+        if is_id(before) and before not in _SIZES and not order.titled:
             return False
         if any(name in FOLDERS for name in self._names[:index]):
             return True
@@ -213,6 +218,8 @@ class Path:
         if self._reading:
             return True
         behind = self._names[index - 1] if index else ""
+        if index > 1 and self._names[index - 2] == "search":
+            behind = "search"
         ends = index + 1 == len(self._names) or self._names[index + 1] in PAGING
         if behind in NAMERS and not self._office and ends:
             return ":" not in self._segments[index]
@@ -237,9 +244,14 @@ class Path:
         given = before or self._parameters.has_id or (after and order.word not in _NO_ID_BEHIND)
         if self._reading or (behind in NAMERS and not self._office) or (order.titled and self._titled):
             return before and not order.titled
-        if not order.whole:
-            return given or order.object_within or not order.titled
-        return given or order.object_within or self._has_record(index) or behind in IMPLIED or self._is_all(order)
+        if not order.whole and order.word in _NOUNS_TOO:
+            return before or self._parameters.has_id
+        if given or order.object_within or not order.whole:
+            return given or order.object_within
+        if order.word in _OF_ANY and index:
+            return True
+        of_one = order.word in _OF_ONE and behind in NOUNS and not behind.endswith("s")
+        return of_one or self._has_record(index) or behind in IMPLIED or self._is_all(order)
 
     def _is_all(self, order: Order) -> bool:
         """Whether the path is this verb alone, and one that no page is called by."""
@@ -259,7 +271,7 @@ class Path:
         last = index + 1 == len(self._segments)
         if not order.whole:
             return before or after or self._parameters.has_id or bool(self._parameters)
-        if last and (before or order.object_within):
+        if last and before:
             return order.word in CHANGING_RECORD
         if last and self._has_record(index):
             return order.word in CHANGING_LAST

@@ -13,6 +13,7 @@ from protocol.risk.address_words import (
     ACTIONS,
     ACTIONS_TOO,
     CARTS,
+    CHANGING,
     CLEAR,
     FILES,
     IMPLIED,
@@ -48,7 +49,13 @@ _GENERIC: Final = word_set("m f type what request req func2 verb event component
 _STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel"})
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
-_PASSWORD: Final = re.compile(r"passw|pass$|pwd")
+_VERBS: Final = tuple(
+    sorted((verb for verb in CLEAR | WEAK | CHANGING if verb.isascii() and len(verb) > 2), key=len, reverse=True)
+)
+_ENDINGS: Final = frozenset({"ing", "ings", "ers", "ion", "ions", "able", "ance", "ment", "ments", "edit"})
+_PASSWORD: Final = re.compile(
+    r"(?:reset|lost|forgot|recover|change)[a-z_-]*pass|pass[a-z_-]*(?:reset|lost|forgot|recover|change)"
+)
 
 
 class Parameters:
@@ -229,14 +236,32 @@ def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -
         return None
     if leaves(value) and len(words_in(value)) <= 3:
         return Order("log out", "clear", whole=True)
+    if _PASSWORD.search(plain(value)):
+        return None
     found = order_of(without_extension(value)[0])
-    if found is None or _PASSWORD.search(plain(value)):
-        return _ends_in_verb(value) if core or name in ("method", "operationname") else None
-    if found.kind == "clear":
+    if found and found.kind == "clear":
         return found if core or name not in _GENERIC or has_object else None
-    if found.kind == "weak":
-        return found if core or has_object else None
-    return found if core and (has_object or is_one_of_many) and found.whole else None
+    if found and found.kind == "weak" and (core or has_object):
+        return found
+    if not core:
+        return _ends_in_verb(value) if name in ("method", "operationname") else None
+    if found and found.kind == "changing" and found.whole and (has_object or is_one_of_many):
+        return found
+    return _ends_in_verb(value) or (_begins_with_verb(value) if has_object or is_one_of_many else None)
+
+
+def _begins_with_verb(value: str) -> Order | None:
+    """The verb of an action beside an id, as in ``banuser``, ``activate_user`` or ``article.trash``."""
+    words = words_in(value)
+    if not 0 < len(words) <= 4 or " " in value:
+        return None
+    for word in (words[0], words[-1]):
+        if word in WEAK or word in CHANGING:
+            return Order(word, "changing" if word in CHANGING else "weak", whole=False)
+    verb = next((verb for verb in _VERBS if words[0].startswith(verb)), "")
+    rest = words[0].removeprefix(verb)
+    named = rest in NOUNS or (len(verb) >= 5 and len(rest) >= 3 and rest not in _ENDINGS)
+    return Order(verb, "weak", whole=False) if verb and named else None
 
 
 def _ends_in_verb(value: str) -> Order | None:

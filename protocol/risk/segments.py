@@ -25,12 +25,14 @@ from protocol.risk.letters import plain
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 _TITLE_SIGN: Final = re.compile(r"[-+ ,’']")
+_CAPITALS: Final = re.compile(r"[A-Z][a-z]*(?:_[A-Z0-9(][^_]*)+")
+"""How a wiki writes a title."""
 _MIXED: Final = re.compile(r"\d(?!(?:fa|d|x|k)(?![a-z]))[a-z]", re.IGNORECASE)
 _ID: Final = re.compile(
     r"-?\d+|[0-9a-f]{8}-[0-9a-f-]{27}|(?=[0-9a-f]*\d)[0-9a-f]{8,}|(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[\w-]{8,}|\{[^{}]*\}"
     r"|(?=[a-z0-9]*\d[a-z0-9]*\d)[a-z0-9]{10,}|[a-z]{1,12}[-_:]\d+|\d+[-_:][\w-]+"
 )
-_SHORT: Final = word_set("do my by id to of in on or it me db vm ip un ui op go tx pm qr up ad ok os a e")
+_SHORT: Final = word_set("do j my by id to of in on or it me db vm ip un ui op go tx pm qr up ad ok os a e")
 _BEFORE_NOUN: Final = word_set("from by the all my a one old this any user admin")
 _PREFIXES: Final = word_set("do confirm bulk mass ajax soft hard force really multi batch quick post un wp admin")
 _OWN: Final = word_set("my your all this these selected multiple own it me")
@@ -83,7 +85,7 @@ def order_of(text: str) -> Order | None:
         return Order(words[0], "clear", whole=False) if _is_glued(words[0]) else None
     if _MIXED.search(text):
         return None  # an id in which a word happens to stand
-    titled = _TITLE_SIGN.search(text) is not None
+    titled = _TITLE_SIGN.search(text) is not None or _CAPITALS.fullmatch(text) is not None
     return _phrase(words, titled) if titled else _identifier(words)
 
 

@@ -51,7 +51,12 @@ _HOSTS = st.sampled_from(["shop.example", "a.b.example:8080", "127.0.0.1:1234", 
 _PATHS = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters="?#"), max_size=20)
 
 
-@given(_HOSTS, st.one_of(_PATHS, st.sampled_from([".", "a/..", "a/./b", "a//b", "..."])), st.sampled_from(["", "?x=1", "?a/b"]), st.sampled_from(["POST", "PUT", "DELETE"]))
+@given(
+    _HOSTS,
+    st.one_of(_PATHS, st.sampled_from([".", "a/..", "a/./b", "a//b", "..."])),
+    st.sampled_from(["", "?x=1", "?a/b"]),
+    st.sampled_from(["POST", "PUT", "DELETE"]),
+)
 def test_a_line_that_is_told_to_a_person_can_be_pasted_and_fits(host: str, path: str, query: str, method: str) -> None:
     url = f"https://{host}/{path}{query}"
     line = request_line(refused(method, url, "method"), "https://page.example/")

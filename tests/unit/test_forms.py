@@ -141,7 +141,12 @@ def test_an_entry_that_allows_no_request_is_refused_wherever_it_is_given(entry: 
     for takes in takers:
         told = said_of(msgspec.json.encode({"allow": [entry]}).decode(), takes)
         assert told.startswith("item 1 of `allow` must be a method and an http(s) address, such as POST https://shop")
-    for good in ("POST https://shop.example/login", "put   http://127.0.0.1:80/*", "POST *", "DELETE https://*.example/x"):
+    for good in (
+        "POST https://shop.example/login",
+        "put   http://127.0.0.1:80/*",
+        "POST *",
+        "DELETE https://*.example/x",
+    ):
         for takes in takers:
             assert "allow" not in said_of(msgspec.json.encode({"allow": [good]}).decode(), takes)
 

@@ -88,7 +88,9 @@ PIECES: Final = st.one_of(
 def test_what_the_guard_could_refuse_is_paused(path: str, escaped: bool) -> None:
     """Guard: adapters/browser/plain.py, doubtful."""
     url = f"{ORIGIN}/{quote(path, safe='/?&=.-_') if escaped else path}"
-    refused = destructive_url(url, "image") or judge_request("GET", url, "image", False, None, GuardPolicy(origins=(ORIGIN,)))
+    refused = destructive_url(url, "image") or judge_request(
+        "GET", url, "image", False, None, GuardPolicy(origins=(ORIGIN,))
+    )
     assert is_paused(url) or not refused
 
 

@@ -1,0 +1,42 @@
+"""Addresses that change something when they are opened, and addresses that read, by application: tables in two halves.
+
+The judgement of requests was developed with ``developed.txt``; ``sealed.txt`` was measured when it was done.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+SITE: Final = "https://app.example"
+_HERE: Final = Path(__file__).parent
+
+
+class Row(NamedTuple):
+    """One address."""
+
+    application: str
+    changes: bool
+    url: str
+
+
+def rows(half: str) -> list[Row]:
+    """The addresses of ``developed`` or ``sealed``, each once."""
+    found: dict[str, Row] = {}
+    application = ""
+    for line in (_HERE / f"{half}.txt").read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            application = line[3:]
+        elif line[:2] in ("+ ", "- "):
+            for path in _expanded(line[2:]):
+                url = path if path.startswith("https://") else SITE + path
+                found.setdefault(url, Row(application, line[0] == "+", url))
+    return list(found.values())
+
+
+def _expanded(text: str) -> list[str]:
+    """``text`` with each of the ways to choose: ``<a|b>`` is a or b."""
+    parts = [part.split("|") if index % 2 else [part] for index, part in enumerate(re.split("[<>]", text))]
+    return ["".join(chosen) for chosen in itertools.product(*parts)]
