@@ -15,7 +15,7 @@ def word_set(words: str) -> frozenset[str]:
 CLEAR: Final = word_set(
     # English
     "delete deletes destroy erase purge remove removes unsubscribe unsub logout logoff signout signoff deactivate "
-    "revoke terminate uninstall unpublish discard obliterate unregister deregister poweroff reboot shutdown "
+    "revoke terminate uninstall undeploy unpublish discard obliterate unregister deregister poweroff reboot shutdown "
     "factoryreset unenrol unenroll endsession "
     # German, Dutch, the North
     "loschen loesche loeschen loesch entfernen entferne abmelden ausloggen abbestellen kundigen kuendigen verwijderen "
@@ -46,9 +46,10 @@ WEAK: Final = word_set(
 """Verbs that also are the names of things, or only close a view: they count with an object beside them."""
 
 CHANGING: Final = word_set(
-    "rollback revert untrash publish approve disapprove reject accept decline activate enable upvote downvote vote like unlike dislike follow "
-    "favorite unfavorite favourite unfavourite mute unmute restore undelete lock unlock pin unpin toggle resend "
-    "restart reopen markread unban promote demote addtocart addtowishlist save insert update upgrade install rate"
+    "unwatch rollback revert untrash publish approve disapprove reject accept decline activate enable upvote downvote "
+    "vote like unlike dislike follow favorite unfavorite favourite unfavourite mute unmute restore undelete lock "
+    "unlock pin unpin toggle resend restart reopen markread unban promote demote addtocart addtowishlist save insert "
+    "update upgrade install rate"
 )
 """Verbs that change something without deleting it. As the last segment only without those that pages are called by."""
 CHANGING_LAST: Final = CHANGING - word_set(
@@ -84,6 +85,7 @@ LEAVING: Final = tuple(
 CARTS: Final = word_set("cart basket bag wishlist")
 
 GLUED: Final = (
+    "unenrol",
     "delete",
     "remove",
     "destroy",
@@ -104,6 +106,7 @@ NOT_GLUED: Final = word_set(
 )
 
 NOUNS: Final = word_set(
+    "issue issues journal journals self notice notices report reports log page version versions line lines compare "
     "account accounts address addresses admin admins album albums alert alerts all answer answers api app apps "
     "application applications appointment appointments article articles asset assets attachment attachments avatar "
     "backup backups banner banners basket bid block blog board boards book bookmark bookmarks booking bookings bot "
@@ -113,32 +116,33 @@ NOUNS: Final = word_set(
     "discount doc document documents domain domains draft drafts email emails employee entity entries entry event "
     "events everything exam expense favorite favorites favourite feed feeds field fields file files filter folder "
     "folders follower forum form friend friends gallery group groups history host image images img inbox instance "
-    "invite invitation invoice invoices item items job jobs key keys label layout lead license like line link links "
-    "list lists location log login logs mail mails media meeting member members membership menu message messages "
-    "module msg network news newsletter node nodes note notes notification notifications object objects offer option "
-    "order orders org organization organisation page pages pass password patient payment people permalink permission "
-    "permissions person photo photos picture pin plan player playlist plugin plugins policy poll pool post posts "
-    "process product products profile profiles project projects property question queue quote reaction reader record "
-    "records relation reminder reply repo report repository request reservation resource response revision revisions "
-    "review reviews role roles room row rows rule rules schedule search section selected selection server service "
-    "session sessions setting settings shop site slide snapshot spam space staff stock story student sub subscriber "
-    "subscribers subscription subscriptions survey table tables tag tags task tasks team teams template templates "
-    "term theme thread threads ticket tickets todo token tokens topic topics transaction translation trip upload "
-    "uploads user users vacancy value variant vehicle version video videos view vm volume vote webhook website widget "
-    "wishlist wiki workflow workspace konto artikel benutzer beitrag compte utilisateur panier cuenta usuario "
-    "articulo carrito conta carrinho utente ordine uzytkownik konta bestellung nutzer me my own it this these "
-    "multiple many batch ids id"
+    "invite invitation invoice invoices item items job jobs key keys label layout lead license like link links list "
+    "lists location login logs mail mails media meeting member members membership menu message messages module msg "
+    "network news newsletter node nodes note notes notification notifications object objects offer option order "
+    "orders org organization organisation pages pass password patient payment people permalink permission permissions "
+    "person photo photos picture pin plan player playlist plugin plugins policy poll pool post posts process product "
+    "products profile profiles project projects property question queue quote reaction reader record records relation "
+    "reminder reply repo repository request reservation resource response revision revisions review reviews role "
+    "roles room row rows rule rules schedule search section selected selection server service session sessions "
+    "setting settings shop site slide snapshot spam space staff stock story student sub subscriber subscribers "
+    "subscription subscriptions survey table tables tag tags task tasks team teams template templates term theme "
+    "thread threads ticket tickets todo token tokens topic topics transaction translation trip upload uploads user "
+    "users vacancy value variant vehicle video videos view vm volume vote webhook website widget wishlist wiki "
+    "workflow workspace konto artikel benutzer beitrag compte utilisateur panier cuenta usuario articulo carrito "
+    "conta carrinho utente ordine uzytkownik konta bestellung nutzer me my own it this these multiple many batch ids "
+    "id"
 )
 """What applications keep: beside one of these a verb is a command, as in ``delete-account``."""
 IMPLIED: Final = word_set(
-    "all account basket cart session sessions cache subscription membership profile history notifications queue log "
-    "logs wishlist trash bin inbox favorites favourites reservation order booking appointment data database db "
-    "everything device recyclebin spam konto warenkorb compte panier cuenta carrito conta carrinho carrello"
+    "compare comparison all account basket cart session sessions cache subscription membership profile history "
+    "notifications queue log logs wishlist trash bin inbox favorites favourites reservation order booking appointment "
+    "data database db everything device recyclebin spam konto warenkorb compte panier cuenta carrito conta carrinho "
+    "carrello"
 )
 """What there is one of, or what one has all of: ``/cart/clear`` needs no id."""
 OPTIONS: Final = word_set(
     "after before duplicates duplicate dupes html whitespace spaces space stopwords accents background ads days "
-    "interval policy mode allowed enabled protection confirmation reason at on date time button icon label text url"
+    "interval policy mode allowed enabled protection reason at on date time button icon label text url"
 )
 """Behind a verb these make the name of an option: ``remove_duplicates``, ``delete_after``."""
 
@@ -151,18 +155,19 @@ NAMERS: Final = word_set(
 )
 """The segment behind one of these is a name, not an order, unless an id or an office is near."""
 READING: Final = word_set(
-    "blob tree raw blame man-pages man1 man2 man3 man4 man5 man6 man7 man8 doc docs documentation reference manual manuals man guide "
-    "guides tutorial tutorials learn help kb knowledge knowledgebase howto how-to dictionary javadoc apidocs api-docs "
-    "cookbook handbook examples cheatsheet spec specs specification glossary lesson lessons support faq faqs"
+    "stdlib std stl cpp ref blob tree raw blame man-pages man1 man2 man3 man4 man5 man6 man7 man8 doc docs "
+    "documentation reference manual manuals man guide guides tutorial tutorials learn help kb knowledge knowledgebase "
+    "howto how-to dictionary javadoc apidocs api-docs cookbook handbook examples cheatsheet spec specs specification "
+    "glossary lesson lessons support faq faqs"
 )
 """Below one of these texts stand, whose titles may be any word."""
 TITLES: Final = (
     READING
     | NAMERS
     | word_set(
-        "blog blogs news article articles story stories post posts thread threads t topics comments forum forums "
-        "community discussion discussions question p archives archive press magazine recipes r product products shop "
-        "video videos watch book books course courses"
+    "blog blogs news article articles story stories post posts thread threads t topics comments forum forums "
+    "community discussion discussions question p archives archive press magazine recipes r product products shop "
+    "video videos watch book books course courses"
     )
 )
 """Below one of these, segments of several words are titles."""
@@ -180,17 +185,17 @@ PAGING: Final = word_set(
 )
 STOPS: Final = word_set(
     "how to why what when where who which the an can could cannot do i we you your dont never not and or of for in vs "
-    "with is are should does wie comment como come jak hoe"
+    "with is are should does wie como come jak hoe"
 )
 """Before a verb these begin a title."""
 
 ACTIONS: Final = word_set(
-    "action actions act a do op oper operation cmd command task func function fn verb event todo doaction act2 aktion "
-    "accion azione acao"
+    "sa action actions act a do op oper operation cmd command task func function fn verb event todo doaction act2 "
+    "aktion accion azione acao"
 )
 """Keys whose value is what is to be done."""
 ACTIONS_TOO: Final = word_set(
-    "mode method submit btn button m f type what request req ajax call step operationname q2 sa func2 perform process "
+    "mode method submit btn button m f type what request req ajax call step operationname q2 func2 perform process "
     "fuseaction cmdaction component"
 )
 """Keys whose value can be that too: only a clear verb counts there, or a weak one with an id."""

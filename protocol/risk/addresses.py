@@ -37,7 +37,7 @@ from protocol.risk.address_words import (
 from protocol.risk.judgement import Evidence
 from protocol.risk.letters import decoded, plain
 from protocol.risk.parameters import Parameters
-from protocol.risk.segments import Order, is_id, order_of, without_extension
+from protocol.risk.segments import Order, is_id, leaves, order_of, without_extension, words_in
 
 PLAIN_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789&+,-./:=?_~"
 """Addresses of these alone are read without decoding. Any other character can hide a word."""
@@ -77,6 +77,7 @@ _NOUNS_TOO: Final = frozenset({"block", "end", "exit", "drop", "ban", "trash", "
 _OF_ONE: Final = frozenset({"cancel", "abort"})
 """Weak verbs that count behind the name of one thing (``/booking/cancel``)."""
 _OF_ANY: Final = frozenset({"disable", "suspend"})
+_TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _ALONE: Final = word_set("clear del flush kill nuke reset rm wipe")
 _PASSWORDS: Final = frozenset({"password", "passwords", "pass", "passwort", "pwd"})
@@ -177,7 +178,9 @@ class Path:
         for index, segment in enumerate(self._segments):
             stem, extension = without_extension(segment)
             order = order_of(stem) or self._put_in_cart(index)
-            if order and self._counts(order, index) and not (extension in FILES and self._is_file(order, index)):
+            if order and self._counts(order, index) and not self._is_text(order, index, extension):
+                if extension in FILES and self._is_file(order, index):
+                    continue
                 return order
             self._note(self._names[index])
         return None
@@ -192,6 +195,11 @@ class Path:
         if not self._office:
             self._reading = self._reading or name in READING
             self._titled = self._titled or name in TITLES or _YEAR.fullmatch(name) is not None
+
+    def _is_text(self, order: Order, index: int, extension: str) -> bool:
+        """Whether it is a written page: ``/api/remove.html``, without an id or a parameter."""
+        near = any(self._beside(index)) or order.object_within or bool(self._parameters)
+        return extension in _TEXTS and not near and not leaves(self._names[index]) and order.kind != "changing"
 
     def _is_file(self, order: Order, index: int) -> bool:
         """Whether the last segment is a file of a page: in a folder of files, or loaded as one, and no record of anything."""
@@ -215,6 +223,8 @@ class Path:
 
     def _is_name(self, order: Order, index: int) -> bool:
         """Whether names, titles or texts stand where this stands."""
+        if self._segments[index].startswith("@@"):
+            return False  # a view of Zope
         if self._reading:
             return True
         behind = self._names[index - 1] if index else ""
@@ -233,6 +243,8 @@ class Path:
 
     def _beside(self, index: int) -> tuple[bool, bool]:
         before = index > 0 and is_id(self._segments[index - 1])
+        if index > 1 and self._names[index - 2] in ("man", "manpages"):
+            before = False  # a section of the manual
         after = index + 1 < len(self._segments) and is_id(self._segments[index + 1])
         return before, after
 
@@ -244,14 +256,18 @@ class Path:
         given = before or self._parameters.has_id or (after and order.word not in _NO_ID_BEHIND)
         if self._reading or (behind in NAMERS and not self._office) or (order.titled and self._titled):
             return before and not order.titled
-        if not order.whole and order.word in _NOUNS_TOO:
+        if order.word in _NOUNS_TOO and (not order.whole or order.object_within):
             return before or self._parameters.has_id
         if given or order.object_within or not order.whole:
             return given or order.object_within
         if order.word in _OF_ANY and index:
             return True
         of_one = order.word in _OF_ONE and behind in NOUNS and not behind.endswith("s")
-        return of_one or self._has_record(index) or behind in IMPLIED or self._is_all(order)
+        return of_one or self._has_record(index) or self._is_of_all(index) or self._is_all(order)
+
+    def _is_of_all(self, index: int) -> bool:
+        words = words_in(self._names[index - 1]) if index else []
+        return bool(words) and words[-1] in IMPLIED
 
     def _is_all(self, order: Order) -> bool:
         """Whether the path is this verb alone, and one that no page is called by."""

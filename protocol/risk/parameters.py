@@ -30,7 +30,7 @@ from protocol.risk.address_words import (
     word_set,
 )
 from protocol.risk.letters import decoded, plain
-from protocol.risk.segments import Order, is_id, leaves, order_of, without_extension, words_in
+from protocol.risk.segments import Order, is_glued, is_id, leaves, order_of, without_extension, words_in
 
 _KEY_PARTS: Final = re.compile(r"[\[\].:]+")
 _ROUTE: Final = re.compile(r"[\w./:~-]{1,200}")
@@ -49,6 +49,7 @@ _GENERIC: Final = word_set("m f type what request req func2 verb event component
 _STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel"})
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
+_PUT: Final = CARTS | {"product", "item"}
 _VERBS: Final = tuple(
     sorted((verb for verb in CLEAR | WEAK | CHANGING if verb.isascii() and len(verb) > 2), key=len, reverse=True)
 )
@@ -110,7 +111,7 @@ class Parameters:
     def _routed(
         self, key: str, value: str, route: Callable[[str, Parameters], Order | None], has_object: bool
     ) -> Order | None:
-        name = plain(_last(key))
+        name = (words_in(_last(key)) or [""])[-1]
         if name not in ROUTES or "://" in value or not _ROUTE.fullmatch(value):
             return None
         stem, extension = without_extension(value)
@@ -201,6 +202,8 @@ def _key_words(words: list[str], value: str) -> Order | None:
     first, last = words[0], words[-1]
     if tuple(words[:2]) in PAIRS or (len(words) > 2 and (first, last) in PAIRS):
         return Order(" ".join((first, last)), "clear" if first != "add" else "changing", whole=False)
+    if any(map(is_glued, words)) or (first in CLEAR and len(words) == 2 and last.isdigit()):
+        return Order(first, "clear", whole=False)
     if len(words) == 1:
         if first in CLEAR or (order_of(first) or _NOTHING).kind == "clear":
             return Order(first, "clear", whole=True)
@@ -232,7 +235,7 @@ def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -
     words = words_in(parts[-1])
     name = "".join(words)
     core = parts[-1] in ACTIONS or name in ACTIONS or (len(words) > 1 and words[-1] in ACTIONS and len(words[-1]) > 2)
-    if not core and name not in ACTIONS_TOO:
+    if not core and name not in ACTIONS_TOO and words[0] != "submit":
         return None
     if leaves(value) and len(words_in(value)) <= 3:
         return Order("log out", "clear", whole=True)
@@ -247,20 +250,22 @@ def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -
         return _ends_in_verb(value) if name in ("method", "operationname") else None
     if found and found.kind == "changing" and found.whole and (has_object or is_one_of_many):
         return found
-    return _ends_in_verb(value) or (_begins_with_verb(value) if has_object or is_one_of_many else None)
+    return _ends_in_verb(value) or (_begins_with_verb(value, has_object) if has_object or is_one_of_many else None)
 
 
-def _begins_with_verb(value: str) -> Order | None:
+def _begins_with_verb(value: str, has_object: bool) -> Order | None:
     """The verb of an action beside an id, as in ``banuser``, ``activate_user`` or ``article.trash``."""
     words = words_in(value)
     if not 0 < len(words) <= 4 or " " in value:
         return None
+    if words[0] == "add" and words[-1] in _PUT:
+        return Order("add", "changing", whole=False)
     for word in (words[0], words[-1]):
         if word in WEAK or word in CHANGING:
             return Order(word, "changing" if word in CHANGING else "weak", whole=False)
     verb = next((verb for verb in _VERBS if words[0].startswith(verb)), "")
     rest = words[0].removeprefix(verb)
-    named = rest in NOUNS or (len(verb) >= 5 and len(rest) >= 3 and rest not in _ENDINGS)
+    named = (rest in NOUNS and has_object) or (len(verb) >= 5 and len(rest) >= 3 and rest not in _ENDINGS)
     return Order(verb, "weak", whole=False) if verb and named else None
 
 

@@ -36,6 +36,9 @@ _SHORT: Final = word_set("do j my by id to of in on or it me db vm ip un ui op g
 _BEFORE_NOUN: Final = word_set("from by the all my a one old this any user admin")
 _PREFIXES: Final = word_set("do confirm bulk mass ajax soft hard force really multi batch quick post un wp admin")
 _OWN: Final = word_set("my your all this these selected multiple own it me")
+_MINE: Final = frozenset({"my", "all", "selected"})
+_VAGUE: Final = frozenset({"data", "database", "db", "device", "log", "logs", "all", "history"})
+"""What one has, and what texts are about."""
 _PASSWORD: Final = frozenset({"password", "passwords", "pass", "passwort", "pw", "pwd"})
 
 Kind = Literal["clear", "weak", "changing"]
@@ -82,7 +85,7 @@ def order_of(text: str) -> Order | None:
     if whole:
         return whole
     if len(words) == 1:
-        return Order(words[0], "clear", whole=False) if _is_glued(words[0]) else None
+        return Order(words[0], "clear", whole=False) if is_glued(words[0]) else None
     if _MIXED.search(text):
         return None  # an id in which a word happens to stand
     titled = _TITLE_SIGN.search(text) is not None or _CAPITALS.fullmatch(text) is not None
@@ -130,11 +133,12 @@ def _kind(word: str) -> Kind | None:
     return "changing" if word in CHANGING else None
 
 
-def _is_glued(word: str) -> bool:
+def is_glued(word: str) -> bool:
+    """Whether a word is a verb and a noun without a sign between them: ``deleteitem``."""
     if word in NOT_GLUED or not 6 < len(word) <= 40:
         return False
     for verb in GLUED:
-        for rest in (word.removeprefix(verb), word.removesuffix(verb)):
+        for rest in (word.removeprefix("do").removeprefix(verb), word.removesuffix(verb)):
             if rest != word and (rest in NOUNS or any(rest.removeprefix(each) in NOUNS for each in _BEFORE_NOUN)):
                 return True
             if rest != word and rest in _PREFIXES and rest != "un":
@@ -152,14 +156,14 @@ def _identifier(words: list[str]) -> Order | None:
             return None
         after = words[index + 1] if index + 1 < len(words) else ""
         edge = index == 0 or not after
-        if word in CLEAR or _is_glued(word):
+        if word in CLEAR or is_glued(word):
             if after in OPTIONS:
                 return None
             if edge or len(words) <= 6:
                 return Order(word, "clear", whole=False, length=len(words))
         if _leaving_at(words, index) and len(words) <= 6:
             return Order(" ".join(words[index : index + 2]), "clear", whole=False, length=len(words))
-        if word in WEAK and edge and not set(words) & _PASSWORD:
+        if word in WEAK and (edge or word in ("del", "rm")) and not set(words) & _PASSWORD:
             beside = after or words[index - 1]
             if beside in NOUNS or beside.isdigit():
                 return Order(word, "weak", whole=False, length=len(words), object_within=within)
@@ -173,7 +177,7 @@ def _phrase(words: list[str], titled: bool) -> Order | None:
     found = ""
     if first in CLEAR and second not in OPTIONS:
         short = length <= 3 and (last in NOUNS or last.isdigit() or second in NOUNS)
-        found = first if second in _OWN or short else ""
+        found = first if short or second in (_OWN if length <= 3 else _MINE) else ""
     elif last in CLEAR and length <= 3 and (words[-2] in NOUNS or words[-2] in _PREFIXES or first.isdigit()):
         found = last
     elif first in _PREFIXES and second in CLEAR and length <= 4:
@@ -183,6 +187,8 @@ def _phrase(words: list[str], titled: bool) -> Order | None:
     if found:
         return Order(found, "clear", whole=False, titled=True, length=length)
     weak = _weak_in(words)
+    if weak and words[-1] == weak:
+        within = bool(set(words) & (IMPLIED - _VAGUE))
     if weak:
         return Order(weak, "weak", whole=False, titled=True, length=length, object_within=within)
     return _put_in_cart(words, titled)

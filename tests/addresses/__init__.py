@@ -31,7 +31,7 @@ def rows(half: str) -> list[Row]:
             application = line[3:]
         elif line[:2] in ("+ ", "- "):
             for path in _expanded(line[2:]):
-                url = path if path.startswith("https://") else SITE + path
+                url = path if path.startswith(("http://", "https://")) else SITE + path
                 found.setdefault(url, Row(application, line[0] == "+", url))
     return list(found.values())
 
