@@ -165,9 +165,9 @@ TITLES: Final = (
     READING
     | NAMERS
     | word_set(
-    "blog blogs news article articles story stories post posts thread threads t topics comments forum forums "
-    "community discussion discussions question p archives archive press magazine recipes r product products shop "
-    "video videos watch book books course courses"
+        "blog blogs news article articles story stories post posts thread threads t topics comments forum forums "
+        "community discussion discussions question p archives archive press magazine recipes r product products shop "
+        "video videos watch book books course courses"
     )
 )
 """Below one of these, segments of several words are titles."""

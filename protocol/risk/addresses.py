@@ -37,7 +37,7 @@ from protocol.risk.address_words import (
 from protocol.risk.judgement import Evidence
 from protocol.risk.letters import decoded, plain
 from protocol.risk.parameters import Parameters
-from protocol.risk.segments import Order, is_id, leaves, order_of, without_extension, words_in
+from protocol.risk.segments import Order, folded, in_words, is_id, leaves, order_of, without_extension, words_in
 
 PLAIN_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789&+,-./:=?_~"
 """Addresses of these alone are read without decoding. Any other character can hide a word."""
@@ -45,8 +45,8 @@ _PLAIN: Final = re.compile(f"[{re.escape(PLAIN_CHARACTERS)}]*")
 _BEFORE_WORD: Final = "/-_.=?&+,:~"
 _SHORT_CHARS: Final = 4
 """A verb as short as this stands within many words, so it is looked for behind a sign only."""
-URL_CHARS_MAX: Final = 65_536
-"""Of a longer address every doubtful part counts."""
+URL_CHARS_MAX: Final = 16_384
+"""So much of an address is read: the usual servers take no longer line."""
 
 
 def _parts() -> tuple[str, ...]:
@@ -65,6 +65,8 @@ DOUBTFUL_PARTS: Final = _parts()
 anything can stand."""
 _PAIR_PARTS: Final = tuple(tuple(part.split()) for part in DOUBTFUL_PARTS if " " in part)
 _WORD_PARTS: Final = tuple(part for part in DOUBTFUL_PARTS if " " not in part)
+_FOLDED_PARTS: Final = tuple({folded(part) for part in (*_WORD_PARTS, *CLEAR)})
+"""The same for addresses that are read only once they are decoded."""
 
 _ASSET_TYPES: Final = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
 _SIZES: Final = word_set(
@@ -104,13 +106,13 @@ def destructive_url(url: str, kind: str = "") -> str:
 
 
 def _order(url: str, kind: str) -> Order | None:
-    if _PLAIN.fullmatch(url) and not _is_doubtful(url):
+    url = url[:URL_CHARS_MAX].partition("#")[0]
+    if not (
+        _is_doubtful(url, _WORD_PARTS) if _PLAIN.fullmatch(url) else _is_doubtful(_folded_address(url), _FOLDED_PARTS)
+    ):
         return None
-    if len(url) > URL_CHARS_MAX:
-        hidden = "%" in url or _is_doubtful(url.lower())
-        return Order("too long to be judged", "weak", whole=False) if hidden else None
     try:
-        parts = urlsplit(url.partition("#")[0])
+        parts = urlsplit(url)
         host = (parts.hostname or "").partition(".")[0]
     except ValueError:
         return Order("nothing readable", "weak", whole=False)
@@ -128,10 +130,16 @@ def _order(url: str, kind: str) -> Order | None:
     )
 
 
-def _is_doubtful(text: str) -> bool:
-    return any(part in text for part in _WORD_PARTS) or any(
+def _is_doubtful(text: str, parts: tuple[str, ...]) -> bool:
+    return any(part in text for part in parts) or any(
         first in text and second in text.partition(first)[2] for first, second in _PAIR_PARTS
     )
+
+
+def _folded_address(url: str) -> str:
+    """All words of an address behind slashes, those of ``camelCase`` apart and together."""
+    text = decoded(url)
+    return f"/{folded(in_words(text))}/{folded(text)}/"
 
 
 def _segments(path: str, parameters: Parameters) -> list[str]:

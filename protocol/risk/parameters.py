@@ -47,6 +47,7 @@ _NO_RECORD: Final = word_set("sid sessionid phpsessid jsessionid gclid fbclid cl
 _GENERIC: Final = word_set("m f type what request req func2 verb event component name call process")
 """Of the keys that may say what is to be done, those that say anything else as often: they need an object."""
 _STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel"})
+_PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
 _PUT: Final = CARTS | {"product", "item"}
@@ -74,7 +75,7 @@ class Parameters:
     def add(self, text: str) -> None:
         """More of them, as they are written in an address."""
         for piece in re.split("[&;]", text):
-            if piece:
+            if piece and len(self._pairs) < _PAIRS_MAX:
                 key, _, value = piece.partition("=")
                 self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
                 self.has_id = self.has_id or _names_record(*self._pairs[-1])

@@ -24,6 +24,7 @@ from protocol.risk.letters import plain
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
+_SIGNS: Final = re.compile(r"[\W_]+")
 _TITLE_SIGN: Final = re.compile(r"[-+ ,’']")
 _CAPITALS: Final = re.compile(r"[A-Z][a-z]*(?:_[A-Z0-9(][^_]*)+")
 """How a wiki writes a title."""
@@ -58,9 +59,19 @@ class Order(NamedTuple):
     """It names what it is done to: a number, or something that there is one of."""
 
 
+def in_words(text: str) -> str:
+    """Decoded text with a sign between the words of ``camelCase``."""
+    return _CAMEL.sub("_", text)
+
+
 def words_in(text: str) -> list[str]:
     """The words of decoded text, those of ``camelCase`` too; numbers by themselves."""
-    return _WORD.findall(plain(_CAMEL.sub("_", text)))
+    return _WORD.findall(plain(in_words(text)))
+
+
+def folded(text: str) -> str:
+    """Decoded text with a slash for each sign."""
+    return _SIGNS.sub("/", plain(text))
 
 
 def is_id(text: str) -> bool:
