@@ -236,7 +236,7 @@ def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -
     words = words_in(parts[-1])
     name = "".join(words)
     core = parts[-1] in ACTIONS or name in ACTIONS or (len(words) > 1 and words[-1] in ACTIONS and len(words[-1]) > 2)
-    if not core and name not in ACTIONS_TOO and words[0] != "submit":
+    if not core and name not in ACTIONS_TOO and words[:1] != ["submit"]:
         return None
     if leaves(value) and len(words_in(value)) <= 3:
         return Order("log out", "clear", whole=True)

@@ -1,6 +1,7 @@
-"""Addresses that change something when they are opened, and addresses that read, by application: tables in two halves.
+"""Addresses that change something when they are opened, and addresses that read, by application.
 
-The judgement of requests was developed with ``developed.txt``; ``sealed.txt`` was measured when it was done.
+The judgement of requests was developed with ``developed.txt``. ``second.txt`` was measured first and served for development after
+that. ``sealed.txt`` was written then, and only measured.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
+HALVES: Final = ("developed", "second", "sealed")
 SITE: Final = "https://app.example"
 _HERE: Final = Path(__file__).parent
 
@@ -23,7 +25,8 @@ class Row(NamedTuple):
 
 
 def rows(half: str) -> list[Row]:
-    """The addresses of ``developed`` or ``sealed``, each once."""
+    """The addresses of one table, each once and none that stands in one before it."""
+    before = {row.url for each in HALVES[: HALVES.index(half)] for row in rows(each)}
     found: dict[str, Row] = {}
     application = ""
     for line in (_HERE / f"{half}.txt").read_text("utf-8").splitlines():
@@ -32,7 +35,8 @@ def rows(half: str) -> list[Row]:
         elif line[:2] in ("+ ", "- "):
             for path in _expanded(line[2:]):
                 url = path if path.startswith(("http://", "https://")) else SITE + path
-                found.setdefault(url, Row(application, line[0] == "+", url))
+                if url not in before:
+                    found.setdefault(url, Row(application, line[0] == "+", url))
     return list(found.values())
 
 
