@@ -56,7 +56,7 @@ def _parts() -> tuple[str, ...]:
     changing = {f"{sign}{verb}" for verb in CHANGING for sign in "/="}
     keys = {*OVERRIDES, *STATEMENTS, "mutation", "stream.body"} | {f"{key}=" for key in ACTIONS if len(key) > 1}
     found = (verbs - short) | behind | changing | keys | set(GLUED) | {" ".join(pair) for pair in PAIRS}
-    found |= {f"{cart}/add" for cart in CARTS}
+    found |= {f"{cart}/add" for cart in CARTS} | {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
     return tuple(sorted(part for part in found if not any(other != part and other in part for other in found)))
 
 
@@ -78,6 +78,8 @@ _NO_ID_BEHIND: Final = word_set("block end exit leave drop recall reset trash wi
 _NOUNS_TOO: Final = frozenset({"block", "end", "exit", "drop", "ban", "trash", "leave", "recall"})
 _OF_ONE: Final = frozenset({"cancel", "abort"})
 """Weak verbs that count behind the name of one thing (``/booking/cancel``)."""
+_OF_RECORD: Final = frozenset({"kill", "cancel", "suspend", "ban", "empty", "flush", "clear", "close"})
+"""Behind the name of one of a kind and a record (``/queue/default/empty``)."""
 _OF_ANY: Final = frozenset({"disable", "suspend"})
 _TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
@@ -286,7 +288,8 @@ class Path:
         if index < 2:
             return False
         collection = self._names[index - 2]
-        return collection in NOUNS and collection.endswith("s") and not self._reading
+        many = collection.endswith("s") or self._names[index] in _OF_RECORD
+        return collection in NOUNS and many and not self._reading
 
     def _changes(self, order: Order, index: int) -> bool:
         if self._reading:

@@ -16,6 +16,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<open>[{(\[])|(?P<close>[})\]])|(?P<name>[_A-Za-z][_0-9A-Za-z]*+)|(?P<other>\.\.\.|[$!&:=|@]|-?[0-9][0-9A-Za-z.+-]*+)"
 )
 _CLOSES: Final = {"{": "}", "(": ")", "[": "]"}
+DOCUMENT_CHARS_MAX: Final = 65_536
 _DEPTH_MAX: Final = 128
 _LINE_ENDS: Final = re.compile("[\0\v\f\x1c-\x1e\x85\u2028\u2029]")
 """To some readers these end a line, and with it a comment."""
@@ -23,7 +24,7 @@ _LINE_ENDS: Final = re.compile("[\0\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 def is_query(document: str) -> bool:
     """Whether every operation of ``document`` is a query, there is one, and no field at its root says to delete."""
-    if _LINE_ENDS.search(document):
+    if len(document) > DOCUMENT_CHARS_MAX or _LINE_ENDS.search(document):
         return False
     position, begins, queries, brackets = 0, True, 0, ""
     while position < len(document):

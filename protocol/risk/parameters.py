@@ -26,6 +26,7 @@ from protocol.risk.address_words import (
     ROUTES,
     STATEMENT_VERBS,
     STATEMENTS,
+    STOPS,
     WEAK,
     word_set,
 )
@@ -50,6 +51,7 @@ _STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel
 _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
+_CORE_ENDINGS: Final = ("action", "cmd")
 _PUT: Final = CARTS | {"product", "item"}
 _VERBS: Final = tuple(
     sorted((verb for verb in CLEAR | WEAK | CHANGING if verb.isascii() and len(verb) > 2), key=len, reverse=True)
@@ -216,7 +218,11 @@ def _key_words(words: list[str], value: str) -> Order | None:
         words[-2] in NOUNS or words[-2] in ("btn", "button", "do", "bulk", "mass", "submit", "action", "confirm")
     ):
         return Order(last, "clear", whole=False)
-    if first in WEAK and (last in IMPLIED or last in CARTS or (last in NOUNS and _is_real_id(value))):
+    if (
+        first in WEAK
+        and first not in ("disable", "block")
+        and (last in IMPLIED or last in CARTS or (last in NOUNS and _is_real_id(value)))
+    ):
         return Order(first, "weak", whole=False)
     return None
 
@@ -230,12 +236,15 @@ def _is_real_id(value: str) -> bool:
 
 def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -> Order | None:
     """The order in the value of a key that says what is to be done."""
-    parts = [plain(part) for part in _KEY_PARTS.split(key) if part]
-    if not parts or not value or len(value) > 200:
+    words = words_in(_last(key))
+    if not words or not value or len(value) > 200:
         return None
-    words = words_in(parts[-1])
     name = "".join(words)
-    core = parts[-1] in ACTIONS or name in ACTIONS or (len(words) > 1 and words[-1] in ACTIONS and len(words[-1]) > 2)
+    core = (
+        name in ACTIONS
+        or name.endswith(_CORE_ENDINGS)
+        or (len(words) > 1 and words[-1] in ACTIONS and len(words[-1]) > 1)
+    )
     if not core and name not in ACTIONS_TOO and words[:1] != ["submit"]:
         return None
     if leaves(value) and len(words_in(value)) <= 3:
@@ -248,21 +257,22 @@ def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -
     if found and found.kind == "weak" and (core or has_object):
         return found
     if not core:
-        return _ends_in_verb(value) if name in ("method", "operationname") else None
+        return _named_verb(value) if name in ("method", "operationname") else None
     if found and found.kind == "changing" and found.whole and (has_object or is_one_of_many):
         return found
-    return _ends_in_verb(value) or (_begins_with_verb(value, has_object) if has_object or is_one_of_many else None)
+    return _named_verb(value) or (_verb_beside(value, has_object) if has_object or is_one_of_many else None)
 
 
-def _begins_with_verb(value: str, has_object: bool) -> Order | None:
+def _verb_beside(value: str, has_object: bool) -> Order | None:
     """The verb of an action beside an id, as in ``banuser``, ``activate_user`` or ``article.trash``."""
     words = words_in(value)
     if not 0 < len(words) <= 4 or " " in value:
         return None
     if words[0] == "add" and words[-1] in _PUT:
         return Order("add", "changing", whole=False)
-    for word in (words[0], words[-1]):
-        if word in WEAK or word in CHANGING:
+    for index, word in enumerate(words):
+        named = index in (0, len(words) - 1) or words[index + 1] in NOUNS
+        if named and (word in WEAK or word in CHANGING):
             return Order(word, "changing" if word in CHANGING else "weak", whole=False)
     verb = next((verb for verb in _VERBS if words[0].startswith(verb)), "")
     rest = words[0].removeprefix(verb)
@@ -270,14 +280,14 @@ def _begins_with_verb(value: str, has_object: bool) -> Order | None:
     return Order(verb, "weak", whole=False) if verb and named else None
 
 
-def _ends_in_verb(value: str) -> Order | None:
-    """``posts.publish``, ``admin-post-delete``: the verb of a longer name."""
+def _named_verb(value: str) -> Order | None:
+    """``posts.publish``, ``item_remove_dq``: the clear verb of a longer name."""
     words = words_in(value)
-    if (
-        1 < len(words) <= 6
-        and " " not in value
-        and (words[-1] in CLEAR or words[0] in CLEAR)
-        and words[1] not in OPTIONS
-    ):
-        return Order(words[-1] if words[-1] in CLEAR else words[0], "clear", whole=False)
+    if len(words) > 6 or " " in value:
+        return None
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        if word in STOPS:
+            return None
+        if (word in CLEAR or is_glued(word)) and after not in OPTIONS:
+            return Order(word, "clear", whole=False)
     return None

@@ -28,7 +28,7 @@ from protocol.risk.read_words import (
 )
 from protocol.risk.segments import without_extension, words_in
 
-BODY_CHARS_MAX: Final = 65_536
+BODY_CHARS_MAX: Final = graphql.DOCUMENT_CHARS_MAX
 _BATCH_MAX: Final = 64
 _FIELDS_MAX: Final = 512
 _DEPTH_MAX: Final = 16

@@ -30,16 +30,19 @@ _CAPITALS: Final = re.compile(r"[A-Z][a-z]*(?:_[A-Z0-9(][^_]*)+")
 """How a wiki writes a title."""
 _MIXED: Final = re.compile(r"\d(?!(?:fa|d|x|k)(?![a-z]))[a-z]", re.IGNORECASE)
 _ID: Final = re.compile(
-    r"-?\d+|[0-9a-f]{8}-[0-9a-f-]{27}|(?=[0-9a-f]*\d)[0-9a-f]{8,}|(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[\w-]{8,}|\{[^{}]*\}"
-    r"|(?=[a-z0-9]*\d[a-z0-9]*\d)[a-z0-9]{10,}|[a-z]{1,12}[-_:]\d+|\d+[-_:][\w-]+"
+    r"(?!(?:19|20)\d\d-)-?\d+|[0-9a-f]{8}-[0-9a-f-]{27}|(?=[0-9a-f]*\d)[0-9a-f]{8,}|(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[\w-]{8,}|\{[^{}]*\}"
+    r"|(?=[a-z0-9]*\d[a-z0-9]*\d)[a-z0-9]{10,}|[a-z]{1,12}[-_:]\d+|(?!(?:19|20)\d\d-)\d+[-_:][\w-]+"
 )
-_SHORT: Final = word_set("do j my by id to of in on or it me db vm ip un ui op go tx pm qr up ad ok os a e")
+_SHORT: Final = word_set("do j fa my by id to of in on or it me db vm ip un ui op go tx pm qr up ad ok os a e")
 _BEFORE_NOUN: Final = word_set("from by the all my a one old this any user admin")
 _PREFIXES: Final = word_set("do confirm bulk mass ajax soft hard force really multi batch quick post un wp admin")
 _OWN: Final = word_set("my your all this these selected multiple own it me")
 _MINE: Final = frozenset({"my", "all", "selected"})
 _VAGUE: Final = frozenset({"data", "database", "db", "device", "log", "logs", "all", "history"})
 """What one has, and what texts are about."""
+_VERBS_ONLY: Final = word_set(
+    "sil elimina cancella iptal kapat zrus zrusit anuluj anular annuler annulla rm del disable evict xoa"
+)
 _PASSWORD: Final = frozenset({"password", "passwords", "pass", "passwort", "pw", "pwd"})
 
 Kind = Literal["clear", "weak", "changing"]
@@ -96,7 +99,7 @@ def order_of(text: str) -> Order | None:
     if whole:
         return whole
     if len(words) == 1:
-        return Order(words[0], "clear", whole=False) if is_glued(words[0]) else None
+        return _glued(words[0])
     if _MIXED.search(text):
         return None  # an id in which a word happens to stand
     titled = _TITLE_SIGN.search(text) is not None or _CAPITALS.fullmatch(text) is not None
@@ -105,12 +108,12 @@ def order_of(text: str) -> Order | None:
 
 def leaves(text: str) -> bool:
     """Whether decoded text is about logging out, by itself or behind a prefix (``UserLogout``)."""
-    words = words_in(text)
-    return (
-        bool(words)
-        and len(words) <= 3
-        and (tuple(words[-2:]) in LEAVING or words[-1] in _LEAVING_WORDS or words[-1].endswith(("logout", "signout")))
-    )
+    words = [word for word in words_in(text) if not word.isdigit()]
+    return 0 < len(words) <= 3 and (tuple(words[-2:]) in LEAVING or _is_leaving(words[-1]))
+
+
+def _is_leaving(word: str) -> bool:
+    return word in _LEAVING_WORDS or (word.endswith(("logout", "signout", "logoff")) and len(word) <= 16)
 
 
 _LEAVING_WORDS: Final = word_set(
@@ -126,7 +129,7 @@ def _whole(text: str, words: list[str]) -> Order | None:
     own_id = len(names) < len(words)
     bare = plain(text).strip("-_.~!*@:$()'\" ").replace("_", "-")
     if len(names) == 1 and len(words) <= 2:
-        kind = _kind(names[0])
+        kind = _kind(names[0]) if not own_id or len(names[0]) > 3 else None
         # A verb of another language can be joined by its own hyphen.
         return Order(names[0], kind, whole=True, object_within=own_id) if kind else None
     if bare in CLEAR:
@@ -146,6 +149,8 @@ def _kind(word: str) -> Kind | None:
 
 def is_glued(word: str) -> bool:
     """Whether a word is a verb and a noun without a sign between them: ``deleteitem``."""
+    if word in CLEAR or _is_leaving(word):
+        return word not in CLEAR
     if word in NOT_GLUED or not 6 < len(word) <= 40:
         return False
     for verb in GLUED:
@@ -157,8 +162,17 @@ def is_glued(word: str) -> bool:
     return False
 
 
+def _glued(word: str) -> Order | None:
+    if is_glued(word):
+        return Order(word, "clear", whole=False)
+    noun = word.removeprefix("del") if word.startswith("del") else word.removesuffix("del")
+    return Order("del", "weak", whole=False) if noun != word and len(noun) > 2 and noun in NOUNS else None
+
+
 def _identifier(words: list[str]) -> Order | None:
     """Words joined by underscores, dots or capitals: the name of something that a program does."""
+    if _is_leaving(words[-1]) and len(words) <= 6 and not set(words) & STOPS:
+        return Order(words[-1], "clear", whole=False, length=len(words))
     if any(len(word) < 3 and not word.isdigit() and word not in _SHORT for word in words):
         return None
     within = bool(set(words) & IMPLIED) or any(word.isdigit() for word in words)
@@ -176,7 +190,7 @@ def _identifier(words: list[str]) -> Order | None:
             return Order(" ".join(words[index : index + 2]), "clear", whole=False, length=len(words))
         if word in WEAK and (edge or word in ("del", "rm")) and not set(words) & _PASSWORD:
             beside = after or words[index - 1]
-            if beside in NOUNS or beside.isdigit():
+            if beside in NOUNS or beside.isdigit() or word in _VERBS_ONLY:
                 return Order(word, "weak", whole=False, length=len(words), object_within=within)
     return _put_in_cart(words, titled=False)
 

@@ -1,7 +1,7 @@
 """Addresses that change something when they are opened, and addresses that read, by application.
 
-The judgement of requests was developed with ``developed.txt``. ``second.txt`` was measured first and served for development after
-that. ``sealed.txt`` was written then, and only measured.
+The judgement of requests was developed with ``developed.txt``. ``second.txt`` and ``third.txt`` were measured before they served for
+that too. ``sealed.txt`` was only measured, when the judgement was done.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-HALVES: Final = ("developed", "second", "sealed")
+TABLES: Final = ("developed", "second", "third", "sealed")
 SITE: Final = "https://app.example"
 _HERE: Final = Path(__file__).parent
 
@@ -24,12 +24,12 @@ class Row(NamedTuple):
     url: str
 
 
-def rows(half: str) -> list[Row]:
+def rows(table: str) -> list[Row]:
     """The addresses of one table, each once and none that stands in one before it."""
-    before = {row.url for each in HALVES[: HALVES.index(half)] for row in rows(each)}
+    before = {row.url for each in TABLES[: TABLES.index(table)] for row in rows(each)}
     found: dict[str, Row] = {}
     application = ""
-    for line in (_HERE / f"{half}.txt").read_text("utf-8").splitlines():
+    for line in (_HERE / f"{table}.txt").read_text("utf-8").splitlines():
         if line.startswith("## "):
             application = line[3:]
         elif line[:2] in ("+ ", "- "):
