@@ -109,15 +109,15 @@ def destructive_url(url: str, kind: str = "") -> str:
 
 def _order(url: str, kind: str) -> Order | None:
     url = url[:URL_CHARS_MAX].partition("#")[0]
-    if not (
-        _is_doubtful(url, _WORD_PARTS) if _PLAIN.fullmatch(url) else _is_doubtful(_folded_address(url), _FOLDED_PARTS)
-    ):
-        return None
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").partition(".")[0]
     except ValueError:
         return Order("nothing readable", "weak", whole=False)
+    if not (
+        _is_doubtful(url, _WORD_PARTS) if _PLAIN.fullmatch(url) else _is_doubtful(_folded_address(url), _FOLDED_PARTS)
+    ):
+        return None
     parameters = Parameters(parts.query)
     written = decoded(parts.path.replace("+", "%2B")).replace("\\", "/")
     ways = [_segments(written, parameters)]
