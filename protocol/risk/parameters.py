@@ -285,7 +285,8 @@ def _named_verb(value: str) -> Order | None:
     words = words_in(value)
     if len(words) > 6 or " " in value:
         return None
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for index, word in enumerate(words):
+        after = words[index + 1] if index + 1 < len(words) else ""
         if word in STOPS:
             return None
         if (word in CLEAR or is_glued(word)) and after not in OPTIONS:

@@ -1,7 +1,7 @@
 """Addresses that change something when they are opened, and addresses that read, by application.
 
-The judgement of requests was developed with ``developed.txt``. ``second.txt`` and ``third.txt`` were measured before they served for
-that too. ``sealed.txt`` was only measured, when the judgement was done.
+The judgement of requests was developed with ``developed.txt``. ``second.txt`` and ``third.txt`` were measured before they served
+for that too. ``sealed.txt`` was only measured, when the judgement was done.
 """
 
 from __future__ import annotations
