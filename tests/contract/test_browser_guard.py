@@ -212,6 +212,21 @@ async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
     await free.close()
 
 
+async def test_a_search_by_post_is_sent_and_no_get_that_a_header_makes_a_deletion(
+    browser: Browser, site: PageServer
+) -> None:
+    """Guard: protocol/risk/requests.py, judge_request."""
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    html = """<button onclick="
+      fetch('/items/7', {headers: {'X-HTTP-Method-Override': 'DELETE'}});
+      fetch('/search', {method: 'POST', body: new URLSearchParams({q: 'mug', page: 2})});
+      fetch('/search', {method: 'POST', body: new URLSearchParams({q: 'mug', _method: 'DELETE'})});
+    ">Go</button>"""
+    assert await blocked(page, site, html, "top") == {"GET /items/7", "POST /search"}
+    assert leaks(site) == ["POST /search"]
+    await page.close()
+
+
 @pytest.mark.parametrize("made", SOCKETS)
 async def test_no_socket_of_a_launched_browser_reaches_the_site(browser: Browser, site: PageServer, made: str) -> None:
     if browser.info.backend == "attached":

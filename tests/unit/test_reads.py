@@ -116,7 +116,7 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
     ],
 )
 def test_what_could_write_has_no_form_of_reading(path: str, content_type: str, body: Any) -> None:
-    """Guard: protocol/risk/reads.py, _decoded."""
+    """Guard: protocol/risk/reads.py, _object."""
     assert form_of(path, content_type, body) == ""
 
 
