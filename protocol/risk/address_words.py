@@ -141,17 +141,19 @@ IMPLIED: Final = word_set(
 )
 """What there is one of, or what one has all of: ``/cart/clear`` needs no id."""
 OPTIONS: Final = word_set(
-    "after before duplicates duplicate dupes html whitespace spaces space stopwords accents background ads days "
-    "interval policy mode allowed enabled protection reason at on date time button icon label text url"
+    "filter filters facet facets sort after before duplicates duplicate dupes html whitespace spaces space stopwords "
+    "accents background ads days interval policy mode allowed enabled protection reason at on date time button icon "
+    "label text url"
 )
 """Behind a verb these make the name of an option: ``remove_duplicates``, ``delete_after``."""
 
 NAMERS: Final = word_set(
-    "tag tags tagged wiki w search find suche recherche buscar topic hashtag hashtags label keyword keywords "
-    "dictionary dict define definition glossary thesaurus synonyms synonym translate word words lyrics title titles "
-    "term movie movies film films song songs artist artists album game games brand brands author authors character "
-    "characters faq name names slug command commands cmd css npm package packages crate crates gems verbs verb "
-    "function functions method methods language icon icons emoji questions"
+    "sql mysql postgres postgresql swagger python javascript php linux bash git excel tag tags tagged wiki w search "
+    "find suche recherche buscar topic hashtag hashtags label keyword keywords dictionary dict define definition "
+    "glossary thesaurus synonyms synonym translate word words lyrics title titles term movie movies film films song "
+    "songs artist artists album game games brand brands author authors character characters faq name names slug "
+    "command commands cmd css npm package packages crate crates gems verbs verb function functions method methods "
+    "language icon icons emoji questions"
 )
 """The segment behind one of these is a name, not an order, unless an id or an office is near."""
 READING: Final = word_set(
@@ -195,13 +197,12 @@ ACTIONS: Final = word_set(
 )
 """Keys whose value is what is to be done."""
 ACTIONS_TOO: Final = word_set(
-    "mode method submit btn button m f type what request req ajax call step operationname q2 func2 perform process "
-    "fuseaction cmdaction component"
+    "job eventid eventtarget mode method submit btn button m f type what request req ajax call step operationname q2 "
+    "func2 perform process fuseaction cmdaction component"
 )
 """Keys whose value can be that too: only a clear verb counts there, or a weak one with an id."""
 ROUTES: Final = word_set(
-    "route r q page p url path controller c module mod view section sub option target goto go show content file pg "
-    "menu area screen handler service servlet name x ctl ctrl do"
+    "route r q page p controller c module mod view section sub option pg menu area handler service servlet ctl ctrl"
 )
 """Keys whose value may be a path within the application."""
 OVERRIDES: Final = word_set(
@@ -210,7 +211,7 @@ OVERRIDES: Final = word_set(
 )
 STATEMENTS: Final = word_set("sql sqlquery sql_query stmt statement query_sql sqlstatement tsql hql")
 STATEMENT_VERBS: Final = word_set("drop delete alter insert update grant revoke replace create merge exec call")
-NO: Final = word_set("0 no false off n none null never")
+NO: Final = word_set("0 no false off n none null never success successful done complete completed failed error")
 METHODS: Final = word_set("delete put patch post")
 
 EXTENSIONS: Final = word_set(
@@ -220,9 +221,9 @@ EXTENSIONS: Final = word_set(
 )
 FILES: Final = word_set("js mjs css map png jpg jpeg gif svg webp avif ico bmp woff woff2 ttf otf eot")
 FOLDERS: Final = word_set(
-    "asset assets static icon icons img imgs image images pic pics picture pictures media css js font fonts style "
+    "cdn asset assets static icon icons img imgs image images pic pics picture pictures media css js font fonts style "
     "styles script scripts dist build public theme themes skin skins resource resources gfx graphics wp-content "
-    "wp-includes wp-admin vendor vendors lib libs node_modules packages npm bundles cdn sprites svg png webjars ui "
+    "wp-includes wp-admin vendor vendors lib libs node_modules packages npm bundles sprites svg png webjars ui "
     "templates template layout emoji emojis flags logo logos sites modules plugins plugin extensions common web "
     "chunks _next _nuxt"
 )

@@ -51,6 +51,7 @@ URL_CHARS_MAX: Final = 16_384
 
 def _parts() -> tuple[str, ...]:
     verbs = {verb for verb in (*CLEAR, *WEAK) if verb.isascii()}
+    verbs |= {verb.replace("-", "_") for verb in verbs}
     short = {verb for verb in verbs if len(verb) <= _SHORT_CHARS}
     behind = {f"{sign}{verb}" for verb in short for sign in _BEFORE_WORD}
     changing = {f"{sign}{verb}" for verb in CHANGING for sign in "/="}
@@ -148,7 +149,7 @@ def _segments(path: str, parameters: Parameters) -> list[str]:
     """The segments of a decoded path; what stands behind a semicolon in one of them are parameters."""
     segments = []
     for segment in path.split("/"):
-        name, _, more = segment.partition(";")
+        name, _, more = segment.partition("?")[0].partition(";")
         if more:
             parameters.add(more)
         if name:
@@ -182,6 +183,7 @@ class Path:
         self._reading = host.lower() in READING_HOSTS
         self._titled = self._reading
         self._office = False
+        self._last = ""
 
     def order(self) -> Order | None:
         """The first order among the segments that counts where it stands."""
@@ -202,7 +204,9 @@ class Path:
 
     def _note(self, name: str) -> None:
         self._office = self._office or name in OFFICES
-        if not self._office:
+        about = name in ("doc", "docs", "documentation", "reference") and self._last == "api"
+        self._last = name
+        if about or not self._office:
             self._reading = self._reading or name in READING
             self._titled = self._titled or name in TITLES or _YEAR.fullmatch(name) is not None
 
@@ -216,7 +220,7 @@ class Path:
         if index + 1 < len(self._segments) or self._parameters.has_id:
             return False
         before = self._segments[index - 1] if index else ""
-        if is_id(before) and before not in _SIZES and not order.titled:
+        if is_id(before) and before not in _SIZES and not order.titled and order.kind == "clear":
             return False
         if any(name in FOLDERS for name in self._names[:index]):
             return True
@@ -242,13 +246,13 @@ class Path:
             behind = "search"
         ends = index + 1 == len(self._names) or self._names[index + 1] in PAGING
         if behind in NAMERS and not self._office and ends:
-            return ":" not in self._segments[index]
+            return not leaves(self._segments[index].rpartition(":")[2]) or ":" not in self._segments[index]
         return self._titled and not order.whole and (order.titled or order.length >= 3)
 
     def _near_id(self, order: Order, index: int) -> bool:
-        if order.titled and order.length >= 3:
-            return False  # the id is that of the text with this title
         before, after = self._beside(index)
+        if order.titled and (order.length >= 3 or (self._reading and before and len(self._segments[index - 1]) > 2)):
+            return False  # the id is that of the text with this title
         return before or after or order.object_within or self._parameters.has_id
 
     def _beside(self, index: int) -> tuple[bool, bool]:

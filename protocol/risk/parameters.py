@@ -45,9 +45,9 @@ _QUIET: Final = word_set(
 """Nouns that as a key choose what is shown."""
 _NO_ID_VALUE: Final = word_set(" 0 asc desc all none null true false new")
 _NO_RECORD: Final = word_set("sid sessionid phpsessid jsessionid gclid fbclid clientid trackid langid width")
-_GENERIC: Final = word_set("m f type what request req func2 verb event component name call process")
+_GENERIC: Final = word_set("job m f type what request req func2 verb event component name call process")
 """Of the keys that may say what is to be done, those that say anything else as often: they need an object."""
-_STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel"})
+_STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel", "wipe"})
 _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
@@ -115,6 +115,8 @@ class Parameters:
         self, key: str, value: str, route: Callable[[str, Parameters], Order | None], has_object: bool
     ) -> Order | None:
         name = (words_in(_last(key)) or [""])[-1]
+        if not value and key.count("/") > 1:
+            return route(key, self)
         if name not in ROUTES or "://" in value or not _ROUTE.fullmatch(value):
             return None
         stem, extension = without_extension(value)
@@ -210,7 +212,8 @@ def _key_words(words: list[str], value: str) -> Order | None:
     if len(words) == 1:
         if first in CLEAR or (order_of(first) or _NOTHING).kind == "clear":
             return Order(first, "clear", whole=True)
-        chosen = first in _STRICT and (first in ("del", "rm") or (is_id(value) and value != "1"))
+        chosen = first in _STRICT and (first in ("del", "rm", "wipe") or (is_id(value) and value != "1"))
+        chosen = chosen or (first in ("empty", "clear") and plain(value) in IMPLIED)
         return Order(first, "weak", whole=True) if chosen else None
     if first in CLEAR and words[1] not in OPTIONS and (last in NOUNS or _is_real_id(value) or last in ("x", "y")):
         return Order(first, "clear", whole=False)

@@ -35,8 +35,9 @@ _ID: Final = re.compile(
 )
 _SHORT: Final = word_set("do j fa my by id to of in on or it me db vm ip un ui op go tx pm qr up ad ok os a e")
 _BEFORE_NOUN: Final = word_set("from by the all my a one old this any user admin")
-_PREFIXES: Final = word_set("do confirm bulk mass ajax soft hard force really multi batch quick post un wp admin")
+_PREFIXES: Final = word_set("se do confirm bulk mass ajax soft hard force really multi batch quick post un wp admin")
 _OWN: Final = word_set("my your all this these selected multiple own it me")
+_ADVERBS: Final = frozenset({"now", "confirm", "confirmation", "action", "form", "permanently", "request", "ajax"})
 _MINE: Final = frozenset({"my", "all", "selected"})
 _VAGUE: Final = frozenset({"data", "database", "db", "device", "log", "logs", "all", "history"})
 """What one has, and what texts are about."""
@@ -132,6 +133,8 @@ def _whole(text: str, words: list[str]) -> Order | None:
         kind = _kind(names[0]) if not own_id or len(names[0]) > 3 else None
         # A verb of another language can be joined by its own hyphen.
         return Order(names[0], kind, whole=True, object_within=own_id) if kind else None
+    if names == ["opt", "out"]:
+        return Order("opt out", "weak", whole=True)
     if bare in CLEAR:
         return Order(bare, "clear", whole=True)
     if tuple(names) in LEAVING and len(names) == len(words):
@@ -201,16 +204,20 @@ def _phrase(words: list[str], titled: bool) -> Order | None:
     within = bool(set(words) & IMPLIED) or last.isdigit() or first.isdigit()
     found = ""
     if first in CLEAR and second not in OPTIONS:
-        short = length <= 3 and (last in NOUNS or last.isdigit() or second in NOUNS)
+        short = length <= 3 and (last in NOUNS or last.isdigit() or (second in NOUNS and last in _ADVERBS))
         found = first if short or second in (_OWN if length <= 3 else _MINE) else ""
-    elif last in CLEAR and length <= 3 and (words[-2] in NOUNS or words[-2] in _PREFIXES or first.isdigit()):
+    elif is_glued(first) and length == 2 and last.isdigit():
+        found = first
+    elif last in CLEAR and length <= 3 and (words[-2] in NOUNS or words[-2] in _PREFIXES or words[-2].isdigit()):
         found = last
     elif first in _PREFIXES and second in CLEAR and length <= 4:
         found = second
     elif length <= 4 and (_leaving_at(words, 0) or _leaving_at(words, length - 2)):
         found = " ".join(words[:2] if _leaving_at(words, 0) else words[-2:])
     if found:
-        return Order(found, "clear", whole=False, titled=True, length=length)
+        return Order(
+            found, "clear", whole=False, titled=True, length=length, object_within=any(map(str.isdigit, words))
+        )
     weak = _weak_in(words)
     if weak and words[-1] == weak:
         within = bool(set(words) & (IMPLIED - _VAGUE))
@@ -220,10 +227,10 @@ def _phrase(words: list[str], titled: bool) -> Order | None:
 
 
 def _weak_in(words: list[str]) -> str:
-    if len(words) > 4 or set(words) & _PASSWORD:
+    if len(words) > 3 or set(words) & _PASSWORD:
         return ""
     first, last = words[0], words[-1]
-    if first in WEAK and ((last in NOUNS and last not in _OWN) or words[1] in _OWN):
+    if first in WEAK and ((last in NOUNS | IMPLIED and last not in _OWN) or words[1] in _OWN):
         return first
     return last if last in WEAK and words[-2] in NOUNS and len(words) == 2 else ""
 
