@@ -106,9 +106,9 @@ NOT_GLUED: Final = word_set(
 )
 
 NOUNS: Final = word_set(
-    "topology cluster execution pipeline notification news otp mfa fa 2fa issue issues journal journals self notice "
-    "notices report reports log page version versions line lines compare account accounts address addresses admin "
-    "admins album albums alert alerts all answer answers api app apps application applications appointment "
+    "acct topology cluster execution pipeline notification news otp mfa fa 2fa issue issues journal journals self "
+    "notice notices report reports log page version versions line lines compare account accounts address addresses "
+    "admin admins album albums alert alerts all answer answers api app apps application applications appointment "
     "appointments article articles asset assets attachment attachments avatar backup backups banner banners basket "
     "bid block blog board boards book bookmark bookmarks booking bookings bot branch build bulk cache cart carts "
     "category categories cat channel channels chat child client clients collection collections column comment "
@@ -134,10 +134,10 @@ NOUNS: Final = word_set(
 )
 """What applications keep: beside one of these a verb is a command, as in ``delete-account``."""
 IMPLIED: Final = word_set(
-    "compare comparison all account basket cart session sessions cache subscription membership profile history "
-    "notifications queue log logs wishlist trash bin inbox favorites favourites reservation order booking appointment "
-    "data database db everything device recyclebin spam konto warenkorb compte panier cuenta carrito conta carrinho "
-    "carrello"
+    "messages alerts compare comparison all account basket cart session sessions cache subscription membership "
+    "profile history notifications queue log logs wishlist trash bin inbox favorites favourites reservation order "
+    "booking appointment data database db everything device recyclebin spam konto warenkorb compte panier cuenta "
+    "carrito conta carrinho carrello"
 )
 """What there is one of, or what one has all of: ``/cart/clear`` needs no id."""
 OPTIONS: Final = word_set(
@@ -160,7 +160,7 @@ READING: Final = word_set(
     "stdlib std stl cpp ref blob tree raw blame man-pages man1 man2 man3 man4 man5 man6 man7 man8 doc docs "
     "documentation reference manual manuals man guide guides tutorial tutorials learn help kb knowledge knowledgebase "
     "howto how-to dictionary javadoc apidocs api-docs cookbook handbook examples cheatsheet spec specs specification "
-    "glossary lesson lessons support faq faqs"
+    "glossary lesson lessons support"
 )
 """Below one of these texts stand, whose titles may be any word."""
 TITLES: Final = (
@@ -197,8 +197,8 @@ ACTIONS: Final = word_set(
 )
 """Keys whose value is what is to be done."""
 ACTIONS_TOO: Final = word_set(
-    "job eventid eventtarget mode method submit btn button m f type what request req ajax call step operationname q2 "
-    "func2 perform process fuseaction cmdaction component"
+    "entrypoint param job eventid eventtarget mode method submit btn button m f type what request req ajax call step "
+    "operationname q2 func2 perform process fuseaction cmdaction component"
 )
 """Keys whose value can be that too: only a clear verb counts there, or a weak one with an id."""
 ROUTES: Final = word_set(

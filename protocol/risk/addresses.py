@@ -301,11 +301,12 @@ class Path:
         before, after = self._beside(index)
         last = index + 1 == len(self._segments)
         if not order.whole:
-            return before or after or self._parameters.has_id or bool(self._parameters)
+            put = order.word.startswith("add ") and bool(self._parameters)
+            return before or after or self._parameters.has_number or put
         if last and before:
             return order.word in CHANGING_RECORD
         if last and self._has_record(index):
             return order.word in CHANGING_LAST
-        if last and self._parameters.has_id:
+        if last and self._parameters.has_number:
             return order.word in CHANGING_LAST
         return after and index + 2 == len(self._segments) and order.word in CHANGING_LAST - {"pin", "vote", "toggle"}

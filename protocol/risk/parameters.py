@@ -45,7 +45,7 @@ _QUIET: Final = word_set(
 """Nouns that as a key choose what is shown."""
 _NO_ID_VALUE: Final = word_set(" 0 asc desc all none null true false new")
 _NO_RECORD: Final = word_set("sid sessionid phpsessid jsessionid gclid fbclid clientid trackid langid width")
-_GENERIC: Final = word_set("job m f type what request req func2 verb event component name call process")
+_GENERIC: Final = word_set("param job m f type what request req func2 verb event component name call process")
 """Of the keys that may say what is to be done, those that say anything else as often: they need an object."""
 _STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel", "wipe"})
 _PAIRS_MAX: Final = 1_000  # as PHP
@@ -69,6 +69,8 @@ class Parameters:
         self._pairs: list[tuple[str, str]] = []
         self.has_id = False
         """Whether one of them names a record."""
+        self.has_number = False
+        """Whether one of them does by an id."""
         self.add(query)
 
     def __bool__(self) -> bool:
@@ -80,7 +82,9 @@ class Parameters:
             if piece and len(self._pairs) < _PAIRS_MAX:
                 key, _, value = piece.partition("=")
                 self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
-                self.has_id = self.has_id or _names_record(*self._pairs[-1])
+                names = _names_record(*self._pairs[-1])
+                self.has_id = self.has_id or names
+                self.has_number = self.has_number or (names and is_id(self._pairs[-1][1]))
 
     def order(
         self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool, ending: str
@@ -162,7 +166,24 @@ def _names_record(key: str, value: str) -> bool:
     words = words_in(_last(key))
     if words and (
         words[-1]
-        in ("id", "ids", "uid", "gid", "pid", "tid", "cid", "fid", "nid", "pk", "no", "nr", "num", "item", "uuid")
+        in (
+            "id",
+            "ids",
+            "uid",
+            "gid",
+            "pid",
+            "tid",
+            "cid",
+            "fid",
+            "nid",
+            "pk",
+            "no",
+            "nr",
+            "num",
+            "idx",
+            "item",
+            "uuid",
+        )
     ):
         return True
     if is_id(value) and words and words[-1] not in _QUIET and words[-1] in NOUNS:
@@ -221,11 +242,10 @@ def _key_words(words: list[str], value: str) -> Order | None:
         words[-2] in NOUNS or words[-2] in ("btn", "button", "do", "bulk", "mass", "submit", "action", "confirm")
     ):
         return Order(last, "clear", whole=False)
-    if (
-        first in WEAK
-        and first not in ("disable", "block")
-        and (last in IMPLIED or last in CARTS or (last in NOUNS and _is_real_id(value)))
-    ):
+    if first in ("del", "rm") and words[1] not in OPTIONS:
+        return Order(first, "weak", whole=False)
+    owned = last in IMPLIED or last in CARTS or (last in NOUNS and _is_real_id(value))
+    if first in WEAK and first not in ("disable", "block") and owned:
         return Order(first, "weak", whole=False)
     return None
 
@@ -259,9 +279,11 @@ def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -
         return found if core or name not in _GENERIC or has_object else None
     if found and found.kind == "weak" and (core or has_object):
         return found
+    if found and found.kind == "changing" and found.whole and has_object and name in ("what", "mode", "submit"):
+        return found
     if not core:
         return _named_verb(value) if name in ("method", "operationname") else None
-    if found and found.kind == "changing" and found.whole and (has_object or is_one_of_many):
+    if found and found.kind == "changing" and found.whole and is_one_of_many:
         return found
     return _named_verb(value) or (_verb_beside(value, has_object) if has_object or is_one_of_many else None)
 

@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 from protocol.risk.address_words import (
     CARTS,
     CHANGING,
+    CHANGING_LAST,
     CLEAR,
     EXTENSIONS,
     GLUED,
@@ -193,8 +194,10 @@ def _identifier(words: list[str]) -> Order | None:
             return Order(" ".join(words[index : index + 2]), "clear", whole=False, length=len(words))
         if word in WEAK and (edge or word in ("del", "rm")) and not set(words) & _PASSWORD:
             beside = after or words[index - 1]
-            if beside in NOUNS or beside.isdigit() or word in _VERBS_ONLY:
+            if beside in NOUNS | IMPLIED or beside.isdigit() or word in _VERBS_ONLY:
                 return Order(word, "weak", whole=False, length=len(words), object_within=within)
+    if words[0] in CHANGING_LAST and words[1] in NOUNS:
+        return Order(words[0], "changing", whole=False, length=len(words))
     return _put_in_cart(words, titled=False)
 
 
