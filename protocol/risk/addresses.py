@@ -55,6 +55,7 @@ def _parts() -> tuple[str, ...]:
     short = {verb for verb in verbs if len(verb) <= _SHORT_CHARS}
     behind = {f"{sign}{verb}" for verb in short for sign in _BEFORE_WORD}
     changing = {f"{sign}{verb}" for verb in CHANGING for sign in "/="}
+    changing |= {f"{sign}{verb}" for verb in CHANGING_LAST for sign in "?&"}
     keys = {*OVERRIDES, *STATEMENTS, "mutation", "stream.body"} | {f"{key}=" for key in ACTIONS if len(key) > 1}
     found = (verbs - short) | behind | changing | keys | set(GLUED) | {" ".join(pair) for pair in PAIRS}
     found |= {f"{cart}/add" for cart in CARTS} | {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
@@ -128,9 +129,7 @@ def _order(url: str, kind: str) -> Order | None:
         found = Path(segments, host, parameters, kind).order()
         if found:
             return found
-    return parameters.order(
-        _judge_route, path_has_id=any(map(is_id, ways[-1])), ending=ways[-1][-1] if ways[-1] else ""
-    )
+    return parameters.order(_judge_route, path_has_id=any(map(is_id, ways[-1])))
 
 
 def _is_doubtful(text: str, parts: tuple[str, ...]) -> bool:

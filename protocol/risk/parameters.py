@@ -14,11 +14,13 @@ from protocol.risk.address_words import (
     ACTIONS_TOO,
     CARTS,
     CHANGING,
+    CHANGING_LAST,
     CLEAR,
     FILES,
     IMPLIED,
     METHODS,
     NO,
+    NOT_GLUED,
     NOUNS,
     OPTIONS,
     OVERRIDES,
@@ -52,6 +54,8 @@ _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
 _CORE_ENDINGS: Final = ("action", "cmd")
+_BARE: Final = ("delete", "remove", "destroy", "purge", "clear", "empty", "flush")
+"""A key without a value that begins so is an order: ``?clearcache``."""
 _PUT: Final = CARTS | {"product", "item"}
 _VERBS: Final = tuple(
     sorted((verb for verb in CLEAR | WEAK | CHANGING if verb.isascii() and len(verb) > 2), key=len, reverse=True)
@@ -84,27 +88,22 @@ class Parameters:
                 self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
                 names = _names_record(*self._pairs[-1])
                 self.has_id = self.has_id or names
-                self.has_number = self.has_number or (names and is_id(self._pairs[-1][1]))
+                self.has_number = self.has_number or (names and _is_number(*self._pairs[-1]))
 
-    def order(
-        self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool, ending: str
-    ) -> Order | None:
+    def order(self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool) -> Order | None:
         """What the first of them that says it orders.
 
-        route: reads a value as a path within the application. path_has_id: whether the path names a record. ending: its last
-        segment.
+        route: reads a value as a path within the application. path_has_id: whether the path names a record.
         """
         has_object = path_has_id or self.has_id
-        logs = bool({"log", "logs", "audit", "audits", "activity", "history", "events"} & set(words_in(ending)))
         for key, value in self._all():
             found = (
                 _hidden(key, value)
                 or _key_order(key, value)
                 or _value_order(key, value, has_object, len(self._pairs) > 1)
+                or self._routed(key, value, route, has_object)
+                or self._switch(key, value)
             )
-            if found and not (logs and found.length == 0):
-                return found
-            found = self._routed(key, value, route, has_object)
             if found:
                 return found
         return None
@@ -114,6 +113,12 @@ class Parameters:
             yield key, value
             if value[:1] in ("{", "[") and len(value) <= _JSON_CHARS_MAX:
                 yield from _flat(value)
+
+    def _switch(self, key: str, value: str) -> Order | None:
+        """A verb as a key, beside an id: ``?publish=1&id=7``."""
+        name = plain(key)
+        switched = self.has_number and name in CHANGING_LAST and value.lower() in ("", "0", "1", "true", "yes", "on")
+        return Order(name, "changing", whole=True) if switched else None
 
     def _routed(
         self, key: str, value: str, route: Callable[[str, Parameters], Order | None], has_object: bool
@@ -228,12 +233,15 @@ def _key_words(words: list[str], value: str) -> Order | None:
     first, last = words[0], words[-1]
     if tuple(words[:2]) in PAIRS or (len(words) > 2 and (first, last) in PAIRS):
         return Order(" ".join((first, last)), "clear" if first != "add" else "changing", whole=False)
+    if first.startswith("from") and len(words) == 1:
+        return None
     if any(map(is_glued, words)) or (first in CLEAR and len(words) == 2 and last.isdigit()):
         return Order(first, "clear", whole=False)
     if len(words) == 1:
-        if first in CLEAR or (order_of(first) or _NOTHING).kind == "clear":
+        if first in CLEAR or (not value and first.startswith(_BARE) and first not in NOT_GLUED):
             return Order(first, "clear", whole=True)
-        chosen = first in _STRICT and (first in ("del", "rm", "wipe") or (is_id(value) and value != "1"))
+        short = first in ("del", "rm", "wipe") and (not value or is_id(value) or "_" not in value)
+        chosen = short or (first in _STRICT and is_id(value) and value != "1")
         chosen = chosen or (first in ("empty", "clear") and plain(value) in IMPLIED)
         return Order(first, "weak", whole=True) if chosen else None
     if first in CLEAR and words[1] not in OPTIONS and (last in NOUNS or _is_real_id(value) or last in ("x", "y")):
@@ -250,7 +258,8 @@ def _key_words(words: list[str], value: str) -> Order | None:
     return None
 
 
-_NOTHING: Final = Order("", "changing", whole=False)
+def _is_number(key: str, value: str) -> bool:
+    return is_id(value) and (value not in ("0", "1") or plain(key).endswith(("id", "ids")))
 
 
 def _is_real_id(value: str) -> bool:
@@ -281,6 +290,9 @@ def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -
         return found
     if found and found.kind == "changing" and found.whole and has_object and name in ("what", "mode", "submit"):
         return found
+    named = words_in(value)
+    if core and 1 < len(named) <= 4 and named[0] in WEAK and named[-1] in NOUNS | IMPLIED:
+        return Order(named[0], "weak", whole=False)
     if not core:
         return _named_verb(value) if name in ("method", "operationname") else None
     if found and found.kind == "changing" and found.whole and is_one_of_many:

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from protocol.risk.address_words import (
     CARTS,
     CHANGING,
-    CHANGING_LAST,
+    CHANGING_RECORD,
     CLEAR,
     EXTENSIONS,
     GLUED,
@@ -196,7 +196,7 @@ def _identifier(words: list[str]) -> Order | None:
             beside = after or words[index - 1]
             if beside in NOUNS | IMPLIED or beside.isdigit() or word in _VERBS_ONLY:
                 return Order(word, "weak", whole=False, length=len(words), object_within=within)
-    if words[0] in CHANGING_LAST and words[1] in NOUNS:
+    if words[0] in CHANGING_RECORD and words[1] in NOUNS:
         return Order(words[0], "changing", whole=False, length=len(words))
     return _put_in_cart(words, titled=False)
 
