@@ -21,7 +21,7 @@ from adapters.ports import Browser
 from benchmarks.registry import benchmark
 from node.live import Browsers
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 ROUNDS: Final = 20
 IDLE_S: Final = 1.0

@@ -36,7 +36,7 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.action import Action, Click, Extract, Goto, Locator
 from protocol.recording.session import Profile, Verdict
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 ROUNDS: Final = 7
 

@@ -37,7 +37,7 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.action import Action, Click, Extract, Goto, Locator
 from protocol.recording.session import Profile, Verdict
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.twins.storage import MemoryStore
 
 ROUNDS: Final = 7

@@ -605,7 +605,7 @@ CODES: dict[str, Code] = {
         False,
         "The network guard did not let the browser open the address: a rule of this node, no fault of the network.",
         "The message gives the rule. The owner can name the site: for an agent with `agent add --origin`, for all callers with"
-        " `policy.origins` in the configuration. `--allow` helps only where the rule is the method or a word of the address.",
+        " `policy.origins` in the configuration. `--allow` helps only where the rule is the method or what the address says.",
     ),
     "browser.scheme": Code(
         _C, False, "Only http and https pages can be opened.", "Use an address that starts with http:// or https://."

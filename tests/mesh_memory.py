@@ -39,7 +39,7 @@ from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, Statu
 from protocol.page.action import Action
 from protocol.page.observation import Element
 from protocol.page.secrets import Secrets
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
 from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
 from tests.twins.clock import START_MS

@@ -21,7 +21,7 @@ from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.session import BrowserInfo, Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 _CLOSE_TIMEOUT_S = 5.0
 

@@ -23,7 +23,7 @@ from adapters.browser.windows import Windows
 from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 _CLOSE_TIMEOUT_S: Final = limits.STEP_TIMEOUT_MS / 1000
 

@@ -14,8 +14,8 @@ import time
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from protocol.risk.classes import GuardPolicy
 from protocol.risk.destinations import judge_destination, literal_address
+from protocol.risk.requests import GuardPolicy
 from protocol.wire.destination import Place, place_of
 
 K = TypeVar("K")

@@ -20,8 +20,8 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
-from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import SOCKET, WINDOW, Refused, may_be_allowed, refused, request_line
+from protocol.risk.requests import GuardPolicy, judge_request
 
 _BLOCKED_MAX: Final = 200
 _REPLACING: Final = frozenset(
@@ -40,45 +40,27 @@ _SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _POP_UP_S: Final = 0.5  # how long a window that opened may take to ask for its document
 
 
-def is_json(headers: Mapping[str, str]) -> bool:
-    """Whether a request says that its body is JSON."""
-    kinds = [value for name, value in headers.items() if name.lower() == "content-type"]
-    return any(kind.partition(";")[0].strip().lower() == "application/json" for kind in kinds)
+class Said(NamedTuple):
+    """What the headers of a request say that decides on it."""
+
+    content_type: str
+    announced: str
+    """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
+    replaced_by: str
+    """The method that a header puts in the place of the real one."""
+
+
+def said(method: str, headers: Mapping[str, str]) -> Said:
+    """Reads the headers of a request."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    announced = lower.get("access-control-request-method", "") if method.upper() == "OPTIONS" else ""
+    replaced = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
+    return Said(lower.get("content-type", ""), announced, replaced)
 
 
 def kind_of(event: Mapping[str, Any]) -> str:
     """What ``Fetch.requestPaused`` calls the kind of a request, in the words that Playwright has for it."""
     return str(event.get("resourceType", "other")).lower()
-
-
-def announced_by(method: str, headers: Mapping[str, str]) -> str:
-    """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
-    if method.upper() != "OPTIONS":
-        return ""
-    return next((value for name, value in headers.items() if name.lower() == "access-control-request-method"), "")
-
-
-class Sent(NamedTuple):
-    """What is known of the body of a request."""
-
-    kind: str = ""
-    """Its Content-Type."""
-    body: str | None = ""
-    """None if it cannot be read."""
-    replaced_by: str = ""
-    """The method that a header puts in the place of the real one."""
-
-    @property
-    def json(self) -> str | None:
-        """The body, if a page can send it to another site only after asking that."""
-        return self.body if is_json({"content-type": self.kind}) else None
-
-
-def sent_by(headers: Mapping[str, str], body: str | None) -> Sent:
-    """What a request with these ``headers`` sends."""
-    lower = {name.lower(): value for name, value in headers.items()}
-    replaced_by = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
-    return Sent(lower.get("content-type", ""), body, replaced_by)
 
 
 class NetworkGuard:
@@ -123,11 +105,14 @@ class NetworkGuard:
         """The document that was refused since ``expects_document``, if one was."""
         return self._document
 
-    def permits(self, method: str, url: str, kind: str, is_navigation: bool, sent: Sent, announced: str = "") -> bool:
-        """Whether a request may leave; one that may not is reported. announced: by a preflight (``announced_by``)."""
-        rule = judge_request(method, url, kind, is_navigation, sent.json, self.policy, announced=announced)
+    def permits(
+        self, method: str, url: str, kind: str, is_navigation: bool, body: str | None, headers: Mapping[str, str]
+    ) -> bool:
+        """Whether a request may leave; one that may not is reported. body: empty if there is none, None if it is not known."""
+        told = said(method, headers)
+        rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
         if rule is not None and may_be_allowed(rule):
-            rule = self._covered(announced or method, url, sent, rule, announced=bool(announced))
+            rule = self._covered(method, url, body, told, rule)
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
@@ -135,15 +120,16 @@ class NetworkGuard:
         self._refuse(refused(method, url, rule), kind)
         return False
 
-    def _covered(self, method: str, url: str, sent: Sent, rule: str, *, announced: bool) -> str | None:
+    def _covered(self, method: str, url: str, body: str | None, told: Said, rule: str) -> str | None:
         """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it."""
+        method, announced = told.announced or method, bool(told.announced)
+        if told.replaced_by:  # what was approved is the method that the site takes it for
+            method = f"{method} as {told.replaced_by}"
         covers = self._activity.given.covers
-        if sent.replaced_by:  # what was approved is the method that the site takes it for
-            method = f"{method} as {sent.replaced_by}"
-        if any(cover.covers(method, url, sent.kind, sent.body, announced=announced) for cover in covers):
+        if any(cover.covers(method, url, told.content_type, body, announced=announced) for cover in covers):
             return None
         if not announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
-            self._forms[request_form(method, url, sent.kind, sent.body)] = None
+            self._forms[request_form(method, url, told.content_type, body)] = None
         return rule
 
     async def reaches(self, method: str, url: str, kind: str) -> bool:
@@ -165,14 +151,14 @@ class NetworkGuard:
     async def lets_paused(self, event: Mapping[str, Any]) -> None:
         """The same for what ``Fetch.requestPaused`` tells of, a preflight included: the script waits from there on."""
         request = event["request"]
-        announced = announced_by(request["method"], request["headers"])
+        announced = said(request["method"], request["headers"]).announced
         if kind_of(event) in _SCRIPTED:
             await self._activity.sends(announced or request["method"], request["url"], announced=bool(announced))
 
     def gave_up(self, event: Mapping[str, Any]) -> None:
         """The page gave up, while it was judged, what ``Fetch.requestPaused`` told of."""
         request = event["request"]
-        if kind_of(event) in _SCRIPTED and not announced_by(request["method"], request["headers"]):
+        if kind_of(event) in _SCRIPTED and not said(request["method"], request["headers"]).announced:
             self._activity.ended(request["method"], request["url"])
 
     def pop_up(self, method: str, url: str) -> None:
@@ -222,10 +208,10 @@ class NetworkGuard:
 def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
     """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of."""
     request, kind = event["request"], kind_of(event)
-    headers = request.get("headers", {})
+    # Chromium leaves out a long body, and one of files: it is known by no form then.
     body = request.get("postData", None if request.get("hasPostData") else "")
-    announced = announced_by(request["method"], headers)
-    return guard.permits(request["method"], request["url"], kind, kind == "document", sent_by(headers, body), announced)
+    headers = request.get("headers", {})
+    return guard.permits(request["method"], request["url"], kind, kind == "document", body, headers)
 
 
 async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool, *, anew: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 CDP ``Fetch`` pauses each request that fits one of its patterns. A pattern names one kind of request and knows only the
 wildcards ``*`` and ``?``; none says what is *not* to be paused. So the patterns here fit every request but those that are
-certainly permitted: pictures, styles, scripts, fonts and media at an address in which no word of ``destructive_url`` can stand.
+certainly permitted: pictures, styles, scripts, fonts and media at an address in which none of ``DOUBTFUL_PARTS`` stands.
 All others are paused and judged, each redirect by itself.
 
 This holds for one policy. As long as pages with different ones are open in a browser, each of its requests is paused.
@@ -18,17 +18,19 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
-from protocol.risk.addresses import DOUBTFUL_PARTS
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.addresses import DOUBTFUL_PARTS, PLAIN_CHARACTERS
+from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import origin_of
 
 _ALWAYS: Final = ("Document", "XHR", "Fetch", "Ping", "CSPViolationReport", "Other")
 """Kinds of which every request is paused. What has no name in this protocol is paused by its address, as files are."""
 _FILES: Final = frozenset({"Image", "Stylesheet", "Script", "Font", "Media"})
 _CAPITALS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_RARE: Final = tuple(" \"'!$*()<>[]\\^`{|}@;%#")
+_RARE: Final = tuple(
+    chr(code) for code in range(0x20, 0x7F) if chr(code) not in PLAIN_CHARACTERS and chr(code) not in _CAPITALS
+)
 """Rare in addresses: one pattern for each is shorter than one for each place. An escape can hide a word, so ``%`` is among them."""
-_COMMON: Final = tuple(chr(code) for code in range(0x21, 0x7F) if chr(code) not in (*_CAPITALS, *_RARE))
+_COMMON: Final = tuple(PLAIN_CHARACTERS)
 _ORIGINS_MAX: Final = 4
 _KEPT_S: Final = 60.0  # what a name resolves to is looked up again after this time
 _FILES_BEFORE: Final = 3  # one picture from an origin is no reason to send a thousand patterns
@@ -53,8 +55,7 @@ def doubtful(origins: Iterable[str]) -> list[dict[str, str]]:
     starts = [f"{origin}/" for origin in origins]
     if not starts:
         return [{"urlPattern": "*"}]
-    parts = (part for part in DOUBTFUL_PARTS if not any(other != part and other in part for other in DOUBTFUL_PARTS))
-    words = (part.replace(" ", "*") for part in parts)
+    words = (_plain(part).replace(" ", "*") for part in DOUBTFUL_PARTS)
     addresses = [*_elsewhere(starts), *(f"*{each}*" for each in (*words, *_CAPITALS, *map(_plain, _RARE)))]
     return [{"urlPattern": "*", "resourceType": kind} for kind in _ALWAYS] + [
         {"urlPattern": each} for each in addresses

@@ -16,7 +16,7 @@ from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Reques
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
-from adapters.browser.network import NetworkGuard, announced_by, answer, kind_of, pause_requests, permitted, sent_by
+from adapters.browser.network import NetworkGuard, answer, kind_of, pause_requests, permitted
 from adapters.browser.scripts import WITHOUT_UNJUDGED
 
 
@@ -91,9 +91,8 @@ class Routing:
             body = request.post_data or ""
         except UnicodeError:
             body = None
-        navigation, announced = request.is_navigation_request(), announced_by(request.method, request.headers)
-        sent = sent_by(request.headers, body)
-        return guard.permits(request.method, request.url, request.resource_type, navigation, sent, announced)
+        navigation = request.is_navigation_request()
+        return guard.permits(request.method, request.url, request.resource_type, navigation, body, request.headers)
 
     def _frame_navigated(self, page: Page, frame: Frame) -> None:
         if frame.parent_frame is None or page not in self._pages:

@@ -31,7 +31,7 @@ from protocol.page.action import Goto
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.page.secret_fields import LABEL, PARTS, WORDS, secret_name
 from protocol.recording.session import BrowserInfo, Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 _QUIET_MS: Final = 100
 _WAITING_MAX: Final = 500

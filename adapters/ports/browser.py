@@ -17,7 +17,7 @@ from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 
 class Blocked(NamedTuple):

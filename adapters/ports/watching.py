@@ -10,7 +10,7 @@ import msgspec
 
 from protocol.page.observation import Element, Observation
 from protocol.recording.session import BrowserInfo, Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 Done = Literal[
     "click", "double", "right", "text", "choice", "check", "key", "file", "goto", "back", "forward", "reload", "close"

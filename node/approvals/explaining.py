@@ -17,8 +17,8 @@ from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS
 from protocol.page.web_address import require_web
 from protocol.risk.allowed import allows
-from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import meaning
+from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import REFUSED, judge_site, rule_at
 
 _ELEMENT = re.compile(r"""([a-z]+)(?: +["“'](.*)["”'])?""", re.DOTALL)

@@ -29,7 +29,8 @@ _WORDS: Final[Mapping[str, str]] = {
     PATH_PATTERN: "a path, such as /products/** (* is any text without /, ** any text)",
     SENT_PATTERN: "a method in capitals, not GET, and a path, such as POST /search",
     ALLOWED_REQUEST_PATTERN: (
-        "a method and an http(s) address, such as POST https://shop.example/login (* is any text); WebSockets cannot be allowed"
+        "a method and an http(s) address, such as POST https://shop.example/login (* is text without /, or"
+        " within one label of the host; /** at the end is any path); WebSockets cannot be allowed"
     ),
 }
 _PLACE: Final = re.compile(r" - at (`key` in )?`\$(.*)`\Z", re.DOTALL)

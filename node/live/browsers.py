@@ -15,7 +15,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 
 class Browsers:

@@ -1,125 +1,311 @@
-"""Addresses that may destroy data when they are only read: on a careless site a GET of ``/items/3/delete`` is sufficient."""
+"""Addresses that may change or destroy something when they are only read: on a careless site a GET of ``/items/3/delete`` suffices.
+
+A word counts by its place: a segment that is a verb, a parameter that says what is to be done. Titles, names and searched words
+are none (docs/adr/0041-requests-by-structure.md).
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import urlsplit
 
-from protocol.risk.words import matcher, words_of
-
-_PATH_WORDS = frozenset(
-    [
-        "delete",
-        "deletes",
-        "remove",
-        "destroy",
-        "erase",
-        "purge",
-        "wipe",
-        "trash",
-        "logout",
-        "logoff",
-        "signout",
-        "unsubscribe",
-        "deactivate",
-        "revoke",
-        "terminate",
-        "uninstall",
-        "unpublish",
-        "discard",
-        "del",
-        "rm",
-        "drop",
-    ]
+from protocol.risk.address_words import (
+    ACTIONS,
+    CARTS,
+    CHANGING,
+    CHANGING_LAST,
+    CHANGING_RECORD,
+    CLEAR,
+    FILES,
+    FOLDERS,
+    GLUED,
+    IMPLIED,
+    NAMERS,
+    NOUNS,
+    OFFICES,
+    OVERRIDES,
+    PAGING,
+    PAIRS,
+    READING,
+    READING_HOSTS,
+    STATEMENTS,
+    TITLES,
+    WEAK,
+    word_set,
 )
-_PATH_SEGMENTS = frozenset({"close", "reset", "cancel", "clear", "empty", "disable", "shutdown", "kill", "ban"})
-_PAIRS = (
-    "log out",
-    "sign out",
-    "log off",
-    "close account",
-    "account close",
-    "cancel account",
-    "cancel order",
-    "cancel subscription",
+from protocol.risk.judgement import Evidence
+from protocol.risk.letters import decoded, plain
+from protocol.risk.parameters import Parameters
+from protocol.risk.segments import Order, folded, in_words, is_id, leaves, order_of, without_extension, words_in
+
+PLAIN_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789&+,-./:=?_~"
+"""Addresses of these alone are read without decoding. Any other character can hide a word."""
+_PLAIN: Final = re.compile(f"[{re.escape(PLAIN_CHARACTERS)}]*")
+_BEFORE_WORD: Final = "/-_.=?&+,:~"
+_SHORT_CHARS: Final = 4
+"""A verb as short as this stands within many words, so it is looked for behind a sign only."""
+URL_CHARS_MAX: Final = 16_384
+"""So much of an address is read: the usual servers take no longer line."""
+
+
+def _parts() -> tuple[str, ...]:
+    verbs = {verb for verb in (*CLEAR, *WEAK) if verb.isascii()}
+    verbs |= {verb.replace("-", "_") for verb in verbs}
+    short = {verb for verb in verbs if len(verb) <= _SHORT_CHARS}
+    behind = {f"{sign}{verb}" for verb in short for sign in _BEFORE_WORD}
+    changing = {f"{sign}{verb}" for verb in CHANGING for sign in "/="}
+    changing |= {f"{sign}{verb}" for verb in CHANGING_LAST for sign in "?&"}
+    keys = {*OVERRIDES, *STATEMENTS, "mutation", "stream.body"} | {f"{key}=" for key in ACTIONS if len(key) > 1}
+    found = (verbs - short) | behind | changing | keys | set(GLUED) | {" ".join(pair) for pair in PAIRS}
+    found |= {f"{cart}/add" for cart in CARTS} | {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
+    return tuple(sorted(part for part in found if not any(other != part and other in part for other in found)))
+
+
+DOUBTFUL_PARTS: Final = _parts()
+"""One of these stands in every address of ``PLAIN_CHARACTERS`` that is judged at all. Between the two words of one with a blank
+anything can stand."""
+_PAIR_PARTS: Final = tuple(tuple(part.split()) for part in DOUBTFUL_PARTS if " " in part)
+_WORD_PARTS: Final = tuple(part for part in DOUBTFUL_PARTS if " " not in part)
+_FOLDED_PARTS: Final = tuple({folded(part) for part in (*_WORD_PARTS, *CLEAR)})
+"""The same for addresses that are read only once they are decoded."""
+
+_ASSET_TYPES: Final = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
+_SIZES: Final = word_set(
+    "8 10 12 14 16 18 20 22 24 26 28 30 32 36 40 42 44 48 50 56 60 64 72 80 96 100 120 128 144 150 152 167 180 192 "
+    "196 200 256 512"
 )
-_PATH_PAIRS = matcher("|".join(_PAIRS))
-_VERB_KEYS = frozenset(
-    [
-        "action",
-        "act",
-        "op",
-        "operation",
-        "do",
-        "cmd",
-        "command",
-        "task",
-        "mode",
-        "method",
-        "verb",
-        "event",
-        "submit",
-        "func",
-        "function",
-    ]
-)
-_CONFIRM_KEYS = frozenset({"confirm", "confirmed", "really", "sure"})
-_YES = frozenset({"1", "yes", "y", "true", "on", "ok", ""})
-DOUBTFUL_PARTS: Final = tuple(sorted(_PATH_WORDS | _PATH_SEGMENTS | _CONFIRM_KEYS | set(_PAIRS)))
-"""One of these stands in every address for which ``destructive_url`` has a word, unless a capital letter or an escape does. Between
-the two words of one with a blank anything can stand."""
-_ASSET = re.compile(r"\.(?:js|mjs|css|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|map)$")
-_ASSET_TYPES = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
-_SEGMENT_WORDS_MAX = 3  # longer segments are titles of articles ("how-to-remove-stains"), not commands
-
-_POSSESSIVES = frozenset({"my", "your", "this", "all", "account", "item", "user"})
-"""After a verb these make a command of a long segment ("delete-my-account-now")."""
+_NO_ID_BEHIND: Final = word_set("block end exit leave drop recall reset trash withdraw forget quit sair sil")
+"""Weak verbs in front of an id are names more often: ``/block/812345``, ``/reset/TOKEN``."""
+_NOUNS_TOO: Final = frozenset({"block", "end", "exit", "drop", "ban", "trash", "leave", "recall"})
+_OF_ONE: Final = frozenset({"cancel", "abort"})
+"""Weak verbs that count behind the name of one thing (``/booking/cancel``)."""
+_OF_RECORD: Final = frozenset({"kill", "cancel", "suspend", "ban", "empty", "flush", "clear", "close"})
+"""Behind the name of one of a kind and a record (``/queue/default/empty``)."""
+_OF_ANY: Final = frozenset({"disable", "suspend"})
+_TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_ALONE: Final = word_set("clear del flush kill nuke reset rm wipe")
+_PASSWORDS: Final = frozenset({"password", "passwords", "pass", "passwort", "pwd"})
+_LEVELS: Final = {"clear": 7, "weak": 7, "changing": 4}
 
 
-def destructive_url(url: str) -> str:
-    """The word for which a GET of ``url`` (or of a path) may destroy something; empty if there is none."""
+def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence | None:
+    """What speaks against a request to ``url`` (or a path), by its address alone; None if nothing does.
+
+    kind: what the browser loads it as (``image``, ``document`` …); empty if that is not known. A file that a page loads may be
+    called anything. Time and memory grow linearly with the address.
+    """
+    order = _order(url, kind)
+    if order is None:
+        return None
+    level = max(_LEVELS[order.kind], 7 if method.upper() == "DELETE" else 4)
+    return Evidence(source="request", level=level, certain=True, says=f"its address says “{order.word}”")
+
+
+def destructive_url(url: str, kind: str = "") -> str:
+    """The word for which a GET of ``url`` (or of a path) may change or destroy something; empty if there is none."""
+    order = _order(url, kind)
+    return "" if order is None else order.word
+
+
+def _order(url: str, kind: str) -> Order | None:
+    url = url[:URL_CHARS_MAX].partition("#")[0]
     try:
         parts = urlsplit(url)
-        query = parse_qsl(parts.query, keep_blank_values=True)
+        host = (parts.hostname or "").partition(".")[0]
     except ValueError:
-        return "nothing readable"
-    for segment in unquote(parts.path).split("/"):
-        words = words_of(
-            segment.rpartition(".")[0] if segment.endswith((".php", ".html", ".aspx", ".jsp", ".do")) else segment
-        )
-        listed = words.split()
-        if len(listed) > _SEGMENT_WORDS_MAX:
-            if listed[0] in _PATH_WORDS and listed[1] in _POSSESSIVES:
-                return listed[0]
-            continue
-        found = next((word for word in listed if word in _PATH_WORDS), "")
-        if found or words in _PATH_SEGMENTS:
-            return found or words
-        pair = _PATH_PAIRS.search(words)
-        if pair:
-            return pair[0]
-    for key, value in query:
-        found = _query_word(words_of(key), words_of(value))
+        return Order("nothing readable", "weak", whole=False)
+    if not (
+        _is_doubtful(url, _WORD_PARTS) if _PLAIN.fullmatch(url) else _is_doubtful(_folded_address(url), _FOLDED_PARTS)
+    ):
+        return None
+    parameters = Parameters(parts.query)
+    written = decoded(parts.path.replace("+", "%2B")).replace("\\", "/")
+    ways = [_segments(written, parameters)]
+    resolved = _resolved(ways[0])
+    ways += [resolved] if resolved != ways[0] else []
+    for segments in ways:
+        found = Path(segments, host, parameters, kind).order()
         if found:
             return found
-    return ""
+    return parameters.order(_judge_route, path_has_id=any(map(is_id, ways[-1])))
 
 
-def _query_word(key: str, value: str) -> str:
-    if key in _CONFIRM_KEYS and value in _YES:
-        return key
-    if set(key.split()) & _PATH_WORDS and "after" not in key:
-        return key
-    if set(key.split()) & _VERB_KEYS:
-        return next((word for word in value.split() if word in _PATH_WORDS or word in _PATH_SEGMENTS), "")
-    return ""
+def _is_doubtful(text: str, parts: tuple[str, ...]) -> bool:
+    return any(part in text for part in parts) or any(
+        first in text and second in text.partition(first)[2] for first, second in _PAIR_PARTS
+    )
 
 
-def is_asset(url: str, resource_type: str) -> bool:
-    """Whether a page merely loads a file ("/icons/delete.svg"): named as one, asked for as one, without a query."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return resource_type in _ASSET_TYPES and not parts.query and bool(_ASSET.search(parts.path.lower()))
+def _folded_address(url: str) -> str:
+    """All words of an address behind slashes, those of ``camelCase`` apart and together."""
+    text = decoded(url)
+    return f"/{folded(in_words(text))}/{folded(text)}/"
+
+
+def _segments(path: str, parameters: Parameters) -> list[str]:
+    """The segments of a decoded path; what stands behind a semicolon in one of them are parameters."""
+    segments = []
+    for segment in path.split("/"):
+        name, _, more = segment.partition("?")[0].partition(";")
+        if more:
+            parameters.add(more)
+        if name:
+            segments.append(name)
+    return segments
+
+
+def _resolved(segments: list[str]) -> list[str]:
+    kept: list[str] = []
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    return kept
+
+
+def _judge_route(route: str, parameters: Parameters) -> Order | None:
+    """The order in the value of a parameter that is a path within the application."""
+    return Path([part for part in re.split(r"[/:]", route) if part], "", parameters, "").order()
+
+
+class Path:
+    """The segments of one address, and what is near each of them."""
+
+    def __init__(self, segments: list[str], host: str, parameters: Parameters, kind: str) -> None:
+        self._segments = segments
+        self._names = [plain(without_extension(segment)[0]) for segment in segments]
+        self._parameters = parameters
+        self._kind = kind
+        self._reading = host.lower() in READING_HOSTS
+        self._titled = self._reading
+        self._office = False
+        self._last = ""
+
+    def order(self) -> Order | None:
+        """The first order among the segments that counts where it stands."""
+        for index, segment in enumerate(self._segments):
+            stem, extension = without_extension(segment)
+            order = order_of(stem) or self._put_in_cart(index)
+            if order and self._counts(order, index) and not self._is_text(order, index, extension):
+                if extension in FILES and self._is_file(order, index):
+                    continue
+                return order
+            self._note(self._names[index])
+        return None
+
+    def _put_in_cart(self, index: int) -> Order | None:
+        behind = self._names[index - 1] if index else ""
+        is_put = self._names[index] == "add" and behind in CARTS
+        return Order(f"add to {behind}", "changing", whole=False) if is_put else None
+
+    def _note(self, name: str) -> None:
+        self._office = self._office or name in OFFICES
+        about = name in ("doc", "docs", "documentation", "reference") and self._last == "api"
+        self._last = name
+        if about or not self._office:
+            self._reading = self._reading or name in READING
+            self._titled = self._titled or name in TITLES or _YEAR.fullmatch(name) is not None
+
+    def _is_text(self, order: Order, index: int, extension: str) -> bool:
+        """Whether it is a written page: ``/api/remove.html``, without an id or a parameter."""
+        near = any(self._beside(index)) or order.object_within or bool(self._parameters)
+        return extension in _TEXTS and not near and not leaves(self._names[index]) and order.kind != "changing"
+
+    def _is_file(self, order: Order, index: int) -> bool:
+        """Whether the last segment is a file of a page: in a folder of files, or loaded as one, and no record of anything."""
+        if index + 1 < len(self._segments) or self._parameters.has_id:
+            return False
+        before = self._segments[index - 1] if index else ""
+        if is_id(before) and before not in _SIZES and not order.titled and order.kind == "clear":
+            return False
+        if any(name in FOLDERS for name in self._names[:index]):
+            return True
+        return self._kind in _ASSET_TYPES and not self._parameters and not is_id(before)
+
+    def _counts(self, order: Order, index: int) -> bool:
+        if order.kind == "changing":
+            return self._changes(order, index)
+        if order.kind == "weak":
+            return self._is_weak_order(order, index)
+        if self._is_name(order, index):
+            return self._near_id(order, index)
+        return True
+
+    def _is_name(self, order: Order, index: int) -> bool:
+        """Whether names, titles or texts stand where this stands."""
+        if self._segments[index].startswith("@@"):
+            return False  # a view of Zope
+        if self._reading:
+            return True
+        behind = self._names[index - 1] if index else ""
+        if index > 1 and self._names[index - 2] == "search":
+            behind = "search"
+        ends = index + 1 == len(self._names) or self._names[index + 1] in PAGING
+        if behind in NAMERS and not self._office and ends:
+            return not leaves(self._segments[index].rpartition(":")[2]) or ":" not in self._segments[index]
+        return self._titled and not order.whole and (order.titled or order.length >= 3)
+
+    def _near_id(self, order: Order, index: int) -> bool:
+        before, after = self._beside(index)
+        if order.titled and (order.length >= 3 or (self._reading and before and len(self._segments[index - 1]) > 2)):
+            return False  # the id is that of the text with this title
+        return before or after or order.object_within or self._parameters.has_id
+
+    def _beside(self, index: int) -> tuple[bool, bool]:
+        before = index > 0 and is_id(self._segments[index - 1])
+        if index > 1 and self._names[index - 2] in ("man", "manpages"):
+            before = False  # a section of the manual
+        after = index + 1 < len(self._segments) and is_id(self._segments[index + 1])
+        return before, after
+
+    def _is_weak_order(self, order: Order, index: int) -> bool:
+        before, after = self._beside(index)
+        behind = self._names[index - 1] if index else ""
+        if behind in _PASSWORDS:
+            return False
+        given = before or self._parameters.has_id or (after and order.word not in _NO_ID_BEHIND)
+        if self._reading or (behind in NAMERS and not self._office) or (order.titled and self._titled):
+            return before and not order.titled
+        if order.word in _NOUNS_TOO and (not order.whole or order.object_within):
+            return before or self._parameters.has_id
+        if given or order.object_within or not order.whole:
+            return given or order.object_within
+        if order.word in _OF_ANY and index:
+            return True
+        of_one = order.word in _OF_ONE and behind in NOUNS and not behind.endswith("s")
+        return of_one or self._has_record(index) or self._is_of_all(index) or self._is_all(order)
+
+    def _is_of_all(self, index: int) -> bool:
+        words = words_in(self._names[index - 1]) if index else []
+        return bool(words) and words[-1] in IMPLIED
+
+    def _is_all(self, order: Order) -> bool:
+        """Whether the path is this verb alone, and one that no page is called by."""
+        return len(self._segments) == 1 and order.word in _ALONE
+
+    def _has_record(self, index: int) -> bool:
+        """Whether it stands behind a record of a collection: ``/users/ann/ban``."""
+        if index < 2:
+            return False
+        collection = self._names[index - 2]
+        many = collection.endswith("s") or self._names[index] in _OF_RECORD
+        return collection in NOUNS and many and not self._reading
+
+    def _changes(self, order: Order, index: int) -> bool:
+        if self._reading:
+            return False
+        before, after = self._beside(index)
+        last = index + 1 == len(self._segments)
+        if not order.whole:
+            put = order.word.startswith("add ") and bool(self._parameters)
+            return before or after or self._parameters.has_number or put
+        if last and before:
+            return order.word in CHANGING_RECORD
+        if last and self._has_record(index):
+            return order.word in CHANGING_LAST
+        if last and self._parameters.has_number:
+            return order.word in CHANGING_LAST
+        return after and index + 2 == len(self._segments) and order.word in CHANGING_LAST - {"pin", "vote", "toggle"}

@@ -3,25 +3,64 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
 
-ALLOWED_REQUEST_PATTERN: Final = r"^(?![Ww][Ss]{1,2} )[A-Za-z]+ +(https?://\S|\*)\S*\Z"
+_HOST: Final = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9*_-]+(?:\.[A-Za-z0-9*_-]+)*)"
+# A browser writes no other character into an address, and resolves dots between slashes.
+_PATH: Final = r"(?!(?:[^?]*/)?\.{1,2}(?:[/?]|\Z))(?![^?]*\*\*(?!\Z))(?![^?]*[^/*?]\*\*)[!$-;=?-\[\]_a-z|~^]*"
+ALLOWED_REQUEST_PATTERN: Final = rf"^(?!(?:[Ww][Ss]{{1,2}}|CONNECT|TRACE|TRACK) )[A-Za-z]+ +(?:\*|https?://{_HOST}(?::(?:[1-9][0-9]{{0,4}}|\*))?/{_PATH})\Z"
 
 AllowedRequest = Annotated[str, msgspec.Meta(pattern=ALLOWED_REQUEST_PATTERN)]
-"""``METHOD URL-glob``. An entry that no request can match is refused where it is given: it would allow nothing, and say nothing.
+"""``METHOD address``, or ``METHOD *`` for every address.
 
-So is ``WS``: what is sent over a WebSocket cannot be judged message by message, and none is ever opened."""
+In a host ``*`` stands for text within one label, in a path for text without ``/``, behind a ``?`` for any text; ``/**`` at the
+end for the rest of the path. An entry without ``?`` fits with every query: what is told of a refused request has none.
+
+An entry that no request can match is refused where it is given: it would allow nothing, and say nothing. So is ``WS``: what is
+sent over a WebSocket cannot be judged message by message, and none is ever opened."""
+_ENTRY: Final = re.compile(r"(https?)://(\[[^\]]*\]|[^/:]*)(?::([0-9*]+))?(/[^?]*)(?:\?(.*))?", re.DOTALL)
 _USER_INFO: Final = re.compile(r"^(https?://)[^/?#@]*@", re.IGNORECASE)
+_USUAL_PORT: Final = {"http": "80", "https": "443"}
 
 
 def allows(entry: str, method: str, url: str) -> bool:
     """Whether ``entry`` allows a request. method: in upper case."""
     verb, _, glob = entry.partition(" ")
-    # Brackets are those of an IPv6 host here, not a set of characters.
-    glob = glob.strip().replace("[", "[[]")
+    if verb.upper() != method:
+        return False
     # A script may send a name and a password in the address. That is the same request, and nobody writes them into an entry.
     plain = _USER_INFO.sub(r"\1", url.partition("#")[0])
-    return verb.upper() == method and bool(glob) and fnmatchcase(plain, glob)
+    fits = _compiled(glob.strip())
+    return fits is not None and fits.fullmatch(plain) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(glob: str) -> re.Pattern[str] | None:
+    """The addresses that the second part of an entry names; None if it names none."""
+    if glob == "*":
+        return re.compile(r"(?i:https?://).*", re.DOTALL)
+    entry = _ENTRY.fullmatch(glob)
+    if entry is None:
+        return None
+    scheme, host, port, path, query = entry.groups()
+    usual = _USUAL_PORT[scheme]
+    ending = {None: f"(?::{usual})?", usual: f"(?::{usual})?", "*": "(?::[0-9]+)?"}.get(port, f":{port}")
+    rest = path.endswith("/**")
+    address = _glob(path[:-2] if rest else path, "[^/?]") + (r"[^?]*" if rest else "")
+    asked = r"(?:\?.*)?" if query is None else r"\?" + _glob(query, ".")
+    return re.compile(f"(?i:{scheme}://{_glob(host, '[a-z0-9_-]')}{ending}){address}{asked}", re.DOTALL)
+
+
+def _glob(text: str, one: str) -> str:
+    """An expression for text in which ``*`` stands for any number of ``one``.
+
+    Each but the last takes the first place that fits, for good: the others fit behind it if they fit anywhere. So no address takes
+    longer than its length.
+    """
+    first, *chunks = [re.escape(chunk) for chunk in re.split(r"\*+", text)]
+    if not chunks:
+        return first
+    return first + "".join(f"(?>{one}*?{chunk})" for chunk in chunks[:-1]) + f"{one}*{chunks[-1]}"

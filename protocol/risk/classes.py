@@ -1,4 +1,4 @@
-"""Risk classes of actions, and the network guard for requests: both are decided before anything is performed or sent.
+"""Risk classes of actions, which are decided before anything is performed.
 
 | class | what |
 | 1 | GET link, tab, expand, search |
@@ -11,7 +11,7 @@
 
 The first match from 7 down decides. A control that is not recognised fails closed (class 4). Actions of ``APPROVAL_CLASS`` and
 above are not performed without an approval. The network guard is a second, independent check: it judges each request, whatever
-caused it.
+caused it (``protocol/risk/requests.py``).
 """
 
 from __future__ import annotations
@@ -45,11 +45,7 @@ from protocol.page.action import (
 )
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
-from protocol.risk.addresses import destructive_url, is_asset
-from protocol.risk.allowed import allows
-from protocol.risk.destinations import judge_destination, literal_address
-from protocol.risk.graphql import is_query
-from protocol.risk.sites import SiteRule, judge_site
+from protocol.risk.addresses import destructive_url
 from protocol.risk.words import (
     BENIGN,
     BENIGN_TOKENS,
@@ -66,26 +62,10 @@ from protocol.risk.words import (
     unreadable,
     words_of,
 )
-from protocol.trust.origin import ANY, fits, origin_of
 
 WRITE_CLASS = 3
 """From this class on an action may change something on the site; lower classes only read."""
 APPROVAL_CLASS = 4
-
-
-class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which requests a browser context may send."""
-
-    read_only: bool = True
-    """Refuse requests that are not GET or HEAD, unless allowed below or a GraphQL query."""
-    allow: tuple[str, ...] = ()
-    """``METHOD URL-glob`` pairs that are allowed although not GET, for example ``POST https://shop.example/login``."""
-    origins: tuple[str, ...] = ()
-    """Patterns of the origins that may be contacted (``protocol.trust.origin``); empty allows every origin."""
-    private: tuple[str, ...] = (ANY,)
-    """Patterns of those among them that may lie on this machine or in a private network (``protocol.risk.destinations``)."""
-    sites: tuple[SiteRule, ...] = ()
-    """What the owner has said of single sites."""
 
 
 class Risk(msgspec.Struct, frozen=True, kw_only=True):
@@ -403,61 +383,3 @@ def _token(tokens: tuple[str, ...], harmless: bool) -> str:
         if (token in STRONG_TOKENS) if harmless else TOKEN_DESTROY.fullmatch(token):
             return token
     return ""
-
-
-# --- requests -------------------------------------------------------------------------------------------------------
-
-
-def judge_request(
-    method: str,
-    url: str,
-    resource_type: str,
-    is_navigation: bool,
-    body_text: str | None,
-    policy: GuardPolicy,
-    *,
-    announced: str = "",
-) -> str | None:
-    """Why ``policy`` refuses a request; None if it may be sent.
-
-    resource_type: as the browser names it, lower case (``document``, ``fetch``, ``image`` …).
-    body_text: the body if its Content-Type is ``application/json``, which a page can send to another site only after asking
-    it; None otherwise.
-    announced: of a CORS preflight (no script can make one up) the method it asks for. It brings the site neither a body nor
-    cookies, so it may be sent where the request it announces may; of a POST the body is judged when it comes.
-    Checks in order: scheme; an address that can be read; origin; a host that is an IP address; the allow list; the rule of the
-    site; method; the words of the address.
-    """
-    scheme, _, rest = url.partition(":")
-    # These load nothing from the network.
-    if scheme.lower() in ("data", "blob") or (scheme == "about" and rest in ("blank", "srcdoc")):
-        return None
-    if scheme.lower() not in ("http", "https"):
-        return "scheme"
-    try:
-        urlsplit(url)
-    except ValueError:
-        return "address"
-    if policy.origins and not fits(policy.origins, origin_of(url)):
-        return "origin"
-    literal = literal_address(url)
-    if literal and (refused := judge_destination(url, literal, policy.private)):
-        return refused
-    if not policy.read_only:
-        return None
-    verb = (announced or method).upper()
-    if any(allows(entry, verb, url) for entry in policy.allow):
-        return None
-    if policy.sites and (said := judge_site(policy.sites, verb, url, resource_type)) is not None:
-        return said or None
-    word = destructive_url(url)
-    # The body of the announced POST is not known yet; the POST itself is judged when it comes.
-    if announced and verb == "POST":
-        return "method" if word else None
-    if verb not in ("GET", "HEAD"):
-        # GraphQL reads are sent by POST. A form cannot send JSON, so a navigation is never such a read.
-        return None if verb == "POST" and not is_navigation and not word and is_query(body_text) else "method"
-    # `/icons/delete.svg` is a picture, not a deletion.
-    if word and not is_asset(url, resource_type):
-        return f"address: {word}"
-    return None

@@ -1,34 +1,54 @@
-"""Whether a request body is a GraphQL query, and only a query."""
+"""Whether a GraphQL document holds nothing but queries.
+
+A scanner, no parser: which kinds of operations there are stands at the top level, and needs neither schema nor tree. It takes each
+token once. What it cannot read to the end is no query.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
-import msgspec
+from protocol.risk.segments import order_of
 
-_COMMENT = re.compile(r"#[^\n]*")
-_QUERY = re.compile(r"(?:query\b[^{]*)?\{.*\}$", re.DOTALL)
-_OTHER = re.compile(r"\b(?:mutation|subscription)\b", re.IGNORECASE)
-_BATCH_MAX = 64
-_KEYS = frozenset({"query", "variables", "operationName", "extensions"})
+_TOKEN: Final = re.compile(
+    r'(?P<skip>[ \t\r\n,\ufeff]++|\#[^\r\n]*+)|(?P<text>"""(?:\\"""|[^"]|"(?!""))*+"""|"(?:\\[^\r\n]|[^"\\\r\n])*+")'
+    r"|(?P<open>[{(\[])|(?P<close>[})\]])|(?P<name>[_A-Za-z][_0-9A-Za-z]*+)|(?P<other>\.\.\.|[$!&:=|@]|-?[0-9][0-9A-Za-z.+-]*+)"
+)
+_CLOSES: Final = {"{": "}", "(": ")", "[": "]"}
+DOCUMENT_CHARS_MAX: Final = 65_536
+_DEPTH_MAX: Final = 128
+_LINE_ENDS: Final = re.compile("[\0\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""To some readers these end a line, and with it a comment."""
 
 
-def is_query(body_text: str | None) -> bool:
-    """Whether the JSON body (or each entry of a batch) holds a GraphQL document with nothing but queries.
-
-    Conservative: unknown keys, persisted queries without text, and the words ``mutation`` or ``subscription`` anywhere
-    in the document (even in a text) make it something else.
-    """
-    try:
-        body = msgspec.json.decode(body_text or "")
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+def is_query(document: str) -> bool:
+    """Whether every operation of ``document`` is a query, there is one, and no field at its root says to delete."""
+    if len(document) > DOCUMENT_CHARS_MAX or _LINE_ENDS.search(document):
         return False
-    entries = body if isinstance(body, list) else [body]
-    return 0 < len(entries) <= _BATCH_MAX and all(_one(entry) for entry in entries)
-
-
-def _one(entry: object) -> bool:
-    if not isinstance(entry, dict) or not set(entry) <= _KEYS or not isinstance(entry.get("query"), str):
-        return False
-    document = _COMMENT.sub("", entry["query"]).strip()
-    return bool(_QUERY.match(document)) and not _OTHER.search(entry["query"])
+    position, begins, queries, brackets = 0, True, 0, ""
+    while position < len(document):
+        token = _TOKEN.match(document, position)
+        if token is None:
+            return False
+        position, kind, text = token.end(), token.lastgroup, token[0]
+        if kind == "skip":
+            continue
+        if begins:
+            if text not in ("{", "query", "fragment"):
+                return False
+            begins, queries = False, queries + (text != "fragment")
+        if kind == "open":
+            brackets += text
+            if len(brackets) > _DEPTH_MAX:
+                return False
+        elif kind == "close":
+            if not brackets or _CLOSES[brackets[-1]] != text:
+                return False
+            brackets = brackets[:-1]
+            begins = text == "}" and not brackets
+        elif kind == "name" and brackets == "{":
+            order = order_of(text)
+            if order and order.kind != "changing":
+                return False
+    return begins and queries > 0

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from protocol.errors import MeshError
+from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN
 from protocol.risk.sites import REFUSED
 
 SOCKET: Final = "socket"
@@ -28,7 +29,7 @@ _MEANINGS: Final = {
     "address of no site": "its address is link-local, of a cloud metadata service, or otherwise of no site",
     "scheme": "only http and https are loaded",
     "address": "its address cannot be read",
-    "method": "it is not sent by GET",
+    "method": "it is not sent by GET, and not known to read only",
     SOCKET: "WebSockets are never opened",
     REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }
@@ -94,7 +95,9 @@ def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, pa
         method, _, address = allowable.partition(" ")
         address = site_of(page_url) + address if page_url and address.startswith("/") else address
         # The page chose the path, and a person pastes the line into a shell, where `*` would also allow more.
-        return f"allow it with --allow '{method} {address if _PASTED.match(address) else 'URL'}'"
+        entry = f"{method} {address}"
+        pastes = _PASTED.match(address) and re.search(ALLOWED_REQUEST_PATTERN, entry)
+        return f"allow it with --allow '{entry if pastes else f'{method} URL'}'"
     if allowable:
         return ""
     decided = next((rule for rule in _UNALTERABLE if any(rule == of for _, of in pairs)), "")
@@ -103,7 +106,8 @@ def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, pa
 
 def meaning(rule: str) -> str:
     """What a rule says of a request that it refuses, in words."""
-    return _MEANINGS.get(rule) or f"its {rule.replace(':', ' contains the word')}"
+    word = rule.removeprefix("address: ")
+    return _MEANINGS.get(rule) or f"its address says “{word}”, so opening it may change or delete something"
 
 
 def _as_web(site: str) -> str:

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from protocol import limits
-from protocol.risk.addresses import is_asset
 from protocol.trust.origin import ANY, fits, origin_of
 
 PATH_PATTERN: Final = r"^/[!-~]*\Z"
 SENT_PATTERN: Final = r"^(?!(?:GET|HEAD|OPTIONS|CONNECT|TRACE) )[A-Z]{3,20} /[!-~]*\Z"
+_FILES: Final = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
 REFUSED: Final = "site"
 """Rule of ``judge_request``: a site's rule does not list what would be read."""
 
@@ -69,7 +69,7 @@ def judge_site(rules: Sequence[SiteRule], method: str, url: str, resource_type: 
         return None
     rule, path = rules[index], urlsplit(url).path or "/"
     if method in ("GET", "HEAD"):
-        listed = not rule.read or is_asset(url, resource_type) or any(path_fits(each, path) for each in rule.read)
+        listed = not rule.read or resource_type in _FILES or any(path_fits(each, path) for each in rule.read)
         return None if listed else REFUSED
     return "" if any(_sends(each, method, path) for each in rule.post) else None
 

@@ -6,10 +6,42 @@ import ipaddress
 from enum import Enum, auto
 from typing import Final
 
-_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-_METADATA: Final = frozenset({ipaddress.ip_address("fd00:ec2::254"), ipaddress.ip_address("100.100.100.200")})
-"""Cloud metadata services outside the link-local range."""
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_METADATA: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "100.100.100.200",  # Alibaba
+            "168.63.129.16",  # Azure
+            "192.0.0.0/24",  # protocol assignments, with Oracle's at .192
+            "fd00:ec2::/32",  # Amazon
+            "fd20:ce::254",  # Google
+            "fd00:42::42",  # Scaleway
+            "fd00:c1::/32",  # Oracle
+            "fd00:a9fe:a9fe::/48",
+        ),
+    )
+)
+"""Cloud metadata services outside the link-local range, and ranges that hold nothing else."""
 _THIS_NETWORK: Final = ipaddress.IPv4Network("0.0.0.0/8")
+_DISCARD: Final = ipaddress.IPv6Network("100::/64")
+_GLOBAL_V6: Final = ipaddress.IPv6Network("2000::/3")
+_DOCUMENTATION_V6: Final = ipaddress.IPv6Network("3fff::/20")  # newer than the tables of Python 3.11
+_LAST_32: Final = tuple(
+    map(
+        ipaddress.IPv6Network,
+        (
+            "::/96",  # compatible
+            "::ffff:0:0/96",  # mapped
+            "::ffff:0:0:0/96",  # translated
+            "64:ff9b::/96",  # NAT64
+            "64:ff9b:1::/48",  # NAT64 within one network
+        ),
+    )
+)
+"""Ranges whose addresses lead to the IPv4 address in their last 32 bits."""
+_ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
 
 class Place(Enum):
@@ -23,20 +55,48 @@ class Place(Enum):
 
 
 def place_of(host: str) -> Place:
-    """Where ``host``, an IP address as text, lies. Errors: ``ValueError`` for anything else."""
-    address = _embedded(ipaddress.ip_address(host.partition("%")[0]))
-    barred = address.is_link_local or address.is_multicast or address.is_unspecified or address in _METADATA
+    """Where ``host``, an IP address as text, lies; of an address that leads to another one, the worse place of both.
+
+    Errors: ``ValueError`` for anything else.
+    """
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if isinstance(address, ipaddress.IPv4Address) or int(address) <= 1:  # `::` and `::1` lead to no IPv4 address
+        return _place(address)
+    leads = [_place(each) for each in _embedded(address)]
+    # What a gateway of this network translates leads out of it wherever the IPv4 address lies.
+    own = Place.PUBLIC if leads and address not in _LAST_32[-1] else _place(address)
+    return max([own, *leads], key=_worse)
+
+
+def _worse(place: Place) -> int:
+    return place.value
+
+
+def _place(address: _Address) -> Place:
+    barred = address.is_link_local or address.is_multicast or address.is_unspecified
+    barred = barred or any(address.version == each.version and address in each for each in _METADATA)
     if isinstance(address, ipaddress.IPv4Address):
         barred = barred or address in _THIS_NETWORK or address.is_reserved
-    if barred:
+        return Place.BARRED if barred else Place.PUBLIC if address.is_global else Place.PRIVATE
+    if barred or address in _DISCARD:
         return Place.BARRED
-    return Place.PUBLIC if address.is_global else Place.PRIVATE
+    public = address.is_global and address in _GLOBAL_V6 and address not in _DOCUMENTATION_V6
+    return Place.PUBLIC if public else Place.PRIVATE
 
 
-def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The IPv4 address inside a mapped, translated or 6to4 IPv6 address; others as they are."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped or address.sixtofour or address
+def _embedded(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
+    """The IPv4 addresses that an IPv6 address leads to: mapped, translated, or by a tunnel."""
+    value = int(address)
+    found = [ipaddress.IPv4Address(value & 0xFFFF_FFFF)] if any(address in each for each in _LAST_32) else []
+    if (
+        address in _LAST_32[-1]
+    ):  # with a prefix of 48 bits it stands around the bits 64 to 71, with one of 96 at the end
+        found.append(ipaddress.IPv4Address((value >> 64 & 0xFFFF) << 16 | value >> 40 & 0xFFFF))
+        found = [each for each in found if int(each)]
+    if address.sixtofour is not None:
+        found.append(address.sixtofour)
+    if address.teredo is not None:
+        found += address.teredo
+    if value >> 32 & 0xFFFF_FFFF in _ISATAP:
+        found.append(ipaddress.IPv4Address(value & 0xFFFF_FFFF))
+    return found

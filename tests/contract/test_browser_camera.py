@@ -13,7 +13,7 @@ from adapters.browser.page import ChromiumPage
 from adapters.ports import Browser
 from protocol.page.action import Goto, Wait
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]

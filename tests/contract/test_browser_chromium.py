@@ -20,7 +20,8 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret, Select, Wait
 from protocol.page.observation import Observation, encode
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy, classify
+from protocol.risk.classes import classify
+from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given
 from tests.mesh_nodes import browsers_of
 from tests.sites.pages.backends import running_chromium

@@ -15,7 +15,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Click, Extract, Goto, Locator, Scroll
 from protocol.page.observation import BLANK
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
 

@@ -19,7 +19,7 @@ from node.live.browsers import Browsers
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Goto, Locator, Scroll
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown

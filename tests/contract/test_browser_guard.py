@@ -16,7 +16,7 @@ from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
@@ -202,7 +202,8 @@ async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
     browser: Browser, site: PageServer, frame: str
 ) -> None:
     strict = await (await browser.open(Profile(), GuardPolicy())).page()
-    free = await (await browser.open(Profile(), GuardPolicy(allow=("POST http://*/send",)))).page()
+    allow = ("POST http://127.0.0.1:*/send", "POST http://localhost:*/send")
+    free = await (await browser.open(Profile(), GuardPolicy(allow=allow))).page()
     html = "<button onclick=\"fetch('/send', {method: 'POST'})\">Go</button>"
     assert await blocked(free, site, html, frame) == set()
     assert leaks(site) == ["POST /send"]
@@ -256,6 +257,21 @@ async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_a
     site.reached.clear()
     await page.pause(300)
     assert POST not in site.reached, "an action that failed leaves nothing allowed behind"
+    await page.close()
+
+
+async def test_a_search_by_post_is_sent_and_no_get_that_a_header_makes_a_deletion(
+    browser: Browser, site: PageServer
+) -> None:
+    """Guard: protocol/risk/requests.py, judge_request."""
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    html = """<button onclick="
+      fetch('/items/7', {headers: {'X-HTTP-Method-Override': 'DELETE'}});
+      fetch('/search', {method: 'POST', body: new URLSearchParams({q: 'mug', page: 2})});
+      fetch('/search', {method: 'POST', body: new URLSearchParams({q: 'mug', _method: 'DELETE'})});
+    ">Go</button>"""
+    assert await blocked(page, site, html, "top") == {"GET /items/7", "POST /search"}
+    assert leaks(site) == ["POST /search"]
     await page.close()
 
 

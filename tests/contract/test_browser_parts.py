@@ -19,7 +19,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Drag, Fill, Goto, Hover, Locator, Upload, Wait
 from protocol.page.downloads import Download
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 

@@ -13,7 +13,7 @@ from adapters.browser.judge import BrowserJudge
 from adapters.ports import Browser, Page
 from protocol.page.action import Goto, Scroll
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown

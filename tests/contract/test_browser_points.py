@@ -12,7 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret
 from protocol.page.observation import Observation
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element

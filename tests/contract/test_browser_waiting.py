@@ -12,7 +12,7 @@ from adapters.ports import Browser
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]

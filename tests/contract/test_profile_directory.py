@@ -26,7 +26,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
 from protocol.recording.time_zones import TIME_ZONES
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 

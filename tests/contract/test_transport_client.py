@@ -255,11 +255,20 @@ async def test_two_servers_do_not_share_a_port() -> None:
         "2002:a9fe:a9fe::1",
         "fd00:ec2::254",
         "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "fd20:ce::254",
+        "::169.254.169.254",
+        "::ffff:0:169.254.169.254",
+        "64:ff9b:1::a9fe:a9fe",
+        "64:ff9b:1:a9fe:a9:fe00::",
+        "2001:0:a9fe:a9fe::",
+        "2001:db8::5efe:a9fe:a9fe",
     ],
 )
 def test_addresses_where_no_peer_can_be_are_refused(host: str) -> None:
     """Guard: protocol/wire/destination.py, _embedded.
-    Guard: protocol/wire/destination.py, place_of.
+    Guard: protocol/wire/destination.py, _place.
     """
     with pytest.raises(ForbiddenAddressError):
         check_destination(host)
@@ -273,7 +282,7 @@ def test_loopback_private_and_public_addresses_are_fine(host: str) -> None:
 
 
 async def test_an_invite_to_an_address_where_no_peer_can_be_is_refused() -> None:
-    """Guard: protocol/wire/destination.py, place_of."""
+    """Guard: protocol/wire/destination.py, _place."""
     with pytest.raises(MeshError) as caught:
         async with TlsPairingClient().connect("https://169.254.169.254:443"):
             raise AssertionError("connected")

@@ -16,7 +16,7 @@ from adapters.browser.profile_directory import PROFILE_ARGUMENT
 from node.process.wiring import open_node
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 
 def _child(pid: int) -> int:

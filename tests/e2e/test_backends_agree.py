@@ -12,7 +12,7 @@ from protocol.page.action import Action, Click, Fill, Goto, Locator, Press
 from protocol.page.locator import resolve
 from protocol.page.observation import encode
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from trailmesh.shop import ShopConfig, serve_shop
 

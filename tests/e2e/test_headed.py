@@ -21,7 +21,7 @@ from node.process.wiring import open_watched
 from node.sessions import Notebook
 from protocol.page.action import describe
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.forked import Forked
 from tests.mesh_nodes import CONFIG, ROOT, Node, cli, shop
 from tests.person import Person, person_at

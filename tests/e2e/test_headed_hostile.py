@@ -17,7 +17,7 @@ from node.process.wiring import open_watched
 from node.sessions import Notebook
 from protocol.page.action import describe
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.e2e.test_headed import Desk
 from tests.person import Person
 from tests.sites.pages.backends import running_chromium

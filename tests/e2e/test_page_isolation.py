@@ -9,7 +9,7 @@ from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 
 pytestmark = pytest.mark.browser
 

@@ -36,7 +36,7 @@ from protocol.recording.bundle import verify_bundle
 from protocol.recording.replay import text_counts
 from protocol.recording.session import Profile, Session, Verdict
 from protocol.recording.snapshot import snapshot_text
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given
 from trailmesh.shop.app import serve_shop

@@ -15,7 +15,7 @@ from protocol.page.action import Goto, Hover, target_of
 from protocol.page.locator import fitting
 from protocol.page.scope import container, part
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.mesh_nodes import CONFIG, cli, shop
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer

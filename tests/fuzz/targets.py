@@ -33,7 +33,7 @@ from protocol.pairing import by_invite as pairing
 from protocol.pairing import invite
 from protocol.recording import flat_zip, replay
 from protocol.recording.bundle import MEDIA_TYPE, open_bundle, verify_bundle
-from protocol.risk import graphql
+from protocol.risk import addresses, graphql, reads
 from protocol.search import delta, entry
 from protocol.search.chunk import decode_change
 from protocol.trust import grants, origin
@@ -324,6 +324,16 @@ def _config(data: bytes) -> object:
         return None  # ``node.config.settings.load`` says so before it parses
 
 
+def _judged(url: str) -> object:
+    return addresses.judge_address(url), addresses.destructive_url(f"https://shop.example/{url}", "image")
+
+
+def _reads(body: str) -> object:
+    kinds = ("application/json", "application/x-www-form-urlencoded", "application/x-ndjson")
+    paths = ("/search", "/a/_search", "/1/indexes/*/queries")
+    return [reads.reads_by_form("POST", f"https://a.example{path}", kind, body) for path in paths for kind in kinds]
+
+
 def _condition(data: bytes) -> object:
     try:
         value = msgspec.json.decode(data)
@@ -362,7 +372,25 @@ def _register_texts() -> None:
         _as_text(_redact),
         b"https://u:p@a/b;jsessionid=1?token=abc&code=1#access_token=eyJhbGciOi.eyJzdWIiOi.x",
     )
-    _add("graphql", _as_text(graphql.is_query), b'{"query":"query Q { a { b } } # c","variables":{}}', b"[]")
+    _add(
+        "graphql",
+        _as_text(graphql.is_query),
+        b'query Q($a: I = {b: "}"}) @d { a { b(c: ["""x"""]) } } # c',
+        b"fragment F on T {a}",
+    )
+    _add(
+        "reads",
+        _as_text(_reads),
+        b'{"query":"{a}","variables":{}}',
+        b'[{"jsonrpc":"2.0","method":"a.list"}]',
+        b"q=a&page=2&_m=",
+    )
+    _add(
+        "request.address",
+        _as_text(_judged),
+        b"/items/7/%64elete;a=b?op[delete]=1&r=a/b#c",
+        b'/docs/..;/A?j={"action":1}',
+    )
     _add("observation", _observation, seeds.page())
     _add("snapshot", _as_text(_snapshot), _SNAPSHOT)
 

@@ -50,8 +50,8 @@ from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, T
 from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
-from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import SOCKET, Refused, may_be_allowed, navigation_refused, refused, request_line
+from protocol.risk.requests import GuardPolicy, judge_request
 from tests.twins.tabs import MemoryTabs
 
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})

@@ -17,7 +17,8 @@ from node.verbs import OWNER, Caller, CallerKind, called_by
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, target_of
 from protocol.page.observation import BLANK, Element, Observation, Traits
-from protocol.risk.classes import APPROVAL_CLASS, GuardPolicy, Risk
+from protocol.risk.classes import APPROVAL_CLASS, Risk
+from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
 
 HOME = "http://shop.test/"

@@ -12,7 +12,8 @@ from node.live.options import fit
 from protocol.errors import MeshError
 from protocol.page.action import Action, Fill, Goto, Locator, Select
 from protocol.page.observation import Element, Traits
-from protocol.risk.classes import GuardPolicy, Risk
+from protocol.risk.classes import Risk
+from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Document, MemoryPage, MemorySite
 
 ANY = Locator()

@@ -12,7 +12,7 @@ from protocol.page.action import Action, Click, Extract, Goto, Locator, target_o
 from protocol.page.evidence import Evidence
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Control, MemoryBrowser, site_of
 from tests.unit.test_observation import card
 

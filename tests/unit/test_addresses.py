@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol.risk.addresses import destructive_url, is_asset
-from protocol.risk.classes import GuardPolicy, judge_request
+from protocol.risk.addresses import destructive_url, judge_address
 from protocol.risk.destinations import judge_destination, literal_address
-from protocol.risk.graphql import is_query
+from protocol.risk.reads import reads_by_form
+from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.words import unreadable, words_of
 
 SITE = "https://shop.example"
@@ -31,27 +31,28 @@ SITE = "https://shop.example"
         ("/account-delete-my-data", ""),
         ("/delete-all-old-items", "delete"),
         ("/how-to-do-it/delete", "delete"),
-        ("/close", "close"),
+        ("/close", ""),
         ("/close-up", ""),
-        ("/a/close/b", "close"),
+        ("/a/close/b", ""),
         ("/log-out", "log out"),
-        ("/please/cancel-my-order", ""),
-        ("/cancel-order", "cancel order"),
-        ("/account-close", "account close"),
+        ("/please/cancel-my-order", "cancel"),
+        ("/cancel-order", "cancel"),
+        ("/account-close", "close"),
         ("/item.delete.php", "delete"),
         ("/delete.php", "delete"),
-        ("/delete.html", "delete"),
+        ("/delete.html", ""),
+        ("/items/7/delete.html", "delete"),
         ("/delete.do", "delete"),
-        ("/close.jsp", "close"),
+        ("/close.jsp", ""),
         ("/close.txt", ""),
         ("/%64elete", "delete"),
         ("/mugs", ""),
         ("", ""),
-        ("/x?confirm=yes", "confirm"),
-        ("/x?confirm", "confirm"),
+        ("/x?confirm=yes", ""),
+        ("/x?confirm", ""),
         ("/x?confirm=no", ""),
         ("/x?delete=7", "delete"),
-        ("/x?deleteItem=7", "delete item"),
+        ("/x?deleteItem=7", "delete"),
         ("/x?delete_after=7", ""),
         ("/x?action=remove", "remove"),
         ("/x?my_action=remove-it", "remove"),
@@ -67,19 +68,27 @@ def test_an_address_that_may_destroy_is_told_by_its_word(url: str, word: str) ->
 
 
 @pytest.mark.parametrize(
-    ("url", "kind", "asset"),
+    ("url", "kind", "file"),
     [
         ("/icons/delete.svg", "image", True),
         ("/icons/DELETE.PNG", "image", True),
-        ("/icons/delete.svg", "document", False),
-        ("/icons/delete.svg?x=1", "image", False),
-        ("/icons/delete", "image", False),
+        ("/icons/delete.svg", "document", True),
+        ("/delete.svg", "image", True),
+        ("/delete.svg", "document", False),
+        ("/delete.svg?x=1", "image", False),
+        ("/icons/delete.svg?v=12", "image", True),
+        ("/icons/delete.svg?id=7", "image", False),
+        ("/icons/24/delete.png", "image", True),
+        ("/images/7/delete.png", "image", False),
+        ("/items/7/delete.png", "image", False),
+        ("/items/delete", "image", False),
         ("/a.js/delete", "script", False),
         ("http://[broken.svg", "image", False),
     ],
 )
-def test_a_file_of_a_page_is_named_and_asked_for_as_one(url: str, kind: str, asset: bool) -> None:
-    assert is_asset(url, kind) is asset
+def test_a_file_of_a_page_is_named_and_asked_for_as_one(url: str, kind: str, file: bool) -> None:
+    """Guard: protocol/risk/addresses.py, Path._is_file."""
+    assert (judge_address(url, kind=kind) is None) is file
 
 
 def body(*queries: Any, **more: Any) -> str:
@@ -96,9 +105,20 @@ def body(*queries: Any, **more: Any) -> str:
         (body("{a}", variables={}, operationName="Q", extensions={}), True),
         (body("{a}", id=1), False),
         (body("{a} mutation"), False),
+        (body("{a} mutation {b}"), False),
         (body("mutation {a}"), False),
-        (body('{a(b: "Subscription")}'), False),
-        (body("# mutation\n{a}"), False),
+        (body('{a(b: "} mutation {")}'), True),
+        (body("# mutation\n{a}"), True),
+        (body("# a\u2028mutation {b}\n{a}"), False),
+        (body("{deleteItem(id: 7)}"), False),
+        (body("{a(b: {c: [1]}) ... on T {d}} fragment F on T {e}"), True),
+        (body("fragment F on T {e}"), False),
+        (body("{a}}"), False),
+        (body("{a(}"), False),
+        (body('{a(b: """"}mutation{a}""")}'), True),
+        (body("{" * 200 + "a" + "}" * 200), False),
+        ('{"query": "{a}", "query": "mutation {b}"}', False),
+        ('{"query": "{a}", "Query": "mutation {b}"}', False),
         (body("{a"), False),
         (body("queryX {a}"), False),
         (body(7), False),
@@ -117,7 +137,7 @@ def body(*queries: Any, **more: Any) -> str:
     ],
 )
 def test_a_body_is_a_query_if_each_of_its_documents_is(text: str | None, query: bool) -> None:
-    assert is_query(text) is query
+    assert (reads_by_form("POST", f"{SITE}/graphql", "application/json", text) == "a GraphQL query") is query
 
 
 @pytest.mark.parametrize(
@@ -148,9 +168,11 @@ def judged(
     navigates: bool = False,
     text: str | None = None,
     announced: str = "",
+    replaced_by: str = "",
     **policy: Any,
 ) -> str | None:
-    return judge_request(method, url, kind, navigates, text, GuardPolicy(**policy), announced=announced)
+    given = GuardPolicy(**policy)
+    return judge_request(method, url, kind, navigates, text, given, announced=announced, replaced_by=replaced_by)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +211,16 @@ def judged(
         ({"method": "POST", "allow": ("POST",)}, "method"),
         ({"method": "POST", "allow": ("POST ",)}, "method"),
         ({"method": "POST", "url": f"{SITE}/cups", "allow": (f"POST {SITE}/mugs", f"POST {SITE}/c*")}, None),
+        ({"method": "POST", "url": f"{SITE}/cups/7", "allow": (f"POST {SITE}/c*",)}, "method"),
         ({"url": f"{SITE}/delete", "allow": (f"GET {SITE}/*",)}, None),
+        # methods that a header replaces
+        ({"replaced_by": "DELETE"}, "method"),
+        ({"replaced_by": "get"}, None),
+        ({"replaced_by": "GET,DELETE"}, "method"),
+        ({"replaced_by": "DELETE", "allow": (f"GET {SITE}/mugs",)}, "method"),
+        ({"replaced_by": "DELETE", "allow": (f"GET {SITE}/mugs", f"DELETE {SITE}/mugs")}, None),
+        ({"method": "POST", "text": body("{a}"), "replaced_by": "DELETE"}, "method"),
+        ({"method": "POST", "text": body("{a}"), "replaced_by": "GET"}, "method"),
         # queries
         ({"method": "POST", "text": body("{a}")}, None),
         ({"method": "POST", "text": body("mutation {a}")}, "method"),

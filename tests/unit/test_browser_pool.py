@@ -13,7 +13,7 @@ from node.verbs.caller import Caller, CallerKind, called_by
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Document, MemoryBrowser, MemorySite
 
 HOME = "http://shop.test/"

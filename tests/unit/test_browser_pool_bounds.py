@@ -20,7 +20,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Goto, Scroll, Wait
 from protocol.page.observation import Element, Traits
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Control, Document, MemoryBrowser, MemoryContext, MemoryPage, MemorySite
 from tests.unit.test_browser_pool import HOME, Started, code, opened, title
 

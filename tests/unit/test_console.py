@@ -5,7 +5,7 @@ from __future__ import annotations
 from node.live.console import Console
 from protocol import limits
 from protocol.page.action import Goto
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given
 from tests.twins.browser import Document, MemoryPage, MemorySite
 from tests.unit.test_replayer import HOME, Bench

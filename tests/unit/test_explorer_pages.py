@@ -19,7 +19,7 @@ from protocol.goal.condition import Condition
 from protocol.messages import BranchResult, Spend
 from protocol.page.action import Click, Locator
 from protocol.recording.session import Verdict
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import encode_action
 from tests.mesh_memory import ORIGIN, MemoryNode, memory_mesh, shop_site
 from tests.unit.test_explorer_callers import agent

@@ -14,7 +14,8 @@ from node.live import Gate
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Locator
 from protocol.page.observation import Element
-from protocol.risk.classes import GuardPolicy, Risk
+from protocol.risk.classes import Risk
+from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import encode_action, node_key
 from tests.mesh_memory import ORIGIN
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite

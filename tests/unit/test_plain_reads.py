@@ -16,7 +16,7 @@ from playwright.async_api import CDPSession
 from adapters.browser import plain
 from adapters.browser.plain import PlainReads, doubtful
 from protocol.risk.addresses import DOUBTFUL_PARTS, destructive_url
-from protocol.risk.classes import GuardPolicy, judge_request
+from protocol.risk.requests import GuardPolicy, judge_request
 
 ORIGIN: Final = "http://127.0.0.1:8080"
 PATTERNS: Final = doubtful([ORIGIN, "https://shop.example"])
@@ -88,7 +88,9 @@ PIECES: Final = st.one_of(
 def test_what_the_guard_could_refuse_is_paused(path: str, escaped: bool) -> None:
     """Guard: adapters/browser/plain.py, doubtful."""
     url = f"{ORIGIN}/{quote(path, safe='/?&=.-_') if escaped else path}"
-    refused = destructive_url(url) or judge_request("GET", url, "image", False, None, GuardPolicy(origins=(ORIGIN,)))
+    refused = destructive_url(url, "image") or judge_request(
+        "GET", url, "image", False, None, GuardPolicy(origins=(ORIGIN,))
+    )
     assert is_paused(url) or not refused
 
 

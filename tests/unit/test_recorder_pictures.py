@@ -20,7 +20,7 @@ from protocol.page.observation import Element, Observation
 from protocol.page.redaction import placeholder
 from protocol.recording.session import Profile
 from protocol.recording.snapshot import snapshot_text
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
 from tests.given_secrets import given

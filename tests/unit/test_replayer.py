@@ -19,7 +19,7 @@ from protocol.page.observation import Element, Traits
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.reports import check_report
 from protocol.recording.session import Level, Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given
 from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite

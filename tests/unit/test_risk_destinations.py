@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.destinations import judge_destination
+from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.wire.destination import Place, place_of
 
 ANYWHERE = ("*",)
@@ -32,10 +32,14 @@ def judged(url: str, *private: str) -> str | None:
         "[fd00::7]",
         "[::ffff:127.0.0.1]",
         "[64:ff9b::7f00:1]",
+        "[::127.0.0.1]",
+        "[64:ff9b:1::808:808]",
+        "[fec0::1]",
+        "[3fff::1]",
     ],
 )
 def test_loopback_and_private_addresses_are_for_those_to_whom_they_are_named(host: str) -> None:
-    """Guard: protocol/risk/destinations.py, judge_destination. Guard: protocol/risk/classes.py, judge_request."""
+    """Guard: protocol/risk/destinations.py, judge_destination. Guard: protocol/risk/requests.py, judge_request."""
     url = f"http://{host}:8080/metrics"
     assert judged(url) == "private address"
     assert judged(url, "https://shop.example") == "private address"
@@ -60,6 +64,12 @@ def test_a_named_origin_is_named_with_its_port() -> None:
         "[::ffff:169.254.169.254]",
         "[::ffff:a9fe:a9fe]",
         "[64:ff9b::a9fe:a9fe]",
+        "[64:ff9b:1::a9fe:a9fe]",
+        "[::169.254.169.254]",
+        "168.63.129.16",
+        "192.0.0.192",
+        "[fd20:ce::254]",
+        "[fd00:42::42]",
         "224.0.0.1",
     ],
 )

@@ -6,8 +6,8 @@ import pytest
 
 from protocol.errors import CODES
 from protocol.page.redaction import redact_address
-from protocol.risk.classes import GuardPolicy, judge_request
 from protocol.risk.refused import SOCKET, WINDOW, may_be_allowed, navigation_refused, refused, request_line, what_helps
+from protocol.risk.requests import GuardPolicy, judge_request
 
 PAGE = "https://shop.example/basket?id=7"
 
@@ -65,7 +65,7 @@ def test_secrets_are_redacted_behind_the_site_of_a_refused_request() -> None:
             GuardPolicy(),
             "https://shop.example/account/delete",
             "address: delete",
-            "its address contains the word delete",
+            "its address says “delete”",
         ),
         (GuardPolicy(), "ftp://shop.example/x", "scheme", "only http and https"),
         (GuardPolicy(), "http://[", "address", "cannot be read"),
@@ -106,6 +106,7 @@ def test_what_is_to_be_allowed_can_be_pasted_unless_a_shell_or_the_list_would_re
         ("PUT https://b.example/c", "http://a.example/", "PUT https://b.example/c"),
         ("POST /a'$(x)", "http://a.example/", "POST URL"),
         ("POST /a*", "http://a.example/", "POST URL"),
+        ("POST /a/..", "http://a.example/", "POST URL"),
         ("POST /a", "about:blank", "POST URL"),
     ]:
         assert what_helps([request], ["method"], owner=True, page_url=page) == f"allow it with --allow '{said}'"

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from protocol.risk.addresses import destructive_url, is_asset
-from protocol.risk.classes import GuardPolicy, judge_request
+from protocol.risk.addresses import destructive_url
 from protocol.risk.graphql import is_query
+from protocol.risk.requests import GuardPolicy, judge_request
 
 READ_ONLY = GuardPolicy()
 
@@ -26,9 +26,6 @@ def judge(
         "https://a.example/deleteItem?id=3",
         "https://a.example/delete.php?id=3",
         "https://a.example/account/close",
-        "https://a.example/x?confirm=1",
-        "https://a.example/x?func=delete",
-        "https://a.example/x?confirm=yes",
         "https://a.example/%64elete/3",
         "https://a.example/log-out",
         "https://a.example/sign_out",
@@ -37,10 +34,16 @@ def judge(
         "https://a.example/x?_method=DELETE",
         "https://a.example/x?delete=3",
         "https://a.example/cart/clear",
+        "https://a.example/deleteitem/7",
+        "https://a.example/items/delete_old_entries_of_this_list",
+        "https://a.example/items/7/delete.png",
+        "https://a.example/x?func=delete",
+        "https://a.example/x?a=delete",
+        "https://a.example/graphql?query=mutation{deleteItem(id:7){id}}",
     ],
 )
 def test_a_get_to_a_destructive_address_is_refused(url: str) -> None:
-    """Guard: protocol/risk/classes.py, judge_request."""
+    """Guard: protocol/risk/requests.py, judge_request."""
     assert destructive_url(url)
     assert judge("GET", url)
     assert judge("GET", url, kind="document")
@@ -72,6 +75,7 @@ def test_a_file_of_a_page_may_be_called_delete() -> None:
     assert judge("GET", "https://a.example/icons/delete.svg", kind="image") is None
     assert judge("GET", "https://a.example/icons/delete.svg?id=3", kind="image")
     assert judge("GET", "https://a.example/delete.svg", kind="document")
+    assert judge("GET", "https://a.example/items/3/delete.svg", kind="image")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "post"])
@@ -100,7 +104,6 @@ def test_other_schemes_are_refused(url: str) -> None:
 @pytest.mark.parametrize("policy", [READ_ONLY, GuardPolicy(read_only=False), GuardPolicy(allow=("GET *",))])
 def test_an_address_that_cannot_be_read_is_refused(url: str, policy: GuardPolicy) -> None:
     assert judge("GET", url, policy=policy, kind="image") == "address"
-    assert not is_asset(url, "image")
 
 
 def test_an_allowed_request_is_let_through_by_method_and_glob() -> None:
@@ -133,32 +136,20 @@ def test_origins_bind_every_request_whatever_else_is_allowed() -> None:
     [
         ("{ me { name } }", True),
         ("query Me($a: Int) { me(a: $a) { name } }", True),
-        ("# a mutation is not used here\nquery { me }", False),
+        ("# a mutation is not used here\nquery { me }", True),
         ("mutation { drop }", False),
         ("query A { a } mutation B { b }", False),
         ("subscription { ticks }", False),
-        ("fragment F on T { a } query { ...F }", False),
+        ("fragment F on T { a } query { ...F }", True),
         ("shoes", False),
         ("", False),
     ],
 )
 def test_only_a_plain_graphql_query_may_be_posted(document: str, reads: bool) -> None:
     body = json.dumps({"query": document, "variables": {}})
-    assert is_query(body) is reads
+    assert is_query(document) is reads
     assert (judge("POST", "https://a.example/graphql", body) is None) is reads
     assert judge("POST", "https://a.example/graphql", body, kind="document") == "method"
-
-
-@pytest.mark.parametrize(
-    "body", [None, "", "x", "[]", "3", '{"query": 3}', '{"query": "{a}", "delete": 1}', '[{"query": "{a}"}, 1]']
-)
-def test_other_bodies_are_no_query(body: str | None) -> None:
-    assert not is_query(body)
-
-
-def test_a_batch_of_queries_is_a_query() -> None:
-    assert is_query('[{"query": "{a}"}, {"query": "query { b }"}]')
-    assert not is_query('[{"query": "{a}"}, {"query": "mutation { b }"}]')
 
 
 @pytest.mark.parametrize(

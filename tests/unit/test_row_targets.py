@@ -14,7 +14,8 @@ from protocol.page.action import Action, Click, Goto, Locator
 from protocol.page.names import same_name, visible
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy, Risk
+from protocol.risk.classes import Risk
+from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
 from tests.given_secrets import given

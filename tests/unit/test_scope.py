@@ -12,7 +12,7 @@ from protocol.page.action import Click, Goto, Locator, Within
 from protocol.page.locator import by_aria
 from protocol.page.observation import Element, Observation
 from protocol.page.scope import container, node_of, part, stands_in
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
 

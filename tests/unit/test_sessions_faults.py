@@ -21,7 +21,7 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Wait
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.session import Profile, Verdict
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
 from tests.given_secrets import given

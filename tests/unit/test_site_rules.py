@@ -16,7 +16,7 @@ from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs.policy import ExplainParams
 from protocol.errors import MeshError
-from protocol.risk.classes import judge_request
+from protocol.risk.requests import judge_request
 from protocol.risk.sites import SiteRule, judge_site, path_fits, rule_at
 
 SHOP = "https://shop.example"

@@ -1,0 +1,73 @@
+"""The words by which requests that only read are known (``reads.py``), in lower case, without accents."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.risk.address_words import CHANGING, CLEAR, WEAK, word_set
+
+SEARCH_WORDS: Final = word_set(
+    "search searches searching query queries find finder filter filters filtering lookup autocomplete autosuggest "
+    "suggest suggestion suggestions typeahead complete completion facets facet quicksearch livesearch searchresults "
+    "results msearch multisearch select browse explore suche suchen recherche rechercher buscar busca busqueda "
+    "pesquisa pesquisar cerca ricerca zoeken szukaj wyszukaj poisk hledat vyhledat sok haku kereses cari go"
+)
+SEARCH_FIELDS: Final = word_set(
+    "q query queries s search searchterm searchtext searchstring searchquery searchword searchfor searchvalue "
+    "searchtype searchin searchby term terms text phrase keyword keywords kw kwd word words what where near fulltext "
+    "match prefix suggest input page p pg pagenum pagenumber pageno pageindex currentpage pagesize perpage "
+    "itemsperpage resultsperpage hitsperpage size limit top offset skip from to start end rows count length draw "
+    "columns cursor after before first last take num max min total sort sortby sortorder sortdir sortfield "
+    "sortdirection sorting order orderby orderdir ordering dir direction asc desc by rank ranking filter filters "
+    "facet facets facetfilters numericfilters aggs aggregations aggregation refinements criteria conditions category "
+    "categories cat cats categoryid type types kind tag tags topic topics lang language languages locale currency "
+    "country countries region city location place address zip zipcode postcode lat lng lon latitude longitude radius "
+    "distance bounds bbox zoom price prices pricemin pricemax minprice maxprice pricefrom priceto priceRange "
+    "pricerange range date dates datefrom dateto fromdate todate startdate enddate since until checkin checkout "
+    "arrival departure departuredate returndate origin destination nights year years month day week guests adults "
+    "children infants rooms passengers brand brands color colors colour colours rating ratings stars author authors "
+    "publisher model make series material gender condition availability instock available onsale status state states "
+    "field fields include includes exclude excludes select source highlight highlighting fuzzy fuzziness exact "
+    "operator boost explain view format display layout index indices indexname indexuid collection collections store "
+    "shop site scope section requests searches params parameters attributestoretrieve attributestohighlight "
+    "getrankinginfo distinct group groupby groupfield hits matchingstrategy showmatchespositions showrankingscore "
+    "typotolerance synonyms queryby filterby facetby maxfacetvalues numtypos sessiontoken ids utf ie oe hl gl version "
+    "timezone tz"
+)
+SEARCH_SIGNS: Final = word_set(
+    "q query queries s search searchterm searchtext searchstring searchquery searchword searchfor searchvalue term "
+    "terms text phrase keyword keywords kw kwd word words what fulltext match prefix suggest input filter filters "
+    "facet facets criteria conditions facetfilters category categories origin destination departure checkin requests "
+    "searches params location city where near brand brands price pricemin pricemax minprice maxprice datefrom type "
+    "types tag tags page"
+)
+TOKEN_FIELDS: Final = word_set(
+    "csrf csrftoken csrfmiddlewaretoken token authenticitytoken requestverificationtoken xsrf xsrftoken formtoken "
+    "formkey formid formbuildid nonce wpnonce utf8 viewstate viewstategenerator eventvalidation eventtarget "
+    "eventargument lastfocus"
+)
+ACTION_FIELDS: Final = word_set(
+    "action act do op oper operation cmd command func function task method verb event mode submit button btn btng "
+    "btnsearch commit go searchbutton searchsubmit submitsearch methodoverride httpmethod intent"
+)
+READING_VERBS: Final = word_set(
+    "get gets list lists search find fetch read reads load query lookup count show view describe info status stats "
+    "check exists contains select filter browse all retrieve head peek ping version schema suggest autocomplete "
+    "complete preview validate compute calculate estimate detail details summary subtotal items call balance help gas"
+)
+WRITING_NOUNS: Final = word_set(
+    "order comment report message mail link process charge login book post patch share transfer deposit schedule "
+    "archive import release launch merge raw new notify upload review file flag mark sign record session copy reply "
+    "start stop run complete bulk edit play"
+)
+"""Verbs that write where a name begins with them; elsewhere they are what is read."""
+WRITING_VERBS: Final = (
+    (CLEAR | CHANGING | WEAK)
+    - word_set("block end exit leave drop recall sair salir trash empty like follow lock rate pin star")
+    - WRITING_NOUNS
+) | word_set(
+    "set add create make write put send submit register signup join apply buy pay withdraw move rename modify change "
+    "replace assign attach execute exec trigger fire invoke generate grant invite subscribe commit push pop append "
+    "increment decrement increase reindex rebuild sync deploy confirm checkout purchase donate upsert touch authorize "
+    "authorise mutation mutate do perform eval evaluate migrate seed sendtransaction"
+)

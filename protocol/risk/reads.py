@@ -1,0 +1,263 @@
+"""POST requests that only read, known by their form: GraphQL queries, JSON-RPC, searches.
+
+What is known here is what a site's own conventions say, as with GET. What is known by none of these forms needs an approval.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, Final, NoReturn
+from urllib.parse import unquote, unquote_plus, urlsplit
+
+from protocol.risk import graphql
+from protocol.risk.address_words import word_set
+from protocol.risk.addresses import judge_address
+from protocol.risk.letters import plain
+from protocol.risk.read_words import (
+    ACTION_FIELDS,
+    READING_VERBS,
+    SEARCH_FIELDS,
+    SEARCH_SIGNS,
+    SEARCH_WORDS,
+    TOKEN_FIELDS,
+    WRITING_NOUNS,
+    WRITING_VERBS,
+)
+from protocol.risk.segments import without_extension, words_in
+
+BODY_CHARS_MAX: Final = graphql.DOCUMENT_CHARS_MAX
+_BATCH_MAX: Final = 64
+_FIELDS_MAX: Final = 512
+_DEPTH_MAX: Final = 16
+_VALUE_CHARS_MAX: Final = 2_000
+_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_.,*~:@-]*)*")
+_GRAPHQL_FIELDS: Final = frozenset({"query", "variables", "operationName", "extensions"})
+_RPC_FIELDS: Final = frozenset({"jsonrpc", "method", "params", "id"})
+_RPC_METHOD: Final = re.compile(r"[A-Za-z][\w.:/-]{0,127}")
+_ELASTIC: Final = frozenset(
+    {"_search", "_count", "_mget", "_msearch", "_validate/query", "_field_caps", "_explain", "_terms_enum"}
+)
+_ALGOLIA: Final = re.compile(r"/1/indexes/[^/]+/(?:queries|query|objects|recommendations|facets/[^/]+/query)")
+_ALGOLIA_FIELDS: Final = frozenset({"requests", "strategy", "params", "query", "facetQuery", "cursor"})
+_CAMEL_QUERY: Final = re.compile(r"[A-Za-z_]\w{0,120}Query")
+
+
+def reads_by_form(method: str, url: str, content_type: str, body: str | None) -> str:
+    """By which form a request is known to read only; empty if by none.
+
+    body: None if it is unknown. Of JSON with two keys of one name nobody knows which one counts; it has no form.
+    """
+    path = _path(url)
+    if method.upper() != "POST" or body is None or len(body) > BODY_CHARS_MAX or not path or judge_address(url, "POST"):
+        return ""
+    kind = content_type.partition(";")[0].strip().lower()
+    last = [part for part in path.split("/") if part][-2:]
+    if _ALGOLIA.fullmatch(path):
+        # Its client calls JSON a form or plain text, to save the question to another site.
+        return "a search of Algolia" if _is_algolia(_decoded(body)) else ""
+    if kind == "application/x-www-form-urlencoded":
+        return "a search form" if _ends_in_search(last) and _is_search(_form(body)) else ""
+    if kind == "application/x-ndjson" or (last and last[-1] == "_msearch"):
+        return _read_elastic(last, body.split("\n"))
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        return ""
+    if last and (last[-1] in _ELASTIC or "/".join(last) in _ELASTIC):
+        return _read_elastic(last, [body])
+    return _read_json(_decoded(body), last)
+
+
+def _path(url: str) -> str:
+    """The path of an address in which every site reads the same; else empty."""
+    try:
+        written = urlsplit(url).path or "/"
+    except ValueError:
+        return ""
+    path = unquote(written)
+    plainly = _PATH.fullmatch(path) and path.count("/") == written.count("/") and "%" not in path
+    return path if plainly and "//" not in path and not {".", ".."} & set(path.split("/")) else ""
+
+
+def _read_json(value: Any, last: list[str]) -> str:
+    entries = value if isinstance(value, list) else [value]
+    if not 0 < len(entries) <= _BATCH_MAX or not all(isinstance(entry, dict) for entry in entries):
+        return ""
+    if all(_is_graphql(entry) for entry in entries):
+        return "a GraphQL query"
+    if all(_is_rpc(entry) for entry in entries):
+        return "a JSON-RPC call that reads"
+    search = _ends_in_search(last) and isinstance(value, dict) and _is_search(_pairs(value))
+    return "a search" if search else ""
+
+
+# --- GraphQL -----------------------------------------------------------------------------------------------------------
+
+
+def _is_graphql(entry: dict[str, Any]) -> bool:
+    if not set(entry) <= _GRAPHQL_FIELDS or writes(entry.get("operationName") or ""):
+        return False
+    known, persisted = entry.get("query"), _persisted(entry.get("extensions"))
+    if known is None:
+        # Only the name is there. Relay's compiler lets queries alone end so.
+        return bool(persisted) and _CAMEL_QUERY.fullmatch(str(entry.get("operationName"))) is not None
+    if not isinstance(known, str) or not graphql.is_query(known):
+        return False
+    # A site may take the document that it keeps under the hash in place of this one.
+    return not persisted or persisted == sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _persisted(extensions: Any) -> str:
+    """The hash that stands for a document; empty if none does."""
+    if not isinstance(extensions, dict) or "persistedQuery" not in extensions:
+        return ""
+    given = extensions["persistedQuery"]
+    return str(given.get("sha256Hash") or "?") if isinstance(given, dict) else "?"
+
+
+# --- JSON-RPC ----------------------------------------------------------------------------------------------------------
+
+
+def _is_rpc(entry: dict[str, Any]) -> bool:
+    method = entry.get("method")
+    if not set(entry) <= _RPC_FIELDS or entry.get("jsonrpc") != "2.0" or not isinstance(method, str):
+        return False
+    words = words_in(re.split(r"[./:]", method)[-1]) or [""]
+    if (
+        not _RPC_METHOD.fullmatch(method)
+        or writes(method)
+        or words[0] in WRITING_NOUNS
+        or _orders(_pairs(entry.get("params")))
+    ):
+        return False
+    return words[0] in READING_VERBS or words[-1] in READING_VERBS
+
+
+def writes(name: object) -> bool:
+    """Whether a verb that writes stands in the name of a method, an operation or a value."""
+    words = words_in(str(name)[:256])
+    return any(word in WRITING_VERBS or any(map(word.startswith, ("delete", "remove", "destroy"))) for word in words)
+
+
+# --- searches ----------------------------------------------------------------------------------------------------------
+
+
+def _ends_in_search(last: list[str]) -> bool:
+    """Whether the last part of a path is a word for searching, by itself or in a name (``searchProducts``)."""
+    words = words_in(without_extension(last[-1])[0]) if last else []
+    if not words or len(words) > 4 or any(word in WRITING_VERBS or word in _ABOUT_SEARCHES for word in words):
+        return False
+    return words[0] in SEARCH_WORDS or words[-1] in SEARCH_WORDS
+
+
+_ABOUT_SEARCHES: Final = word_set(
+    "saved history log logs alert alerts index indexes indexing click clicks track event events"
+)
+
+
+def _is_search(pairs: list[tuple[str, Any]] | None) -> bool:
+    """Whether all fields are of a search, and one of them says what is searched for."""
+    if not pairs or _orders(pairs):
+        return False
+    names = [_name(key) for key, _ in pairs]
+    if not all(name in SEARCH_FIELDS or name in TOKEN_FIELDS or name in ACTION_FIELDS for name in names):
+        return False
+    fits = all(not isinstance(value, str) or len(value) <= _VALUE_CHARS_MAX for _, value in pairs)
+    return fits and any(name in SEARCH_SIGNS for name in names)
+
+
+def _orders(pairs: list[tuple[str, Any]] | None) -> bool:
+    """Whether a field that says what is done says anything but searching; so does what cannot be read."""
+    if pairs is None:
+        return True
+    for key, value in pairs:
+        if _name(key) in ACTION_FIELDS and not isinstance(value, (int, float)):
+            words = words_in(str(value)[:256])
+            if any(word not in SEARCH_WORDS and word not in READING_VERBS for word in words):
+                return True
+    return False
+
+
+def _name(key: str) -> str:
+    """A field without signs and capitals, its first part where it is one of several: ``filter[price][min]``."""
+    return "".join(words_in(re.split(r"[\[.]", key, maxsplit=1)[0])) or plain(key)
+
+
+def _form(body: str) -> list[tuple[str, Any]] | None:
+    pieces = [piece for piece in body.split("&") if piece]
+    if len(pieces) > _FIELDS_MAX:
+        return None
+    return [(unquote_plus(key), unquote_plus(value)) for key, _, value in (piece.partition("=") for piece in pieces)]
+
+
+def _pairs(value: Any) -> list[tuple[str, Any]] | None:
+    """Names and values of a JSON value, at any depth; inner names stand below the outer one. None if there are too many."""
+    found: list[tuple[str, Any]] = []
+    for pair in _walk("", value, 0):
+        found.append(pair)
+        if len(found) > _FIELDS_MAX or pair[0] == _TOO_DEEP:
+            return None
+    return found
+
+
+_TOO_DEEP: Final = "\0"
+
+
+def _walk(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth > _DEPTH_MAX:
+        yield _TOO_DEEP, None
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _walk(f"{name}.{key}" if name else key, each, depth + 1)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _walk(name, each, depth + 1)
+    else:
+        yield name, value
+
+
+def _read_elastic(last: list[str], lines: list[str]) -> str:
+    named = bool(last) and (last[-1] in _ELASTIC or "/".join(last) in _ELASTIC)
+    values = [_decoded(line) if line.strip() else {} for line in lines[: _FIELDS_MAX + 1]]
+    return (
+        "a search of Elasticsearch"
+        if named and len(values) <= _FIELDS_MAX and all(isinstance(each, dict) for each in values)
+        else ""
+    )
+
+
+def _is_algolia(value: Any) -> bool:
+    if not isinstance(value, dict) or not set(value) & _ALGOLIA_FIELDS:
+        return False
+    requests = value.get("requests", [])
+    listed = isinstance(requests, list) and all(
+        isinstance(each, dict) and not {"action", "body"} & set(each) for each in requests
+    )
+    return listed and not {"action", "body", "method"} & set(value)
+
+
+# --- JSON --------------------------------------------------------------------------------------------------------------
+
+
+class _Unclear(ValueError):
+    """JSON that two readers would read differently."""
+
+
+def _decoded(text: str) -> Any:
+    """The value of a JSON text in which no object names a key twice, in whatever case; else None."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Some readers (Go's) take keys in any case.
+    if len({plain(key) for key, _ in pairs}) < len(pairs):
+        raise _Unclear
+    return dict(pairs)
+
+
+def _constant(name: str) -> NoReturn:
+    raise _Unclear(name)

@@ -1,0 +1,248 @@
+"""One part of an address: decoded, in words, and what it orders."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+
+from protocol.risk.address_words import (
+    CARTS,
+    CHANGING,
+    CHANGING_RECORD,
+    CLEAR,
+    EXTENSIONS,
+    GLUED,
+    IMPLIED,
+    LEAVING,
+    NOT_GLUED,
+    NOUNS,
+    OPTIONS,
+    STOPS,
+    WEAK,
+    word_set,
+)
+from protocol.risk.letters import plain
+
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD: Final = re.compile(r"[^\W\d_]+|\d+")
+_SIGNS: Final = re.compile(r"[\W_]+")
+_TITLE_SIGN: Final = re.compile(r"[-+ ,’']")
+_CAPITALS: Final = re.compile(r"[A-Z][a-z]*(?:_[A-Z0-9(][^_]*)+")
+"""How a wiki writes a title."""
+_MIXED: Final = re.compile(r"\d(?!(?:fa|d|x|k)(?![a-z]))[a-z]", re.IGNORECASE)
+_ID: Final = re.compile(
+    r"(?!(?:19|20)\d\d-)-?\d+|[0-9a-f]{8}-[0-9a-f-]{27}|(?=[0-9a-f]*\d)[0-9a-f]{8,}|(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[\w-]{8,}|\{[^{}]*\}"
+    r"|(?=[a-z0-9]*\d[a-z0-9]*\d)[a-z0-9]{10,}|[a-z]{1,12}[-_:]\d+|(?!(?:19|20)\d\d-)\d+[-_:][\w-]+"
+)
+_SHORT: Final = word_set("do j fa my by id to of in on or it me db vm ip un ui op go tx pm qr up ad ok os a e")
+_BEFORE_NOUN: Final = word_set("from by the all my a one old this any user admin")
+_PREFIXES: Final = word_set("se do confirm bulk mass ajax soft hard force really multi batch quick post un wp admin")
+_OWN: Final = word_set("my your all this these selected multiple own it me")
+_ADVERBS: Final = frozenset({"now", "confirm", "confirmation", "action", "form", "permanently", "request", "ajax"})
+_MINE: Final = frozenset({"my", "all", "selected"})
+_VAGUE: Final = frozenset({"data", "database", "db", "device", "log", "logs", "all", "history"})
+"""What one has, and what texts are about."""
+_VERBS_ONLY: Final = word_set(
+    "sil elimina cancella iptal kapat zrus zrusit anuluj anular annuler annulla rm del disable evict xoa"
+)
+_PASSWORD: Final = frozenset({"password", "passwords", "pass", "passwort", "pw", "pwd"})
+
+Kind = Literal["clear", "weak", "changing"]
+
+
+class Order(NamedTuple):
+    """What a part of an address orders."""
+
+    word: str
+    kind: Kind
+    whole: bool
+    """The part is the verb, and nothing else."""
+    titled: bool = False
+    """Words joined as in a title."""
+    length: int = 1
+    object_within: bool = False
+    """It names what it is done to: a number, or something that there is one of."""
+
+
+def in_words(text: str) -> str:
+    """Decoded text with a sign between the words of ``camelCase``."""
+    return _CAMEL.sub("_", text)
+
+
+def words_in(text: str) -> list[str]:
+    """The words of decoded text, those of ``camelCase`` too; numbers by themselves."""
+    return _WORD.findall(plain(in_words(text)))
+
+
+def folded(text: str) -> str:
+    """Decoded text with a slash for each sign."""
+    return _SIGNS.sub("/", plain(text))
+
+
+def is_id(text: str) -> bool:
+    """Whether decoded text looks like the id of a record. Versions (``v1``, ``3.11``) do not."""
+    return len(text) <= 128 and _ID.fullmatch(text) is not None
+
+
+def without_extension(text: str) -> tuple[str, str]:
+    """A segment without the extension of a program or file, and that extension in lower case."""
+    stem, dot, extension = text.rpartition(".")
+    return (stem, extension.lower()) if dot and stem and extension.lower() in EXTENSIONS else (text, "")
+
+
+def order_of(text: str) -> Order | None:
+    """What decoded text without an extension orders; None if it orders nothing, or is text that somebody wrote."""
+    if len(text) > 200:  # no name of an action is as long
+        return None
+    words = words_in(text)
+    if not words:
+        return None
+    whole = _whole(text, words)
+    if whole:
+        return whole
+    if len(words) == 1:
+        return _glued(words[0])
+    if _MIXED.search(text):
+        return None  # an id in which a word happens to stand
+    titled = _TITLE_SIGN.search(text) is not None or _CAPITALS.fullmatch(text) is not None
+    return _phrase(words, titled) if titled else _identifier(words)
+
+
+def leaves(text: str) -> bool:
+    """Whether decoded text is about logging out, by itself or behind a prefix (``UserLogout``)."""
+    words = [word for word in words_in(text) if not word.isdigit()]
+    return 0 < len(words) <= 3 and (tuple(words[-2:]) in LEAVING or _is_leaving(words[-1]))
+
+
+def _is_leaving(word: str) -> bool:
+    return word in _LEAVING_WORDS or (word.endswith(("logout", "signout", "logoff")) and len(word) <= 16)
+
+
+_LEAVING_WORDS: Final = word_set(
+    "logout logoff signout signoff abmelden ausloggen uitloggen afmelden deconnexion deconnecter desconectar "
+    "cerrarsesion disconnetti deconectare wyloguj odhlasit odjava vyhod выход выйти 登出 退出 注销 ログアウト 로그아웃 התנתק "
+    "αποσυνδεση unsubscribe endsession"
+)
+
+
+def _whole(text: str, words: list[str]) -> Order | None:
+    """The verb that the whole text is, perhaps with a number."""
+    names = [word for word in words if not word.isdigit()]
+    own_id = len(names) < len(words)
+    bare = plain(text).strip("-_.~!*@:$()'\" ").replace("_", "-")
+    if len(names) == 1 and len(words) <= 2:
+        kind = _kind(names[0]) if not own_id or len(names[0]) > 3 else None
+        # A verb of another language can be joined by its own hyphen.
+        return Order(names[0], kind, whole=True, object_within=own_id) if kind else None
+    if names == ["opt", "out"]:
+        return Order("opt out", "weak", whole=True)
+    if bare in CLEAR:
+        return Order(bare, "clear", whole=True)
+    if tuple(names) in LEAVING and len(names) == len(words):
+        return Order(" ".join(names), "clear", whole=True)
+    return None
+
+
+def _kind(word: str) -> Kind | None:
+    if word in CLEAR:
+        return "clear"
+    if word in WEAK:
+        return "weak"
+    return "changing" if word in CHANGING else None
+
+
+def is_glued(word: str) -> bool:
+    """Whether a word is a verb and a noun without a sign between them: ``deleteitem``."""
+    if word in CLEAR or _is_leaving(word):
+        return word not in CLEAR
+    if word in NOT_GLUED or not 6 < len(word) <= 40:
+        return False
+    for verb in GLUED:
+        for rest in (word.removeprefix("do").removeprefix(verb), word.removesuffix(verb)):
+            if rest != word and (rest in NOUNS or any(rest.removeprefix(each) in NOUNS for each in _BEFORE_NOUN)):
+                return True
+            if rest != word and rest in _PREFIXES and rest != "un":
+                return True
+    return False
+
+
+def _glued(word: str) -> Order | None:
+    if is_glued(word):
+        return Order(word, "clear", whole=False)
+    noun = word.removeprefix("del") if word.startswith("del") else word.removesuffix("del")
+    return Order("del", "weak", whole=False) if noun != word and len(noun) > 2 and noun in NOUNS else None
+
+
+def _identifier(words: list[str]) -> Order | None:
+    """Words joined by underscores, dots or capitals: the name of something that a program does."""
+    if _is_leaving(words[-1]) and len(words) <= 6 and not set(words) & STOPS:
+        return Order(words[-1], "clear", whole=False, length=len(words))
+    if any(len(word) < 3 and not word.isdigit() and word not in _SHORT for word in words):
+        return None
+    within = bool(set(words) & IMPLIED) or any(word.isdigit() for word in words)
+    for index, word in enumerate(words):
+        if word in STOPS and word not in ("or", "of", "and", "do", "i"):
+            return None
+        after = words[index + 1] if index + 1 < len(words) else ""
+        edge = index == 0 or not after
+        if word in CLEAR or is_glued(word):
+            if after in OPTIONS:
+                return None
+            if edge or len(words) <= 6:
+                return Order(word, "clear", whole=False, length=len(words))
+        if _leaving_at(words, index) and len(words) <= 6:
+            return Order(" ".join(words[index : index + 2]), "clear", whole=False, length=len(words))
+        if word in WEAK and (edge or word in ("del", "rm")) and not set(words) & _PASSWORD:
+            beside = after or words[index - 1]
+            if beside in NOUNS | IMPLIED or beside.isdigit() or word in _VERBS_ONLY:
+                return Order(word, "weak", whole=False, length=len(words), object_within=within)
+    if words[0] in CHANGING_RECORD and words[1] in NOUNS:
+        return Order(words[0], "changing", whole=False, length=len(words))
+    return _put_in_cart(words, titled=False)
+
+
+def _phrase(words: list[str], titled: bool) -> Order | None:
+    """Words joined by hyphens or blanks: a command only if it is short, and names what applications keep."""
+    first, second, last, length = words[0], words[1], words[-1], len(words)
+    within = bool(set(words) & IMPLIED) or last.isdigit() or first.isdigit()
+    found = ""
+    if first in CLEAR and second not in OPTIONS:
+        short = length <= 3 and (last in NOUNS or last.isdigit() or (second in NOUNS and last in _ADVERBS))
+        found = first if short or second in (_OWN if length <= 3 else _MINE) else ""
+    elif is_glued(first) and length == 2 and last.isdigit():
+        found = first
+    elif last in CLEAR and length <= 3 and (words[-2] in NOUNS or words[-2] in _PREFIXES or words[-2].isdigit()):
+        found = last
+    elif first in _PREFIXES and second in CLEAR and length <= 4:
+        found = second
+    elif length <= 4 and (_leaving_at(words, 0) or _leaving_at(words, length - 2)):
+        found = " ".join(words[:2] if _leaving_at(words, 0) else words[-2:])
+    if found:
+        return Order(
+            found, "clear", whole=False, titled=True, length=length, object_within=any(map(str.isdigit, words))
+        )
+    weak = _weak_in(words)
+    if weak and words[-1] == weak:
+        within = bool(set(words) & (IMPLIED - _VAGUE))
+    if weak:
+        return Order(weak, "weak", whole=False, titled=True, length=length, object_within=within)
+    return _put_in_cart(words, titled)
+
+
+def _weak_in(words: list[str]) -> str:
+    if len(words) > 3 or set(words) & _PASSWORD:
+        return ""
+    first, last = words[0], words[-1]
+    if first in WEAK and ((last in NOUNS | IMPLIED and last not in _OWN) or words[1] in _OWN):
+        return first
+    return last if last in WEAK and words[-2] in NOUNS and len(words) == 2 else ""
+
+
+def _put_in_cart(words: list[str], titled: bool) -> Order | None:
+    if words[0] == "add" and words[-1] in CARTS and len(words) <= 4:
+        return Order(f"add to {words[-1]}", "changing", whole=False, titled=titled, length=len(words))
+    return None
+
+
+def _leaving_at(words: list[str], index: int) -> bool:
+    return index >= 0 and tuple(words[index : index + 2]) in LEAVING

@@ -1,0 +1,146 @@
+"""POST requests that are known to read by their form, and what only looks so."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from protocol.risk.reads import BODY_CHARS_MAX, reads_by_form
+from protocol.risk.requests import GuardPolicy, judge_request
+
+SITE = "https://a.example"
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+LINES = "application/x-ndjson"
+TEXT = "{items{id}}"
+HASH = sha256(TEXT.encode()).hexdigest()
+OTHER = "ab" * 32
+
+
+def persisted(digest: str, **more: Any) -> dict[str, Any]:
+    return {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": digest}}, **more}
+
+
+def form_of(path: str, content_type: str, body: Any) -> str:
+    text = body if isinstance(body, (str, type(None))) else json.dumps(body)
+    return reads_by_form("POST", SITE + path, content_type, text)
+
+
+def rpc(method: str, **more: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": method, "id": 1, **more}
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "body", "form"),
+    [
+        ("/graphql", JSON, {"query": TEXT}, "a GraphQL query"),
+        ("/graphql", "application/json; charset=utf-8", {"query": TEXT}, "a GraphQL query"),
+        ("/graphql", "application/graphql+json", [{"query": TEXT}, {"query": "query A {b}"}], "a GraphQL query"),
+        ("/graphql", JSON, persisted(HASH, query=TEXT), "a GraphQL query"),
+        ("/graphql", JSON, persisted(OTHER, operationName="ItemListQuery"), "a GraphQL query"),
+        ("/rpc", JSON, rpc("items.list", params={"page": 2}), "a JSON-RPC call that reads"),
+        ("/", JSON, [rpc("eth_getBalance", params=["0x0"]), rpc("order.get")], "a JSON-RPC call that reads"),
+        ("/logs-*/_search", JSON, {"query": {"match": {"action": "delete"}}}, "a search of Elasticsearch"),
+        ("/a,b/_count", JSON, "", "a search of Elasticsearch"),
+        ("/a/_mget", JSON, {"ids": [1]}, "a search of Elasticsearch"),
+        ("/_msearch", LINES, '{}\n{"query": {}}\n', "a search of Elasticsearch"),
+        ("/1/indexes/*/queries", FORM, {"requests": [{"indexName": "a", "params": "query=b"}]}, "a search of Algolia"),
+        ("/1/indexes/a/query", "text/plain", {"params": "query=b"}, "a search of Algolia"),
+        ("/search", FORM, "q=mugs&page=2&csrfmiddlewaretoken=x", "a search form"),
+        ("/products/search.php", FORM, "search=delete+me&submit=Search", "a search form"),
+        ("/buscar", FORM, "q=tazas", "a search form"),
+        ("/orders/search", FORM, "q=1&status=deleted&filter[price][min]=3", "a search form"),
+        ("/api/search", JSON, {"query": "a", "filters": {"price": {"min": 1}}, "page": 1}, "a search"),
+        ("/api/searchProducts", JSON, {"keyword": "a", "pageSize": 10, "sortBy": "name"}, "a search"),
+        ("/multi-search", JSON, {"queries": [{"indexUid": "a", "q": "b"}]}, "a search"),
+    ],
+)
+def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, body: Any, form: str) -> None:
+    assert form_of(path, content_type, body) == form
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "body"),
+    [
+        ("/graphql", JSON, {"query": "mutation {a}"}),
+        ("/graphql", JSON, '{"query": "{a}", "query": "mutation {b}"}'),
+        ("/graphql", JSON, '{"query": "{a}", "Query": "mutation {b}"}'),
+        ("/graphql", JSON, '{"query": "{a}", "quer\\u0079": "mutation {b}"}'),
+        ("/graphql", JSON, {"query": "{a}", "operationName": "DeleteItem"}),
+        ("/graphql", JSON, persisted(OTHER, query=TEXT)),
+        ("/graphql", JSON, persisted(OTHER, operationName="GetItems")),
+        ("/graphql", JSON, persisted(OTHER, operationName="DeleteItemQuery")),
+        ("/graphql", JSON, persisted(OTHER)),
+        ("/graphql", JSON, {"query": TEXT, "extensions": {"persistedQuery": 1}}),
+        ("/graphql", "text/plain", {"query": TEXT}),
+        ("/graphql", "", {"query": TEXT}),
+        ("/items/7/delete", JSON, {"query": TEXT}),
+        ("/graphql?action=delete", JSON, {"query": TEXT}),
+        ("/rpc", JSON, rpc("items.delete")),
+        ("/rpc", JSON, rpc("getOrCreateCart")),
+        ("/rpc", JSON, rpc("order.place")),
+        ("/rpc", JSON, rpc("items.list", params={"action": "delete"})),
+        ("/rpc", JSON, rpc("call", params={"model": "item", "method": "unlink"})),
+        ("/rpc", JSON, '{"jsonrpc": "2.0", "method": "items.list", "method": "items.delete", "id": 1}'),
+        ("/rpc", JSON, [rpc("items.list"), rpc("items.delete")]),
+        ("/rpc", JSON, {"method": "items.list", "id": 1}),
+        ("/a/_delete_by_query", JSON, {}),
+        ("/a/_bulk", LINES, "{}"),
+        ("/_bulk/..;/_search", JSON, {}),
+        ("/_bulk%2f_search", JSON, {}),
+        ("/_bulk//_search", JSON, {}),
+        ("/a/_search", JSON, '{"a": 1, "a": 2}'),
+        ("/1/indexes/a/batch", JSON, {"requests": []}),
+        ("/1/indexes/a/queries", JSON, {"requests": [{"action": "deleteObject", "body": {}}]}),
+        ("/search", FORM, "q=a&action=delete"),
+        ("/search", FORM, "q=a&_method=DELETE"),
+        ("/search", FORM, "q=a&email=b"),
+        ("/search", FORM, "page_id=7"),
+        ("/search", FORM, ""),
+        ("/search", FORM, "q=" + "a" * 3_000),
+        ("/search", "multipart/form-data", "q=a"),
+        ("/search/save", FORM, "q=a"),
+        ("/saved-search", FORM, "q=a"),
+        ("/search/7", FORM, "q=a"),
+        ("/items", FORM, "q=a"),
+        ("/search", JSON, '{"q": "a", "q": "b"}'),
+        ("/search", JSON, {"q": "a", "name": "b"}),
+        ("/search", JSON, {"filters": [[[[[[[[[[[[[[[[[["a"]]]]]]]]]]]]]]]]]]}),
+        ("/search", JSON, '{"q": NaN}'),
+        ("/search", JSON, "[" * 30_000),
+        ("/search", FORM, "q=a" + "&page=1" * 20_000),
+        ("/search", FORM, None),
+    ],
+)
+def test_what_could_write_has_no_form_of_reading(path: str, content_type: str, body: Any) -> None:
+    """Guard: protocol/risk/reads.py, _object."""
+    assert form_of(path, content_type, body) == ""
+
+
+def test_no_other_method_reads_by_form_and_no_longer_body() -> None:
+    assert reads_by_form("PUT", f"{SITE}/search", FORM, "q=a") == ""
+    body = json.dumps({"query": "{a}", "variables": {"b": "c" * BODY_CHARS_MAX}})
+    assert reads_by_form("POST", f"{SITE}/graphql", JSON, body) == ""
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "navigates", "sent"),
+    [
+        (FORM, "q=mugs", True, True),
+        (FORM, "q=mugs", False, True),
+        (JSON, '{"q": "mugs"}', False, True),
+        (JSON, '{"q": "mugs"}', True, False),
+        ("text/plain", '{"q": "mugs"}', True, False),
+        (FORM, "q=mugs&delete=7", True, False),
+    ],
+)
+def test_a_navigation_by_post_is_sent_as_a_search_form_only(
+    content_type: str, body: str, navigates: bool, sent: bool
+) -> None:
+    """Guard: protocol/risk/requests.py, _reads."""
+    kind = "document" if navigates else "fetch"
+    said = judge_request("POST", f"{SITE}/search", kind, navigates, body, GuardPolicy(), content_type=content_type)
+    assert (said is None) is sent
