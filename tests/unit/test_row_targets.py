@@ -26,7 +26,7 @@ CASES = 200
 PERFORMED_SHARE_MIN = 0.9
 NAMES = ("Ale", "Beer", "Cider", "Gin", "Mead", "Port", "Rum", "Sake", "Stout", "Wine", "Root Beer", "Beer mat")
 CHANGES = ("moved", "inserted", "removed", "renamed", "other renamed", "paged", "twice", "column added", "alone")
-ALLOWED = ("POST http://shop.test/*",)
+ALLOWED = ("POST http://shop.test/**",)
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
