@@ -28,8 +28,12 @@ class Message(NamedTuple):
 _CODE: Final = re.compile(
     r"^(?:lang[-_])?([a-z]{2,3}(?:[-_](?:[A-Z]{2}|[A-Za-z]{2,4}|[a-z]{2}|[a-z]{4,8}|419|latin|cyrl))?)(?:@(\w+))?(?:-[0-9a-f]{8,})?$"
 )
-_SKIPPED: Final = frozenset({"js", "css", "src", "lib", "web", "app", "api", "doc", "img", "min", "mod", "map", "log", "md", "qqq", "qqx"})
-_PHP: Final = re.compile(r"""\$(?:labels|messages|lang)((?:\[['"][^'"\]]+['"]\])+)\s*=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_SKIPPED: Final = frozenset(
+    {"js", "css", "src", "lib", "web", "app", "api", "doc", "img", "min", "mod", "map", "log", "md", "qqq", "qqx"}
+)
+_PHP: Final = re.compile(
+    r"""\$(?:labels|messages|lang)((?:\[['"][^'"\]]+['"]\])+)\s*=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+)
 _JS: Final = re.compile(
     r"""(?:"((?:[^"\\\n]|\\.)+)"|'((?:[^'\\\n]|\\.)+)'|([\w$]+))\s*:\s*\[?\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 )
@@ -131,7 +135,7 @@ def _json(path: Path) -> dict[str, str]:
 
 def _yaml(path: Path) -> dict[str, str]:
     try:
-        loaded = yaml.load(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        loaded = yaml.safe_load(path.read_text("utf-8"))
     except (yaml.YAMLError, ValueError):
         return {}
     if isinstance(loaded, dict) and len(loaded) == 1:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from protocol.risk.words.anchors import KINDS
 from protocol.risk.words.text import read
 from scripts.labels.catalogues import Message, messages
-from scripts.labels.fetch import applications, folder_of
-from scripts.labels.rules import KINDS, kind_of
+from scripts.labels.fetch import folder_of
+from scripts.labels.rules import MNEMONIC, PLACE, kind_of
 
 SEEDS: Final = Path(__file__).with_name("seeds.toml")
 CHARS_MAX: Final = 100
@@ -52,14 +53,12 @@ def _with_english(given: Iterator[Message]) -> Iterator[Message]:
 
 
 def _without_places(said: str) -> str:
-    from scripts.labels.rules import _MNEMONIC, _PLACE
-
-    return _MNEMONIC.sub("", _PLACE.sub(" ", said))
+    return MNEMONIC.sub("", PLACE.sub(" ", said))
 
 
-def part(base: Path, name: str) -> list[Label]:
-    """All labels of the applications of one part: ``train``, ``tune`` or ``test``."""
-    return [label for each, entry in applications().items() if entry["part"] == name for label in labels_of(base, each)]
+def thinned(labels: list[Label]) -> list[Label]:
+    """``labels`` with a share of those that ask for nothing."""
+    return [label for label in labels if label.kind != "other" or _share(label.text) <= _OTHERS_KEPT]
 
 
 def seeds() -> list[Label]:

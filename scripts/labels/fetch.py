@@ -55,7 +55,7 @@ def _unpack(archive: Path, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     if archive.suffix in (".whl", ".zip"):
         with zipfile.ZipFile(archive) as packed:
-            packed.extractall(folder)
+            packed.extractall(folder)  # noqa: S202 -- zipfile keeps to its folder
     elif archive.suffix == ".deb":
         subprocess.run(["dpkg-deb", "--extract", str(archive), str(folder)], check=True, timeout=_TIMEOUT_S)
     elif archive.name.endswith((".tgz", ".tar.gz", ".tar.bz2")):

@@ -1,4 +1,4 @@
-"""Fits the weights of the text model: multinomial logistic regression over hashed features, by Adam in small batches, numpy only."""
+"""Fits the weights of the text model: multinomial logistic regression over hashed features, by Adam in small batches."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from protocol.risk.words.features import BUCKETS, features
 
 _BATCH: Final = 8192
-_RATE: Final = 0.02
+_RATE: Final = 0.05
 _DECAY: Final = (0.9, 0.999)
-_WEIGHT_DECAY: Final = 1e-6
 
 Floats = NDArray[np.float32]
 
@@ -27,7 +26,7 @@ class Examples(NamedTuple):
     weights: Floats
 
     @property
-    def count(self) -> int:
+    def rows(self) -> int:
         """How many rows there are."""
         return len(self.kinds)
 
@@ -43,9 +42,9 @@ def examples_of(rows: Sequence[tuple[str, int, float]]) -> Examples:
 
 def logits(examples: Examples, weights: Floats, bias: Floats) -> Floats:
     """Shape (rows, kinds): the sum of the weights of a row over the root of their number, plus the bias."""
-    made = np.empty((examples.count, weights.shape[1]), dtype=np.float32)
-    for start in range(0, examples.count, _BATCH):
-        stop = min(start + _BATCH, examples.count)
+    made = np.empty((examples.rows, weights.shape[1]), dtype=np.float32)
+    for start in range(0, examples.rows, _BATCH):
+        stop = min(start + _BATCH, examples.rows)
         first, last = examples.ends[start], examples.ends[stop]
         sums = np.add.reduceat(weights[examples.found[first:last]], examples.ends[start:stop] - first, axis=0)
         made[start:stop] = sums / _scale(examples, start, stop)[:, None] + bias
@@ -58,8 +57,9 @@ def _scale(examples: Examples, start: int, stop: int) -> Floats:
 
 def softmax(scores: Floats) -> Floats:
     """Shape of ``scores``; each row sums to 1."""
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    powers: Floats = np.exp(scores - scores.max(axis=1, keepdims=True)).astype(np.float32)
+    chances: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return chances
 
 
 def fit(examples: Examples, kinds: int, *, rounds: int, seed: int = 7) -> tuple[Floats, Floats]:
@@ -68,28 +68,28 @@ def fit(examples: Examples, kinds: int, *, rounds: int, seed: int = 7) -> tuple[
     weights = np.zeros((BUCKETS, kinds), dtype=np.float32)
     bias = np.zeros(kinds, dtype=np.float32)
     first, second = np.zeros_like(weights), np.zeros_like(weights)
-    order = random.permutation((examples.count + _BATCH - 1) // _BATCH)
+    order = random.permutation((examples.rows + _BATCH - 1) // _BATCH)
     shuffled = _shuffled(examples, random)
     step = 0
     total = rounds * len(order)
     for _ in range(rounds):
         for batch in random.permutation(len(order)):
             step += 1
-            start, stop = batch * _BATCH, min((batch + 1) * _BATCH, shuffled.count)
+            start, stop = batch * _BATCH, min((batch + 1) * _BATCH, shuffled.rows)
             gradient, of_bias = _gradient(shuffled, start, stop, weights, bias)
             rate = _RATE * (1 - step / (total + 1))
             first += (1 - _DECAY[0]) * (gradient - first)
             second += (1 - _DECAY[1]) * (gradient * gradient - second)
             held = np.sqrt(second / (1 - _DECAY[1] ** step)) + 1e-8
-            weights -= rate * (first / (1 - _DECAY[0] ** step)) / held + rate * _WEIGHT_DECAY * weights
+            weights -= rate * (first / (1 - _DECAY[0] ** step)) / held
             bias -= rate * of_bias
     return weights, bias
 
 
 def _shuffled(examples: Examples, random: np.random.Generator) -> Examples:
-    order = random.permutation(examples.count)
+    order = random.permutation(examples.rows)
     lengths = np.diff(examples.ends)[order]
-    ends = np.zeros(examples.count + 1, dtype=np.int64)
+    ends = np.zeros(examples.rows + 1, dtype=np.int64)
     np.cumsum(lengths, out=ends[1:])
     places = np.repeat(examples.ends[order] - ends[:-1], lengths) + np.arange(ends[-1])
     return Examples(examples.found[places], ends, examples.kinds[order], examples.weights[order])
@@ -100,7 +100,7 @@ def _gradient(examples: Examples, start: int, stop: int, weights: Floats, bias: 
     found = examples.found[first:last]
     scale = _scale(examples, start, stop)
     sums = np.add.reduceat(weights[found], examples.ends[start:stop] - first, axis=0)
-    wrong = softmax(sums / scale[:, None] + bias)
+    wrong = softmax((sums / scale[:, None] + bias).astype(np.float32))
     wrong[np.arange(stop - start), examples.kinds[start:stop]] -= 1
     wrong *= (examples.weights[start:stop] / examples.weights[start:stop].sum())[:, None]
     spread = np.repeat(wrong / scale[:, None], np.diff(examples.ends[start : stop + 1]), axis=0)

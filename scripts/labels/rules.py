@@ -22,12 +22,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-KINDS: Final = ("other", "view", "search", "begin", "change", "pay", "access", "destroy", "card", "secret")
 WORDS_MAX: Final = 8
 """Longer labels are sentences, and taught as ``other`` unless they ask whether to destroy something."""
 
-_PLACE: Final = re.compile(r"%\(?\w*\)?[sd]|\{\{?[^{}]*\}?\}|\$\d|%\d?|<[^>]*>|&[a-z]+;|‹[^›]*›")
-_MNEMONIC: Final = re.compile(r"(?<![\w&])[&_](?=\w)|(?<=\w)[&_](?=\w+$)")
+PLACE: Final = re.compile(r"%\(?\w*\)?[sd]|\{\{?[^{}]*\}?\}|\$\d|%\d?|<[^>]*>|&[a-z]+;|‹[^›]*›")
+MNEMONIC: Final = re.compile(r"(?<![\w&])[&_](?=\w)|(?<=\w)[&_](?=\w+$)")
 _KEEP: Final = re.compile(r"[^a-z0-9'’+-]+")
 
 
@@ -130,6 +129,11 @@ _NOT_CHANGE: Final = re.compile(
     r"options|queue|level|size|mode|format|page|point|rate|order|line|notes?|author|via|code|if|when|not|failed|successful|since|until)\b"
     r"|(?:new|add|edit|change|update)s$|.*(?:'s|’s)\b"
 )
+_UNCLEAR: Final = re.compile(
+    r"(?:watch|order|track|mute|unmute|unhide|make (?:it |this )?(?:in)?visible|go to step|yes,? cancel|start (?:searching|search|over|typing|of)|"
+    r"cancel (?:my|your) (?:changes|edits?)|discard .* and (?:show|view|redisplay).*|learn|study|dismiss .*|first|last)(?= |$)"
+)
+"""Verbs of which one application means a view and another a change."""
 _STATED: Final = re.compile(
     r"(?:failed|errors?|successful|successfully|canceled|cancelled|required|available|enabled|disabled|zealand|caledonia)$"
 )
@@ -146,7 +150,7 @@ _SECRET: Final = re.compile(
 FIXED: Final[dict[str, str]] = {
     "ok": "change", "yes": "change", "no": "view", "close ticket": "change", "cancel": "view", "close": "view", "apply": "change",
     "clear": "destroy", "reset": "destroy", "clear all": "destroy", "empty": "other", "clear filter": "search", "bin": "destroy",
-    "trash": "destroy", "open": "view", "on": "other", "off": "other", "new": "begin", "like": "change", "order": "pay", "transfer": "pay",
+    "trash": "destroy", "open": "view", "on": "other", "off": "other", "new": "begin", "like": "change", "order": "", "watch": "", "unwatch": "", "start search": "search", "watch video": "view", "drop down": "", "sign": "", "transfer": "pay",
     "withdraw": "pay", "subscribe": "pay", "upgrade": "pay", "copy link": "view", "accept all cookies": "view", "accept all": "view",
     "stop": "change", "leave": "destroy", "quit": "destroy", "disconnect": "destroy", "leave page": "view", "leave this page": "view",
     "logout": "destroy", "log out": "destroy", "sign out": "destroy", "log in": "begin", "login": "begin", "sign in": "begin",
@@ -158,7 +162,7 @@ FIXED: Final[dict[str, str]] = {
     "forgot your password": "view", "forgotten password": "view", "lost password": "view", "show password": "view", "hide password": "view",
     "preferences": "begin", "undo": "begin", "undo changes": "change", "redo": "begin", "reject": "destroy", "decline": "destroy", "end": "other", "home page": "view",
     "print": "view", "download": "view", "share": "begin", "select": "view", "choose": "view", "select all": "view", "start": "change",
-    "play": "view", "pause": "change", "resume": "change", "run": "change", "mute": "change", "unmute": "change", "unread": "other",
+    "play": "view", "pause": "change", "resume": "change", "run": "change", "mute": "view", "unmute": "view", "unread": "other",
     "read": "view", "post": "change", "book": "change", "drop": "destroy", "kill": "destroy", "ban": "destroy", "done": "change",
     "expand": "view", "collapse": "view", "load more": "view", "got it": "view", "skip": "view", "skip to content": "view", "forward": "change",
     "forward to all": "change", "next": "view", "previous": "view", "back": "view", "move up": "view", "move down": "view",
@@ -172,7 +176,7 @@ FIXED: Final[dict[str, str]] = {
 
 def plain(text: str) -> str:
     """An English label without placeholders, mark-up, mnemonics and punctuation, in lower case."""
-    return _KEEP.sub(" ", _MNEMONIC.sub("", _PLACE.sub(" ", text)).lower().replace("’", "'")).strip(" -'+")
+    return _KEEP.sub(" ", MNEMONIC.sub("", PLACE.sub(" ", text)).lower().replace("’", "'")).strip(" -'+")
 
 
 def kind_of(english: str) -> str:
@@ -184,7 +188,7 @@ def kind_of(english: str) -> str:
         return FIXED[text]
     if _WARNING.search(text):
         return "destroy"
-    if len(text.split()) > WORDS_MAX or english.rstrip().endswith((".", "!")) and len(text.split()) > 3:
+    if len(text.split()) > WORDS_MAX or (english.rstrip().endswith((".", "!")) and len(text.split()) > 3):
         return "other"
     if english.rstrip().endswith("?"):
         return "destroy" if _DESTROY.match(text) else ""
@@ -202,6 +206,8 @@ def kind_of(english: str) -> str:
 
 
 def _verb(text: str) -> str:
+    if _UNCLEAR.match(text) and not re.match(r"order (?:now|and)|dismiss$", text):
+        return ""
     if _DESTROY.match(text):
         return "destroy"
     if _ACCESS.match(text):

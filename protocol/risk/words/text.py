@@ -12,16 +12,21 @@ _UNSEEN: Final = frozenset({"Cf", "Cc", "Co", "Cn", "Cs"})
 # Fillers and variation selectors, which Unicode counts as letters or marks; the Arabic tatweel, which only stretches a word.
 _BLANK: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0f\u0640]")
 # Accents that no letter has taken up, vowel points of Hebrew and Arabic: decoration, or left out by most writers.
-_MARKS: Final = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u20d0-\u20f0]")
+_MARKS: Final = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u20d0-\u20f0]"
+)
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 _SPACED: Final = re.compile(r"(?<!\S)(?:\w ){3,}\w(?!\S)")
 _DIGITS: Final = re.compile(r"\d+")
 _CYRILLIC: Final = dict(zip("авеёкмнорстухѕіјһԁԛԝьӏ", "abeekmhopctyxsijhdqwbl", strict=True))
 _GREEK: Final = dict(zip("αβγεηικνορτυχωϲ", "abyenikvoptuxwc", strict=True))
-_OTHER: Final = dict(zip("ıɑɡɩɪʏʀɴʟʜɢʙօոսᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢꜱ", "iagiiyrnlhgbonuacdejkmoptuvwzs", strict=True))
-LATIN_OF: Final = str.maketrans(_CYRILLIC | _GREEK | _OTHER)
+_OTHER: Final[dict[str, str]] = dict(
+    zip("ıɑɡɩɪʏʀɴʟʜɢʙօոսᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢꜱ", "iagiiyrnlhgbonuacdejkmoptuvwzs", strict=True)
+)
+_OTHER_OF: Final = {ord(letter): latin for letter, latin in _OTHER.items()}
+LATIN_OF: Final = {ord(letter): latin for letter, latin in (_CYRILLIC | _GREEK | _OTHER).items()}
 """The Latin letters that others look like, in lower case."""
-_CYRILLIC_OF: Final = str.maketrans({latin: letter for letter, latin in _CYRILLIC.items() if letter not in "ёь"})
+_CYRILLIC_OF: Final = {ord(latin): letter for letter, latin in _CYRILLIC.items() if letter not in "ёь"}
 _SCRIPTS: Final = (
     ("Latin", re.compile("[a-z\u00aa-\u024f\u1e00-\u1eff]")),
     ("Cyrillic", re.compile("[\u0400-\u052f]")),
@@ -88,7 +93,7 @@ def _one_script(word: str) -> str:
     """A word of Latin and Cyrillic or Greek letters in the script of most of them: no language mixes them in one word."""
     scripts = Counter(_script(char) for char in word if char.isalpha())
     if len(scripts) < 2:
-        return word.translate(str.maketrans(_OTHER)) if "Other" in scripts or "Latin" in scripts else word
+        return word.translate(_OTHER_OF) if "Other" in scripts or "Latin" in scripts else word
     if scripts.most_common(1)[0][0] == "Cyrillic":
         return word.translate(_CYRILLIC_OF)
     return word.translate(LATIN_OF) if "Latin" in scripts else word
