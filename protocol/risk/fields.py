@@ -7,7 +7,7 @@ from typing import Final
 from protocol.page.observation import CHECKABLE_ROLES, Element
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
-from protocol.risk.judgement import GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
 from protocol.risk.words import field_says, say
 
 FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
@@ -33,9 +33,9 @@ def searches(element: Element) -> bool:
     if element.traits.form_method == "post":
         return False
     if element.traits.form_method == "get" and element.traits.form_action:
-        return True
+        return reads_by_get(element)
     spoken = say(element.name)
-    if spoken.leans >= GRAVE_CLASS or (spoken.certain and spoken.level >= GRAVE_CLASS):
+    if spoken.leans or spoken.level >= APPROVAL_CLASS:
         return False
     return (spoken.certain and spoken.kind == "search") or marks.searching(element.traits.tokens)
 
@@ -85,7 +85,7 @@ def _of_choice(element: Element, option: str) -> list[Evidence]:
         if spoken.certain and spoken.level >= GRAVE_CLASS:
             found.append(Evidence(source="words", level=spoken.level, certain=True, says=f"says “{spoken.text}”"))
         elif spoken.leans:
-            found.append(Evidence(source="words", level=spoken.leans, certain=False, says=f"may say “{spoken.text}”"))
+            found.append(Evidence(source="words", level=spoken.leans, certain=False, says=f"“{spoken.text}” may be class {spoken.leans}"))
     if token := marks.destroying(element.traits.tokens, harmless=say(element.name).views):
         says = f"its id, class or icon says “{token}”"
         found.append(Evidence(source="claim", level=7, certain=True, says=says))
@@ -98,8 +98,10 @@ def _at_once(element: Element) -> Evidence:
     if reads_by_get(element):
         return Evidence(source="structure", level=1, certain=True, says="sorts or filters")
     spoken = say(element.name)
-    if spoken.views or searches(element):
+    if spoken.views:
         return Evidence(source="words", level=1, certain=True, says="sorts, filters or changes the view")
+    if searches(element):
+        return Evidence(source="claim", level=1, certain=spoken.legible, says="sorts or filters")
     if element.role not in CHECKABLE_ROLES or (traits.form_method and traits.tag in _NATIVE):
         return Evidence(source="structure", level=3, certain=True, says="changes a form")
     # Outside of a form nothing is left that could send it later, so a script does it now.

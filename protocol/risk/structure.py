@@ -9,9 +9,9 @@ from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Elemen
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.fields import FIELD_ROLES, chosen, reads_by_get
-from protocol.risk.judgement import GRAVE_CLASS, Evidence, Risk, settled, weigh
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh
 from protocol.risk.surroundings import beside
-from protocol.risk.words import NOTHING, Spoken, say
+from protocol.risk.words import Spoken, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
@@ -55,6 +55,8 @@ def _link(element: Element) -> list[Evidence]:
         found.append(_request(f"link address says {reason}"))
     spoken = say(element.name)
     found.extend(_marked(element, spoken))
+    if not element.name.strip():
+        found.extend(each for each in _nameless(element) if each.level >= GRAVE_CLASS)
     if spoken.level >= GRAVE_CLASS or spoken.leans:
         certain = spoken.certain and spoken.level >= GRAVE_CLASS and _is_command(element.name)
         level = spoken.level if spoken.certain else spoken.leans
@@ -78,7 +80,7 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     # The address of the form counts whatever the label: a harmless label may send a destructive request.
     if traits.submits and (reason := destructive_url(traits.form_action)):
         found.append(_request(f"form address says {reason}"))
-    if element.role == "link" and not found and _is_broken(element.url):
+    if element.role == "link" and _is_broken(element.url):
         found.append(Evidence(source="request", level=4, certain=True, says="its address cannot be read"))
     if element.role not in _CLICKED and traits.tag != "summary":
         # What lies in its middle gets the click, and has a name and a class of its own.
@@ -102,9 +104,9 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
     if traits.tag in _NATIVE_VIEWS:
         return [_structure(1, f"a {traits.tag}")]
     if element.role in _CLAIMED or element.role in FIELD_ROLES:
-        return [Evidence(source="claim", level=1, certain=True, says=f"a {element.role}")]
-    if "expanded" in element.states:
-        return [Evidence(source="claim", level=1, certain=True, says="expands or collapses")]
+        return [_claim(spoken, f"a {element.role}")]
+    if "expanded" in element.states or traits.opens:
+        return [_claim(spoken, "opens or closes something")]
     return []
 
 
@@ -133,25 +135,29 @@ def submitted(element: Element, *, recognised: bool) -> Risk:
 
 def _said(element: Element, spoken: Spoken) -> list[Evidence]:
     traits = element.traits
+    if not element.name.strip():
+        return _nameless(element)
     found = []
-    if spoken == NOTHING and not element.name.strip():
-        level, token = marks.nameless(traits.tokens)
-        if level and not (level == 1 and traits.submits):
-            found.append(
-                Evidence(source="claim", level=level, certain=True, says=f"its id, class or icon says “{token}”")
-            )
-        return found
     if spoken.leans:
-        found.append(_words(spoken.leans, False, f"may say “{spoken.text}”"))
+        found.append(_words(spoken.leans, False, f"“{spoken.text}” may be class {spoken.leans}"))
     if not spoken.level:
         return found
     resets = traits.input_type == "reset" and traits.tag in ("button", "input")
-    if resets and spoken.level >= GRAVE_CLASS:
-        return [*found, _words(spoken.level, False, f"says “{spoken.text}”")]
+    if not spoken.certain and spoken.level < APPROVAL_CLASS:
+        return found
+    if not spoken.certain or (resets and spoken.level >= GRAVE_CLASS):
+        return found or [_words(spoken.level, False, f"“{spoken.text}”")]
     # A submit button called “Next” sends the form as any other.
     if spoken.views and traits.submits:
         return found
-    return [*found, _words(spoken.level, spoken.certain, f"says “{spoken.text}”")]
+    return [*found, _words(spoken.level, True, f"says “{spoken.text}”")]
+
+
+def _nameless(element: Element) -> list[Evidence]:
+    level, token = marks.nameless(element.traits.tokens)
+    if not level or (level == 1 and element.traits.submits):
+        return []
+    return [Evidence(source="claim", level=level, certain=True, says=f"its id, class or icon says “{token}”")]
 
 
 def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
@@ -162,6 +168,11 @@ def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
 
 def _structure(level: int, says: str) -> Evidence:
     return Evidence(source="structure", level=level, certain=True, says=says)
+
+
+def _claim(spoken: Spoken, says: str) -> Evidence:
+    # What the page claims counts only where a label that says otherwise would have been read.
+    return Evidence(source="claim", level=1, certain=spoken.legible, says=says)
 
 
 def _words(level: int, certain: bool, says: str) -> Evidence:

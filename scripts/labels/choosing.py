@@ -69,7 +69,7 @@ def thresholds_of(chances: Floats, kinds: NDArray[np.int64], texts: Sequence[str
     view = {
         str(script): max(overall, missed(scripts == script, _MISSED_MAX))
         for script in sorted(set(scripts.tolist()))
-        if script and (dangerous & (scripts == script)).sum() >= _SHOWN_MIN
+        if script not in ("", "Other") and (dangerous & (scripts == script)).sum() >= _SHOWN_MIN
     }
     changing = _sum(chances, ("begin", *DANGEROUS))
     worst = np.maximum.reduce([chances[:, KINDS.index(name)] for name in GRAVE])

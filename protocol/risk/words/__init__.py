@@ -23,6 +23,7 @@ _CACHED: Final = 8192
 _PARTS_MAX: Final = 12
 """So many words of a label are also read alone; a longer one is never called harmless."""
 _SHOWN_CHARS: Final = 40
+_LIKELY: Final = 0.5
 _GRAVE: Final = ("pay", "access", "destroy")
 
 
@@ -38,6 +39,8 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     """The highest class that it leans to without being certain; 0 if none."""
     text: str = ""
     """What was read, shortened."""
+    legible: bool = True
+    """Whether the model was shown to read its script."""
 
     @property
     def views(self) -> bool:
@@ -59,6 +62,10 @@ def say(label: str) -> Spoken:
     return _say(text)
 
 
+def _legible(text: str) -> bool:
+    return all(script_of(each) in model().header.thresholds.view for each in (text, *runs(text)))
+
+
 @functools.lru_cache(_CACHED)
 def _say(text: str) -> Spoken:
     if not any(char.isalpha() for char in text):
@@ -66,7 +73,7 @@ def _say(text: str) -> Spoken:
     anchored = ANCHORS.get(text)
     if anchored is not None:
         return _fixed(anchored, text)
-    spoken = _judged(text)
+    spoken = msgspec.structs.replace(_judged(text), legible=_legible(text))
     # A word in a second script, or one that only looks like another, must not hide behind the first.
     for other in filter(None, (look_alike(text), *runs(text))):
         spoken = _worse(spoken, _judged(other), text)
@@ -99,7 +106,8 @@ def _judged(text: str) -> Spoken:
     leaning = [LEVELS[each] for each in _GRAVE if chances[each] >= limits.lean]
     leans = max([*leaning, hidden])
     changes = chances["change"] + chances["begin"] + sum(chances[each] for each in _GRAVE) >= limits.change
-    level = LEVELS.get(kind, 0) if kind not in ("card", "secret") else 0
+    likely = chances[kind] >= _LIKELY and kind not in ("card", "secret")
+    level = LEVELS.get(kind, 0) if likely else 0
     certain = changes and kind == "change"
     return Spoken(kind=kind, level=4 if certain else level, certain=certain, leans=leans, text=shown)
 
@@ -124,7 +132,7 @@ def _chances(text: str) -> dict[str, float]:
 def _worse(one: Spoken, other: Spoken, text: str) -> Spoken:
     """What a label says of which ``one`` and ``other`` were read: it is harmless only if both are."""
     if other.certain and other.level > one.level:
-        return msgspec.structs.replace(other, text=_shown(text))
+        return msgspec.structs.replace(other, text=_shown(text), legible=one.legible)
     if one.views and not other.views:
         return msgspec.structs.replace(one, certain=False, leans=max(one.leans, other.leans))
     return msgspec.structs.replace(one, leans=max(one.leans, other.leans))

@@ -22,7 +22,7 @@ ANCHORS: Final[dict[str, str]] = {
     "start": "change",
     "stop": "change", "more": "view", "less": "view", "first": "view", "last": "view", "save draft": "draft",
     "clear filters": "search", "clear all filters": "search", "reset filters": "search", "clear search": "search",
-    "remove filter": "search", "update search": "search", "order by": "search", "sort by": "search", "order history": "view",
+    "remove filter": "search", "update search": "search", "order by": "search", "sort by": "search", "order history": "view", "order by price": "search", "postcode lookup": "search",
     "next": "view", "back": "view",
 }  # fmt: skip
 """English labels of any site, read in full."""
