@@ -85,7 +85,14 @@ def _of_choice(element: Element, option: str) -> list[Evidence]:
         if spoken.certain and spoken.level >= GRAVE_CLASS:
             found.append(Evidence(source="words", level=spoken.level, certain=True, says=f"says “{spoken.text}”"))
         elif spoken.leans:
-            found.append(Evidence(source="words", level=spoken.leans, certain=False, says=f"“{spoken.text}” may be class {spoken.leans}"))
+            found.append(
+                Evidence(
+                    source="words",
+                    level=spoken.leans,
+                    certain=False,
+                    says=f"“{spoken.text}” may be class {spoken.leans}",
+                )
+            )
     if token := marks.destroying(element.traits.tokens, harmless=say(element.name).views):
         says = f"its id, class or icon says “{token}”"
         found.append(Evidence(source="claim", level=7, certain=True, says=says))

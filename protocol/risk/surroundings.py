@@ -12,8 +12,8 @@ from protocol.risk.judgement import GRAVE_CLASS, Evidence
 from protocol.risk.words import say
 
 _DIALOGS: Final = frozenset({"dialog", "alertdialog"})
-_AROUND: Final = _DIALOGS | {"form"}
-_NODES_MAX: Final = 200
+_NODES_MAX: Final = 80
+_LEVELS_MAX: Final = 4
 _TEXTS_MAX: Final = 12
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？؟।])\s*")
 _PRICE: Final = re.compile(
@@ -28,22 +28,43 @@ def beside(element: Element, page: Observation) -> list[Evidence]:
     Of a dialog its texts count, but not the labels of its controls: “Delete” beside “Cancel” says nothing about “Cancel”.
     """
     place = _place(element, page)
-    around = _around(place, page) if place >= 0 else -1
-    if around < 0:
+    if place < 0:
         return []
     found = []
-    texts: list[str] = []
-    for node in _within(around, page):
-        index = page.tree.elements[node]
-        item = page.elements[index] if index >= 0 else None
-        if item is not None and payment(item):
-            found.append(Evidence(source="surroundings", level=5, certain=True, says="stands with a field of payment"))
-            break
-        if (item is None or item.role not in INTERACTIVE_ROLES) and page.tree.said[node]:
-            texts.append(page.tree.said[node])
-    if page.tree.roles[around] in _DIALOGS:
-        found.extend(_said(texts))
+    if _with_payment(place, page):
+        found.append(Evidence(source="surroundings", level=5, certain=True, says="stands with a field of payment"))
+    dialog = _dialog(place, page)
+    if dialog >= 0:
+        found.extend(_said(_texts(dialog, page)))
     return found
+
+
+def _with_payment(place: int, page: Observation) -> bool:
+    """Whether one of the next elements around it holds a field of payment: a form without a name is no node of its own."""
+    fields = {at for at, index in enumerate(page.tree.elements) if index >= 0 and payment(page.elements[index])}
+    if not fields:
+        return False
+    node = page.tree.parents[place]
+    for _ in range(_LEVELS_MAX):
+        # The outermost element holds everything.
+        if node < 0 or page.tree.parents[node] < 0:
+            return False
+        inside = list(_within(node, page))
+        if len(inside) >= _NODES_MAX:
+            return False
+        if fields.intersection(inside):
+            return True
+        node = page.tree.parents[node]
+    return False
+
+
+def _texts(dialog: int, page: Observation) -> list[str]:
+    controls = {at for at, item in enumerate(page.elements) if item.role in INTERACTIVE_ROLES}
+    return [
+        page.tree.said[node]
+        for node in _within(dialog, page)
+        if page.tree.said[node] and page.tree.elements[node] not in controls
+    ]
 
 
 def _said(texts: list[str]) -> Iterator[Evidence]:
@@ -67,12 +88,11 @@ def _place(element: Element, page: Observation) -> int:
     return page.tree.elements.index(index) if index >= 0 and index in page.tree.elements else -1
 
 
-def _around(node: int, page: Observation) -> int:
-    while node >= 0:
-        if page.tree.roles[node] in _AROUND:
-            return node
+def _dialog(node: int, page: Observation) -> int:
+    """The nearest dialog around a node; -1 if there is none."""
+    while node >= 0 and page.tree.roles[node] not in _DIALOGS:
         node = page.tree.parents[node]
-    return -1
+    return node
 
 
 def _within(around: int, page: Observation) -> Iterator[int]:

@@ -53,7 +53,10 @@ def test_any_text_is_read_and_reading_it_again_changes_nothing(text: str) -> Non
     assert 0 <= say(text).level <= 7
 
 
-@given(st.sampled_from(["delete", "удалить", "削除"]), st.lists(st.sampled_from("\u200b\u200d\u00ad\u2060\ufeff\u202e\u2066\ufe0f"), max_size=8))
+@given(
+    st.sampled_from(["delete", "удалить", "削除"]),
+    st.lists(st.sampled_from("\u200b\u200d\u00ad\u2060\ufeff\u202e\u2066\ufe0f"), max_size=8),
+)
 def test_what_cannot_be_seen_hides_no_word(word: str, hidden: list[str]) -> None:
     spread = "".join(char + "".join(hidden[at : at + 1]) for at, char in enumerate(word))
     assert read(spread) == word

@@ -122,7 +122,14 @@ def test_a_body_is_a_query_if_each_of_its_documents_is(text: str | None, query: 
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("deleteItem-7", "delete item 7"), ("  A.B  ", "a b"), ("×", ""), ("🗑 Bin", "bin"), ("Löschen", "l schen"), ("", "")],
+    [
+        ("deleteItem-7", "delete item 7"),
+        ("  A.B  ", "a b"),
+        ("×", ""),
+        ("🗑 Bin", "bin"),
+        ("Löschen", "l schen"),
+        ("", ""),
+    ],
 )
 def test_words_of_addresses_and_markup_are_those_of_the_alphabet(text: str, words: str) -> None:
     assert words_of(text) == words

@@ -286,7 +286,9 @@ def test_a_label_in_any_script_counts_whatever_the_markup_says(
         expanded = Element(ref="e1", role="button", name=label, states=("expanded",), traits=Traits(tokens=tokens))
         assert level(Click(target=ANY), expanded) == expected
         assert button(label, tag="button", input_type="reset", tokens=tokens) == 4
-        assert button(label, tag="button", submits=True, form_method="get", form_action="/go", tokens=tokens) == expected
+        assert (
+            button(label, tag="button", submits=True, form_method="get", form_action="/go", tokens=tokens) == expected
+        )
     assert link(label, "https://shop.example/#", *tokens) == expected
     assert link(label, "javascript:go()", *tokens) == expected
     assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name=label)) == expected

@@ -79,13 +79,28 @@ def test_no_class_of_css_makes_a_label_harmless_that_is_not(name: str, tokens: t
 
 
 @pytest.mark.parametrize(
-    "name", ["Copy link", "Accept all cookies", "Ver más", "Weiter", "Next", "Schließen", "Закрыть", "次へ", "다음", "关闭", "التالي"]
+    "name",
+    [
+        "Copy link",
+        "Accept all cookies",
+        "Ver más",
+        "Weiter",
+        "Next",
+        "Schließen",
+        "Закрыть",
+        "次へ",
+        "다음",
+        "关闭",
+        "التالي",
+    ],
 )
 def test_harmless_labels_of_several_languages_are_not_in_the_way(name: str) -> None:
     assert pressed(name) == 1
 
 
-@pytest.mark.parametrize("name", ["Info löschen", "Menu verwijderen", "Supprimer le menu", "Next delete", "Details Delete"])
+@pytest.mark.parametrize(
+    "name", ["Info löschen", "Menu verwijderen", "Supprimer le menu", "Next delete", "Details Delete"]
+)
 def test_a_grave_word_in_a_label_keeps_it_from_being_harmless(name: str) -> None:
     """Guard: protocol/risk/words/__init__.py, _hidden."""
     assert not say(name).views

@@ -15,15 +15,15 @@ LEVELS: Final = {
 ANCHORS_MAX: Final = 60
 """The list below is for labels of one or two words that mean several things. It must not grow into a table of words."""
 ANCHORS: Final[dict[str, str]] = {
-    "ok": "change", "okay": "change", "yes": "change", "no": "view", "continue": "change", "cancel": "view", "close": "view",
-    "apply": "change", "reset": "destroy", "clear": "destroy", "order": "pay", "transfer": "pay", "upgrade": "pay",
-    "new": "begin",
-    "bin": "destroy", "drop": "destroy", "post": "change", "book": "change", "like": "change", "follow": "change",
-    "start": "change",
-    "stop": "change", "more": "view", "less": "view", "first": "view", "last": "view", "save draft": "draft",
+    "ok": "change", "okay": "change", "yes": "change", "continue": "change", "apply": "change", "post": "change", "book": "change",
+    "like": "change", "follow": "change", "start": "change", "stop": "change", "new": "begin", "save draft": "draft",
+    "reset": "destroy", "clear": "destroy", "bin": "destroy", "drop": "destroy",
+    "order": "pay", "transfer": "pay", "upgrade": "pay",
+    "no": "view", "cancel": "view", "close": "view", "more": "view", "less": "view", "first": "view", "last": "view",
+    "next": "view", "back": "view", "order history": "view",
     "clear filters": "search", "clear all filters": "search", "reset filters": "search", "clear search": "search",
-    "remove filter": "search", "update search": "search", "order by": "search", "sort by": "search", "order history": "view", "order by price": "search", "postcode lookup": "search",
-    "next": "view", "back": "view",
+    "remove filter": "search", "update search": "search", "order by": "search", "sort by": "search",
+    "order by price": "search", "postcode lookup": "search",
 }  # fmt: skip
 """English labels of any site, read in full."""
 
