@@ -41,9 +41,6 @@ def beside(element: Element, page: Observation) -> list[Evidence]:
 
 def _with_payment(place: int, page: Observation) -> bool:
     """Whether one of the next elements around it holds a field of payment: a form without a name is no node of its own."""
-    fields = {at for at, index in enumerate(page.tree.elements) if index >= 0 and payment(page.elements[index])}
-    if not fields:
-        return False
     node = page.tree.parents[place]
     for _ in range(_LEVELS_MAX):
         # The outermost element holds everything.
@@ -52,7 +49,8 @@ def _with_payment(place: int, page: Observation) -> bool:
         inside = list(_within(node, page))
         if len(inside) >= _NODES_MAX:
             return False
-        if fields.intersection(inside):
+        controls = [page.tree.elements[each] for each in inside]
+        if any(index >= 0 and payment(page.elements[index]) for index in controls):
             return True
         node = page.tree.parents[node]
     return False

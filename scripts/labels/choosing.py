@@ -18,7 +18,7 @@ from scripts.labels.fitting import Examples, Floats, logits, softmax
 HARMLESS: Final = ("view", "search")
 GRAVE: Final = ("pay", "access", "destroy")
 DANGEROUS: Final = ("change", *GRAVE)
-_MISSED_MAX: Final = 0.005
+_MISSED_MAX: Final = 0.003
 _MISSED_STRONG_MAX: Final = 0.001
 _RAISED_MAX: Final = 0.006
 """Share of the harmless labels that may be called grave."""
@@ -77,7 +77,7 @@ def thresholds_of(chances: Floats, kinds: NDArray[np.int64], texts: Sequence[str
     return Thresholds(
         view=view,
         view_strong=missed(np.ones(len(kinds), dtype=bool), _MISSED_STRONG_MAX),
-        grave=_first(lambda step: bool((grave[views] >= step).mean() <= _RAISED_MAX)),
+        grave=max(0.5, _first(lambda step: bool((grave[views] >= step).mean() <= _RAISED_MAX))),
         change=_first(lambda step: bool((changing[views] >= step).mean() <= _CHANGED_MAX)),
         lean=lean,
         field=_FIELD,

@@ -79,20 +79,7 @@ def test_no_class_of_css_makes_a_label_harmless_that_is_not(name: str, tokens: t
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "Copy link",
-        "Accept all cookies",
-        "Ver más",
-        "Weiter",
-        "Next",
-        "Schließen",
-        "Закрыть",
-        "次へ",
-        "다음",
-        "关闭",
-        "التالي",
-    ],
+    "name", ["Copy link", "Accept all cookies", "Ver más", "Next", "Закрыть", "次へ", "다음", "下一步", "Voir plus"]
 )
 def test_harmless_labels_of_several_languages_are_not_in_the_way(name: str) -> None:
     assert pressed(name) == 1

@@ -7,6 +7,7 @@ nothing. ``text.py`` undoes what hides a word before that, and ``anchors.py`` ha
 from __future__ import annotations
 
 import functools
+import unicodedata
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ _PARTS_MAX: Final = 12
 """So many words of a label are also read alone; a longer one is never called harmless."""
 _SHOWN_CHARS: Final = 40
 _LIKELY: Final = 0.5
+_GRAVE_CLASS: Final = 5
 _GRAVE: Final = ("pay", "access", "destroy")
 
 
@@ -73,7 +75,12 @@ def _say(text: str) -> Spoken:
     anchored = ANCHORS.get(text)
     if anchored is not None:
         return _fixed(anchored, text)
+    # Beside letters a picture only leans: “🗑” on a button that names a bin is not yet a deletion.
+    pictured = _pictures(text)
+    text = " ".join("".join(char for char in text if unicodedata.category(char) != "So").split())
     spoken = msgspec.structs.replace(_judged(text), legible=_legible(text))
+    if pictured.level >= _GRAVE_CLASS:
+        spoken = _worse(spoken, msgspec.structs.replace(pictured, certain=False, leans=pictured.level), text)
     # A word in a second script, or one that only looks like another, must not hide behind the first.
     for other in filter(None, (look_alike(text), *runs(text))):
         spoken = _worse(spoken, _judged(other), text)

@@ -23,7 +23,7 @@ ANCHORS: Final[dict[str, str]] = {
     "next": "view", "back": "view", "order history": "view",
     "clear filters": "search", "clear all filters": "search", "reset filters": "search", "clear search": "search",
     "remove filter": "search", "update search": "search", "order by": "search", "sort by": "search",
-    "order by price": "search", "postcode lookup": "search",
+    "order by price": "search", "postcode lookup": "search", "apply filters": "search", "place the order": "pay",
 }  # fmt: skip
 """English labels of any site, read in full."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections import Counter
@@ -81,10 +82,13 @@ def _is_read(char: str) -> bool:
 
 def script_of(text: str) -> str:
     """The script of most letters of what ``read`` gave; ``Other`` for one that is not listed, empty without letters."""
+    if text.isascii():
+        return "Latin" if any(map(str.isalpha, text)) else ""
     counted = Counter(_script(char) for char in text if char.isalpha())
     return counted.most_common(1)[0][0] if counted else ""
 
 
+@functools.lru_cache(8192)
 def _script(char: str) -> str:
     return next((name for name, letters in _SCRIPTS if letters.match(char)), "Other")
 
@@ -109,6 +113,8 @@ def look_alike(text: str) -> str:
 
 def runs(text: str) -> tuple[str, ...]:
     """The parts of ``text`` in different scripts, if there are several; Han and Kana are one."""
+    if text.isascii():
+        return ()
     found: list[tuple[str, list[str]]] = []
     for word in text.split():
         for piece in _pieces(word):
