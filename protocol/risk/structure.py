@@ -58,7 +58,9 @@ def _link(element: Element) -> list[Evidence]:
     if not element.name.strip():
         found.extend(each for each in _nameless(element) if each.level >= GRAVE_CLASS)
     if spoken.level >= GRAVE_CLASS or spoken.leans:
-        certain = spoken.certain and spoken.level >= GRAVE_CLASS and _is_command(element.name)
+        certain = (
+            spoken.certain and spoken.level >= GRAVE_CLASS and _is_command(element.name) and spoken.kind != "clear"
+        )
         level = spoken.level if spoken.certain else spoken.leans
         if level:
             found.append(_words(level, certain, f"link says “{spoken.text}”"))
@@ -96,7 +98,7 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
     traits = element.traits
     if traits.input_type == "reset" and traits.tag in ("button", "input"):
         # It empties its form, and a label that says more casts doubt on that: a script may do it.
-        if not (spoken.level >= GRAVE_CLASS or spoken.leans):
+        if spoken.kind == "clear" or not (spoken.level >= GRAVE_CLASS or spoken.leans):
             return [_structure(1, "empties its form on the page")]
         return []
     if traits.submits:

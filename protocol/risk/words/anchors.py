@@ -8,16 +8,20 @@ KINDS: Final = ("other", "view", "search", "begin", "change", "pay", "access", "
 """What the text model tells apart; ``scripts/labels/rules.py`` says what each is."""
 
 LEVELS: Final = {
-    "view": 1, "search": 1, "begin": 4, "change": 4, "pay": 5, "access": 6, "destroy": 7, "card": 5, "secret": 6, "draft": 3,
+    "view": 1, "search": 1, "begin": 4, "change": 4, "pay": 5, "access": 6, "destroy": 7, "card": 5, "secret": 6,
+    "draft": 3, "clear": 7,
 }  # fmt: skip
-"""The class of a control, or of a field, that says it; ``other`` says nothing."""
+"""The class of a control, or of a field, that says it; ``other`` says nothing. Two kinds are of fixed labels only: ``draft``, and
+``clear`` for what may empty a choice of filters as well as a store. On a link, or on a button that the browser lets empty its form,
+``clear`` only leans.
+"""
 
 ANCHORS_MAX: Final = 60
 """The list below is for labels of one or two words that mean several things. It must not grow into a table of words."""
 ANCHORS: Final[dict[str, str]] = {
     "ok": "change", "okay": "change", "yes": "change", "continue": "change", "apply": "change", "post": "change", "book": "change",
     "like": "change", "follow": "change", "start": "change", "stop": "change", "new": "begin", "save draft": "draft",
-    "reset": "destroy", "clear": "destroy", "bin": "destroy", "drop": "destroy",
+    "reset": "clear", "clear": "clear", "clear all": "clear", "reset all": "clear", "bin": "destroy", "drop": "destroy",
     "order": "pay", "transfer": "pay", "upgrade": "pay",
     "no": "view", "cancel": "view", "close": "view", "more": "view", "less": "view", "first": "view", "last": "view",
     "next": "view", "back": "view", "order history": "view",
