@@ -45,7 +45,7 @@ _ELEMENTS: Final = (
     Element(ref="e1", role="link", name="Next", url="http://a.example/next"),
     Element(ref="e2", role="button", name="Go on"),
     Element(ref="e3", role="textbox", name="Town", traits=Traits(tag="input")),
-    Element(ref="e4", role="checkbox", name="Red", traits=Traits(tag="input")),
+    Element(ref="e4", role="checkbox", name="Red", traits=Traits(tag="input", form_method="post", form_action="/x")),
     Element(ref="e5", role="combobox", name="Colour", traits=Traits(tag="select"), options=("Red",)),
 )
 _ACTED_ON: Final = {"fill": ("e3",), "select": ("e5",), "check": ("e4",)}

@@ -61,7 +61,9 @@ const traits = e => {
     path = explicit ? action(form, ownAction) : '';
   }
   const known = ['id', 'name', 'data-testid'].map(n => [n, attribute(e, n).slice(0, 200)]).filter(([, v]) => v);
-  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known];
+  const opens = /^(true|menu|listbox|tree|grid|dialog)$/i.test(attribute(e, 'aria-haspopup'))
+    || /^(true|false)$/i.test(attribute(e, 'aria-expanded'));
+  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known, opens];
 };
 """
 

@@ -135,6 +135,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     autocomplete: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
     """Those of ``id``, ``name`` and ``data-testid`` that it has, as they are written."""
+    opens: bool = False
+    """Whether the page says that it opens or closes something (``aria-haspopup``, ``aria-expanded``)."""
 
 
 class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

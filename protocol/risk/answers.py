@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from protocol.page.dialogs import Answer
-from protocol.risk.classes import Risk, by_words
+from protocol.risk.judgement import APPROVAL_CLASS, Evidence, Risk, settled, weigh, worst
+from protocol.risk.words import say
 
 
 def with_answer(risk: Risk, answer: Answer | None) -> Risk:
@@ -14,9 +15,17 @@ def with_answer(risk: Risk, answer: Answer | None) -> Risk:
     if answer is None or not answer.accept or answer.kind == "alert":
         return risk
     if answer.kind == "beforeunload":
-        accepted = Risk(level=3, reason="leaves a page that asks to stay")
-    elif not answer.text.strip():
-        accepted = Risk(level=4, reason="accepts a dialog whose text is not given")
-    else:
-        accepted = by_words(answer.text, (), from_level=4) or Risk(level=3, reason="accepts a dialog")
-    return max(risk, accepted, key=lambda each: each.level)
+        return worst(risk, settled(3, "leaves a page that asks to stay"))
+    if not answer.text.strip():
+        return worst(risk, settled(4, "accepts a dialog whose text is not given"))
+    return worst(risk, _accepted(answer.text))
+
+
+def _accepted(text: str) -> Risk:
+    """A question is no label: one that asks for nothing that is known counts as the action that causes it."""
+    spoken = say(text)
+    says = f"accepts “{spoken.text}”"
+    if spoken.leans or spoken.level >= APPROVAL_CLASS:
+        level = spoken.level if spoken.certain else max(spoken.leans, spoken.level)
+        return weigh([Evidence(source="words", level=level, certain=spoken.certain, says=says)])
+    return settled(3, "accepts a dialog")

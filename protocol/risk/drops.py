@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from protocol.page.observation import Element
-from protocol.risk.classes import Risk, by_words
+from protocol.risk.judgement import Risk, raised, worst
+from protocol.risk.structure import label_risk
 
 
 def dropped(source: Element, onto: Element) -> Risk:
@@ -11,5 +12,4 @@ def dropped(source: Element, onto: Element) -> Risk:
 
     What the page does with it is not known otherwise, so it is at least class 4.
     """
-    said = (by_words(element.name, element.traits.tokens, from_level=4) for element in (source, onto))
-    return max([Risk(level=4, reason="drags something"), *filter(None, said)], key=lambda risk: risk.level)
+    return raised(worst(label_risk(source), label_risk(onto)), 4, "drags something")

@@ -213,6 +213,20 @@ async def test_an_icon_only_button_is_known_by_its_marks(page: Page, site: PageS
     assert classify(Click(target=ANY), nameless, seen).level == 7
 
 
+async def test_what_opens_and_what_stands_around_a_button_is_seen(page: Page, site: PageServer) -> None:
+    seen = await shown(
+        page,
+        site,
+        "<button aria-haspopup=menu>Wug</button><button aria-expanded=false>Blick</button><button>Fep</button>"
+        "<div role=dialog aria-label=Wait><p>This action cannot be undone.</p><button>Fine</button><button>Cancel</button></div>"
+        "<form><input autocomplete=cc-number aria-label=Nummer><button type=button>Dax</button></form>",
+    )
+    levels = {
+        item.name: classify(Click(target=ANY), item, seen).level for item in seen.elements if item.role == "button"
+    }
+    assert levels == {"Wug": 1, "Blick": 1, "Fep": 4, "Fine": 7, "Cancel": 1, "Dax": 5}
+
+
 async def test_a_fetch_redirected_to_a_destructive_address_never_arrives(page: Page, site: PageServer) -> None:
     html = "<button onclick=\"fetch('/innocent').catch(() => document.title = 'refused')\">Look</button>"
     seen = await shown(page, site, html)

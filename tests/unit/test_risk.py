@@ -66,7 +66,7 @@ def _traits(**fields: object) -> Traits:
         ("OK", 4),
         ("Continue", 4),
         ("Кнопка", 4),
-        ("Dеlete", 4),  # with a Cyrillic letter: not understood, so it needs an approval
+        ("Dеlete", 7),  # with a Cyrillic letter
         ("", 4),
         ("Save draft", 3),
         ("Search", 1),
@@ -104,13 +104,13 @@ def test_phrases_about_the_view_are_harmless_whatever_words_they_hold(name: str)
 
 def test_removing_a_filter_only_widens_a_list() -> None:
     assert button("Remove filter") == 1
-    assert button("Remove filter: Brand Acme") == 1
+    assert button("Remove filter: Brand Acme") == 4  # what stands behind the colon could be anything
 
 
 @pytest.mark.parametrize("tokens", [("icon", "trash"), ("fa", "bin"), ("btn", "danger"), ("delete", "button")])
 @pytest.mark.parametrize("name", ["", "Continue", "Next", "Clear filters"])
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
-    """Guard: protocol/risk/classes.py, by_words."""
+    """Guard: protocol/risk/structure.py, _marked."""
     assert button(name, tokens=tokens) == 7
     assert link(name, "https://shop.example/x", *tokens) == 7
 
@@ -155,7 +155,7 @@ def test_a_submit_is_judged_by_its_form(name: str, method: str, action: str, exp
         ("Order #5", "https://shop.example/orders/5", 1),
         ("Post: my trip", "https://shop.example/blog/1", 1),
         ("Book of Kells", "https://shop.example/books/1", 1),
-        ("Publish", "https://shop.example/p", 4),
+        ("Publish", "https://shop.example/p", 1),
         ("Delete", "", 7),
         ("Anything", "javascript:go()", 4),
         ("Anything", "https://shop.example/#", 4),
@@ -185,8 +185,10 @@ def test_choices_change_a_form_unless_they_sort_or_filter() -> None:
     assert level(Select(target=ANY, option="France"), plain) == 3
     assert level(Select(target=ANY, option="Price"), sort) == 1
     assert level(Select(target=ANY, option="Delete selected"), bulk) == 7
-    assert level(Check(target=ANY), Element(ref="e1", role="checkbox", name="Remember")) == 3
-    assert level(Check(target=ANY), Element(ref="e1", role="checkbox", name="Admin permissions")) == 6
+    in_form = _traits(tag="input", form_method="post", form_action="/x")
+    assert level(Check(target=ANY), Element(ref="e1", role="checkbox", name="Remember", traits=in_form)) == 3
+    assert level(Check(target=ANY), Element(ref="e1", role="checkbox", name="Remember")) == 4
+    assert level(Check(target=ANY), Element(ref="e1", role="checkbox", name="Grant access", traits=in_form)) == 6
     assert level(Click(target=ANY), Element(ref="e1", role="tab", name="Payments")) == 1
 
 
@@ -249,7 +251,7 @@ def test_an_unknown_element_needs_an_approval() -> None:
     assert level(Click(target=ANY), Element(ref="e1", role="generic", name="Something")) >= APPROVAL_CLASS
 
 
-UNREAD = {
+LABELS = {
     "ja": ("今すぐ支払う", "すべて削除", "送信"),
     "zh": ("立即支付", "全部删除", "发送"),
     "ru": ("Оплатить сейчас", "Удалить всё", "Отправить"),
@@ -259,85 +261,105 @@ UNREAD = {
     "he": ("שלם עכשיו", "מחק הכל", "שלח"),
     "hi": ("अभी भुगतान करें", "सभी हटाएं", "भेजें"),
 }
-UNREAD_LABELS = [
-    pytest.param(label, id=f"{name}-{n}") for name, three in UNREAD.items() for n, label in enumerate(three)
+BY_LABEL = [
+    pytest.param(label, expected, id=f"{name}-{expected}")
+    for name, three in LABELS.items()
+    for label, expected in zip(three, (5, 7, 4), strict=True)
 ]
 VIEW_CLASSES = [("btn", "info"), ("menu", "item"), ("nav", "tab"), ("search",), ("close", "icon"), ()]
 
 
 @pytest.mark.parametrize("tokens", VIEW_CLASSES)
-@pytest.mark.parametrize("label", UNREAD_LABELS)
-def test_a_label_that_cannot_be_read_needs_an_approval_whatever_the_markup_says(
-    label: str, tokens: tuple[str, ...]
+@pytest.mark.parametrize(("label", "expected"), BY_LABEL)
+def test_a_label_in_any_script_counts_whatever_the_markup_says(
+    label: str, expected: int, tokens: tuple[str, ...]
 ) -> None:
-    """Guard: protocol/risk/classes.py, by_words."""
-    for role in ("button", "tab", "menuitem", "treeitem", "columnheader", "switch", "checkbox", "radio", "generic"):
-        risk = classify(
-            Click(target=ANY), Element(ref="e1", role=role, name=label, traits=Traits(tag="div", tokens=tokens)), PAGE
+    """Guard: protocol/risk/structure.py, _said."""
+    for role in ("button", "menuitem", "switch", "checkbox", "radio", "generic"):
+        element = Element(ref="e1", role=role, name=label, traits=Traits(tag="div", tokens=tokens))
+        assert level(Click(target=ANY), element) == expected, role
+    if expected > 4:
+        # What the page says of a control outweighs words of class 4, and no graver ones.
+        for role in ("tab", "treeitem", "columnheader"):
+            assert button(label, role=role, tag="div", tokens=tokens) == expected, role
+        assert button(label, tag="summary", tokens=tokens) == expected
+        expanded = Element(ref="e1", role="button", name=label, states=("expanded",), traits=Traits(tokens=tokens))
+        assert level(Click(target=ANY), expanded) == expected
+        assert button(label, tag="button", input_type="reset", tokens=tokens) == 4
+        assert (
+            button(label, tag="button", submits=True, form_method="get", form_action="/go", tokens=tokens) == expected
         )
-        assert (risk.level, "letters" in risk.reason) == (4, True), role
-    assert button(label, tag="summary", tokens=tokens) == 4
-    assert button(label, tag="button", input_type="reset", tokens=tokens) == 4
-    assert button(label, role="textbox", tag="div", tokens=tokens) == 4
-    assert button(label, tag="button", submits=True, form_method="get", form_action="/go", tokens=tokens) == 4
-    assert link(label, "https://shop.example/#", *tokens) == 4
-    assert link(label, "javascript:go()", *tokens) == 4
-    assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name=label)) == 4
-    expanded = Element(ref="e1", role="button", name=label, states=("expanded",), traits=Traits(tokens=tokens))
-    assert level(Click(target=ANY), expanded) == 4
+    assert link(label, "https://shop.example/#", *tokens) == expected
+    assert link(label, "javascript:go()", *tokens) == expected
+    assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name=label)) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("Search 削除", 4),
-        ("Удалить filters", 4),
-        ("Info löschen", 4),
-        ("Menu · Πληρωμή", 4),
+        ("Search 削除", 7),
+        ("Удалить filters", 7),
+        ("Info löschen", 7),
+        ("Menu · Πληρωμή", 5),
         ("Save draft 送信", 4),
-        ("ｎｅｘｔ", 4),
-        ("ⓟⓐⓨ", 4),
-        ("🗑", 4),
+        ("ｎｅｘｔ", 1),
+        ("ⓟⓐⓨ", 5),
+        ("🅿🅰🆈", 5),
+        ("рау", 5),  # in Cyrillic letters
+        ("D e l e t e", 7),
+        ("D\u200bel\u00adete", 7),
+        ("\u202eDelete", 7),
+        ("D̶e̶l̶e̶t̶e̶", 7),
+        ("ᴅᴇʟᴇᴛᴇ", 7),
+        ("🗑", 7),
+        ("💳", 5),
         ("Delete 削除", 7),
         ("支払う Pay", 5),
         ("🔍 Search", 1),
+        ("🗑 Next", 4),
         ("Next ›", 1),
         ("×", 1),
         ("…", 1),
+        ("Next " * 40, 4),
+        ("Next " * 13 + "and delete it", 4),
     ],
 )
-def test_a_label_is_read_in_full_or_not_at_all(name: str, expected: int) -> None:
+def test_a_label_is_read_as_a_person_reads_it_and_in_full(name: str, expected: int) -> None:
+    """Guard: protocol/risk/words/text.py, read."""
     assert button(name, tag="button", tokens=("btn", "info")) == expected
 
 
-def test_the_known_words_of_a_label_count_beside_those_that_cannot_be_read() -> None:
+def test_a_label_in_two_scripts_counts_as_the_graver_part() -> None:
+    """Guard: protocol/risk/words/__init__.py, _worse."""
     assert button("Pay 支払い", role="tab") == 5
-    assert button("Password パスワード", role="checkbox") == 6
-    assert level(Select(target=ANY, option="削除"), Element(ref="e1", role="combobox", name="Action")) == 4
+    assert button("Next 削除", role="tab") == 7
+    assert level(Select(target=ANY, option="削除"), Element(ref="e1", role="combobox", name="Action")) == 7
     assert level(Select(target=ANY, option="Delete 削除"), Element(ref="e1", role="combobox", name="Action")) == 7
 
 
-def test_a_get_to_a_harmless_address_stays_what_it_is_whatever_the_label() -> None:
+def test_a_get_to_a_harmless_address_stays_what_it_is_unless_the_label_is_grave() -> None:
     assert link("次へ", "https://shop.example/list?page=2") == 1
-    assert link("削除", "https://shop.example/items/3/delete") == 7
+    assert link("送信", "https://shop.example/list?page=2") == 1
+    assert link("削除", "https://shop.example/list?page=2") == 7
     form = {"form_method": "get", "form_action": "/list"}
     assert typing("Поиск", **form) == 1
     field = Element(ref="e1", role="textbox", name="Поиск", traits=_traits(tag="input", **form))
     assert level(Press(key="Enter", target=ANY), field) == 1
     assert button("Красный", role="checkbox", **form) == 1
     assert button("Красный", role="checkbox", form_method="get", form_action="/delete") == 4
-    assert button("Красный", role="checkbox", form_method="post", form_action="/list") == 4
+    assert button("Красный", role="checkbox", tag="input", form_method="post", form_action="/list") == 3
 
 
-def test_a_field_with_a_label_that_cannot_be_read_needs_an_approval_unless_it_searches() -> None:
-    assert typing("Номер карты") == 4
-    assert typing("Номер карты", tokens=("q",)) == 4
-    assert typing("検索", role="searchbox", tag="div") == 4
+def test_a_field_is_known_by_its_label_in_any_language() -> None:
+    assert typing("Номер карты") == 5
+    assert typing("Номер карты", tokens=("q",)) == 5
+    assert typing("検索", role="searchbox", tag="div") == 1
     native = _traits(tag="input", input_type="search", form_method="post", form_action="/x")
     search = Element(ref="e1", role="searchbox", name="検索", traits=native)
     assert level(Fill(target=ANY, value="x"), search) == 1
-    assert level(Press(key="Enter", target=ANY), search) == 4
-    assert typing("パスワード", input_type="password") == 6
+    assert typing("パスワード", input_type="text") == 6
+    assert typing("Adresse e-mail", input_type="text") == 6
+    assert typing("Vorname", input_type="text") == 3
 
 
 DELETES = {"form_method": "post", "form_action": "/account/delete"}
@@ -346,7 +368,7 @@ ENTERS = ["Enter", "NumpadEnter", "\n", "\r", "Shift+Enter", "Shift+NumpadEnter"
 
 @pytest.mark.parametrize("key", ENTERS)
 def test_every_way_to_press_enter_submits_the_form_of_a_field(key: str) -> None:
-    """Guard: protocol/risk/classes.py, _enter."""
+    """Guard: protocol/risk/keys.py, entered."""
     for role, tag, kind in (
         ("textbox", "input", "text"),
         ("combobox", "input", "text"),
@@ -377,7 +399,7 @@ def test_every_way_to_press_space_activates_a_button(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["ArrowDown", "ArrowUp", "Home", "End", "PageDown", "Alt+ArrowDown", "D", "KeyD"])
 def test_a_key_that_chooses_in_a_list_counts_as_its_worst_option(key: str) -> None:
-    """Guard: protocol/risk/classes.py, _any_choice."""
+    """Guard: protocol/risk/fields.py, any_choice."""
 
     def pressed(*options: str, name: str = "State") -> int:
         traits = _traits(tag="select")
@@ -391,7 +413,7 @@ def test_a_key_that_chooses_in_a_list_counts_as_its_worst_option(key: str) -> No
 
 
 def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> None:
-    """Guard: protocol/risk/classes.py, _move."""
+    """Guard: protocol/risk/keys.py, _moved."""
 
     def arrow(role: str, name: str = "x", **traits: object) -> int:
         return level(
@@ -410,7 +432,7 @@ def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> 
     "key", ["Alt+d", "Control+s", "Meta+Enter+a", "Enter+a", "a+Enter", "F5", "Numpad1", "\x7f", "Alt+Control+a"]
 )
 def test_shortcuts_and_keys_that_are_not_known_need_an_approval(key: str) -> None:
-    """Guard: protocol/risk/classes.py, _edit."""
+    """Guard: protocol/risk/keys.py, _edited."""
     search = Element(ref="e1", role="searchbox", name="Find", traits=_traits(form_method="get", form_action="/s"))
     assert level(Press(key=key, target=ANY), search) == 4
     assert level(Press(key=key)) == 4
@@ -427,7 +449,7 @@ def test_a_key_of_typing_is_judged_as_typing(key: str) -> None:
 @pytest.mark.parametrize("role", ["region", "navigation", "dialog", "generic", "listitem", "row", "img", "form"])
 @pytest.mark.parametrize("name", ["Search options", "View details", "Main menu", ""])
 def test_a_click_on_what_is_no_control_needs_an_approval_whatever_its_name(role: str, name: str) -> None:
-    """Guard: protocol/risk/classes.py, _button."""
+    """Guard: protocol/risk/structure.py, _button."""
     assert button(name, role=role, tag="section") == 4
     assert button("Delete", role=role, tag="section") == 7
     expanded = Element(ref="e1", role=role, name=name, states=("expanded",))

@@ -1,0 +1,121 @@
+"""The class of typing into a field and of choosing in a list or a box."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.page.observation import CHECKABLE_ROLES, Element
+from protocol.risk import marks
+from protocol.risk.addresses import destructive_url
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
+from protocol.risk.words import field_says, say
+
+FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
+LIST_ROLES: Final = frozenset({"combobox", "listbox", "option"})
+_NATIVE: Final = frozenset({"input", "select", "option", "textarea"})
+
+
+def takes_text(element: Element) -> bool:
+    """Whether keys of characters are typed into it."""
+    return element.role in FIELD_ROLES or (element.role == "combobox" and element.traits.tag in ("input", "textarea"))
+
+
+def reads_by_get(element: Element) -> bool:
+    """Whether its form states that it sends a GET, to an address that is judged harmless."""
+    traits = element.traits
+    return traits.form_method == "get" and bool(traits.form_action) and not destructive_url(traits.form_action)
+
+
+def searches(element: Element) -> bool:
+    """Whether it is a field or list that searches, sorts or filters. What a form by POST is for, its label does not tell."""
+    if element.role == "searchbox" or element.traits.input_type == "search":
+        return True
+    if element.traits.form_method == "post":
+        return False
+    if element.traits.form_method == "get" and element.traits.form_action:
+        return reads_by_get(element)
+    spoken = say(element.name)
+    if spoken.leans or spoken.level >= APPROVAL_CLASS:
+        return False
+    return (spoken.certain and spoken.kind == "search") or marks.searching(element.traits.tokens)
+
+
+def payment(element: Element) -> bool:
+    """Whether it is a field for the number of a card or an account."""
+    if not takes_text(element):
+        return False
+    traits = element.traits
+    return (
+        traits.autocomplete.startswith("cc-")
+        or field_says(element.name).kind == "card"
+        or marks.of_field(traits.tokens) == 5
+    )
+
+
+def typed(element: Element) -> Risk:
+    """Typing into a field: by its type, its label, then its form."""
+    traits = element.traits
+    if traits.input_type == "password" or traits.autocomplete.endswith(("password", "one-time-code")):
+        return settled(6, "a password or one-time code field")
+    if traits.autocomplete.startswith("cc-"):
+        return settled(5, "a card field")
+    said = field_says(element.name)
+    secret = traits.input_type == "email" or traits.autocomplete == "email" or (said.certain and said.kind == "secret")
+    if secret or (said.certain and said.level == 6) or marks.of_field(traits.tokens) == 6:
+        return settled(6, "a field of identity or access")
+    if (said.certain and said.kind == "card") or marks.of_field(traits.tokens) == 5:
+        return settled(5, "a field of payment")
+    if searches(element):
+        return settled(1, "a search or filter field")
+    if said.leans and said.kind in ("card", "secret"):
+        leaning = Evidence(source="words", level=said.leans, certain=False, says=f"may ask for “{said.text}”")
+        return weigh([leaning])
+    return settled(3, "typing")
+
+
+def chosen(element: Element, option: str) -> Risk:
+    """Choosing ``option`` in a list, or switching a box; ``option`` is empty for a box and where it is not known."""
+    return weigh(_of_choice(element, option))
+
+
+def _of_choice(element: Element, option: str) -> list[Evidence]:
+    found = []
+    for label in filter(None, (element.name, option)):
+        spoken = say(label)
+        if spoken.certain and spoken.level >= GRAVE_CLASS:
+            found.append(Evidence(source="words", level=spoken.level, certain=True, says=f"says “{spoken.text}”"))
+        elif spoken.leans:
+            found.append(
+                Evidence(
+                    source="words",
+                    level=spoken.leans,
+                    certain=False,
+                    says=f"“{spoken.text}” may be class {spoken.leans}",
+                )
+            )
+    if token := marks.destroying(element.traits.tokens, harmless=say(element.name).views):
+        says = f"its id, class or icon says “{token}”"
+        found.append(Evidence(source="claim", level=7, certain=True, says=says))
+    return [*found, _at_once(element)]
+
+
+def _at_once(element: Element) -> Evidence:
+    """What a choice does before anything is submitted."""
+    traits = element.traits
+    if reads_by_get(element):
+        return Evidence(source="structure", level=1, certain=True, says="sorts or filters")
+    spoken = say(element.name)
+    if spoken.views:
+        return Evidence(source="words", level=1, certain=True, says="sorts, filters or changes the view")
+    if searches(element):
+        return Evidence(source="claim", level=1, certain=spoken.legible, says="sorts or filters")
+    if element.role not in CHECKABLE_ROLES or (traits.form_method and traits.tag in _NATIVE):
+        return Evidence(source="structure", level=3, certain=True, says="changes a form")
+    # Outside of a form nothing is left that could send it later, so a script does it now.
+    return Evidence(source="structure", level=4, certain=False, says="switches something at once")
+
+
+def any_choice(element: Element) -> Risk:
+    """A key that chooses in a list: which option it will be is not known, so the worst one counts."""
+    choices = [chosen(element, option) for option in element.options]
+    return worst(*choices, chosen(element, ""), settled(3, "chooses in a list"))

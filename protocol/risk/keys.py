@@ -1,0 +1,74 @@
+"""The class of pressing a key: that of what the key sets off."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
+from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
+from protocol.risk.fields import LIST_ROLES, any_choice, chosen, searches, takes_text, typed
+from protocol.risk.judgement import Evidence, Risk, raised, settled, worst
+from protocol.risk.structure import clicked, submitted
+
+ENTER: Final = Stroke(frozenset(), "Enter")
+_VALUE_TYPES: Final = frozenset({"date", "datetime-local", "month", "week", "time", "number", "range"})
+"""Types of fields in which an arrow key changes the value."""
+_TEXT_COMMANDS: Final = frozenset("az")
+"""With Control: select all, undo."""
+_BOXES: Final = frozenset({"checkbox", "switch", "menuitemcheckbox"})
+"""Arrow keys leave them as they are."""
+
+
+def pressed(key: str, element: Element | None, page: Observation, history: Evidence | None = None) -> Risk:
+    """The risk of ``key`` on ``element``, or on what has the focus. history: as for a click on it."""
+    stroke = read_key(key)
+    if stroke is None:
+        return settled(4, "a key that is not known")
+    if stroke.name in ("Tab", "Escape"):
+        return settled(1, "moves the focus or closes a view")
+    if element is None:
+        # A key without a target goes to the element that has the focus.
+        element = next((item for item in page.elements if "active" in item.states and item.interactive), None)
+    if stroke.name in MOVING_KEYS:
+        return _moved(element)
+    if element is None:
+        return settled(4, "a key for an unknown element")
+    if stroke.name == "Enter":
+        return entered(stroke, element, page, history)
+    if takes_text(element):
+        return _edited(stroke, element)
+    if stroke.name == "Space":
+        return clicked(element, page, history)
+    if element.role in LIST_ROLES and not stroke.commands and len(stroke.name) == 1:
+        return any_choice(element)  # a letter chooses the option that begins with it
+    return settled(4, "a shortcut key")
+
+
+def entered(stroke: Stroke, element: Element, page: Observation, history: Evidence | None = None) -> Risk:
+    """Enter, with whatever modifiers: it activates a control, and submits the form of a field."""
+    traits = element.traits
+    if takes_text(element):
+        # In a text area it begins a line; with Control and its like it usually sends.
+        submits = traits.tag != "textarea" or stroke.commands
+        return worst(typed(element), submitted(element, recognised=searches(element))) if submits else typed(element)
+    # A check box, a radio button and a list submit their form as a text field does.
+    if element.role in CHECKABLE_ROLES | LIST_ROLES and traits.form_method:
+        return worst(clicked(element, page, history), submitted(element, recognised=searches(element)))
+    return clicked(element, page, history)
+
+
+def _edited(stroke: Stroke, element: Element) -> Risk:
+    """A key of typing, in a field. An access key (Alt) or a shortcut can set off anything on the page."""
+    harmless = "Alt" not in stroke.modifiers and (stroke.name in _TEXT_COMMANDS or stroke.name in EDITING_KEYS)
+    return settled(4, "a shortcut key") if stroke.commands and not harmless else typed(element)
+
+
+def _moved(element: Element | None) -> Risk:
+    if element is not None:
+        if element.role in LIST_ROLES and not (element.traits.tag in ("input", "textarea") and not element.options):
+            return any_choice(element)
+        if element.role in CHECKABLE_ROLES - _BOXES:
+            return raised(chosen(element, ""), 3, "chooses another one")
+        if element.role in ("slider", "spinbutton") or element.traits.input_type in _VALUE_TYPES:
+            return raised(typed(element), 3, "changes a value")
+    return settled(1, "moves the focus or the view")

@@ -1,0 +1,61 @@
+"""What the markup of a control says: words of its id, class, ``name`` and icon. They are English in pages of any language.
+
+They are what the page claims. They raise a class; they lower it only where a control has no label at all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_DESTROYING: Final = frozenset(
+    {
+        "delete", "remove", "trash", "bin", "wipe", "erase", "destroy", "purge", "danger", "destructive", "logout",
+        "unsubscribe", "garbage", "rubbish",
+    }
+)  # fmt: skip
+_ALWAYS: Final = frozenset({"delete", "trash", "bin", "destroy", "wipe", "erase", "purge", "danger", "destructive"})
+"""Those that count although the label is harmless: “Clear search” often has the class ``remove``."""
+_PAYING: Final = frozenset({"pay", "buy", "purchase", "checkout", "donate"})
+_CHANGING: Final = frozenset(
+    {"send", "submit", "save", "publish", "post", "upload", "like", "follow", "share", "subscribe"}
+)
+_VIEWING: Final = frozenset(
+    {
+        "search", "find", "filter", "filters", "sort", "next", "previous", "prev", "back", "forward", "first", "last", "more",
+        "less", "show", "hide", "view", "expand", "collapse", "menu", "navigation", "close", "dismiss", "zoom", "play",
+        "carousel", "preview", "help", "info", "refresh", "hamburger", "chevron", "caret", "arrow", "times", "theme",
+    }
+)  # fmt: skip
+_SEARCHING: Final = frozenset({"search", "find", "query", "filter", "keyword", "keywords", "lookup", "q", "sort"})
+_CARD: Final = re.compile(r"\b(?:card(?: number)?|cvc|cvv|iban|bic|sort code|account number)\b")
+_SECRET: Final = re.compile(
+    r"\b(?:password|passphrase|passwort|passcode|e mail|email|api key|access token|secret key|private key|two factor|2fa|mfa|otp|"
+    r"totp|one time code|verification code|recovery code|pin)\b"
+)
+
+
+def destroying(tokens: tuple[str, ...], *, harmless: bool) -> str:
+    """The word among ``tokens`` that marks something destructive, empty if none. harmless: the label is a view."""
+    counted = _ALWAYS if harmless else _DESTROYING
+    return next((token for token in tokens if token in counted), "")
+
+
+def nameless(tokens: tuple[str, ...]) -> tuple[int, str]:
+    """Class and word of a control without a label, by ``tokens``; (0, "") if they say nothing."""
+    for level, counted in ((5, _PAYING), (4, _CHANGING), (1, _VIEWING)):
+        for token in tokens:
+            if token in counted:
+                return level, token
+    return 0, ""
+
+
+def searching(tokens: tuple[str, ...]) -> bool:
+    """Whether ``tokens`` mark a field or list that searches or sorts."""
+    return not _SEARCHING.isdisjoint(tokens)
+
+
+def of_field(tokens: tuple[str, ...]) -> int:
+    """6 if ``tokens`` mark a field of identity or access, 5 for one of payment, 0 otherwise."""
+    text = " ".join(tokens)
+    return 6 if _SECRET.search(text) else 5 if _CARD.search(text) else 0

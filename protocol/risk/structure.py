@@ -1,0 +1,199 @@
+"""The class of a click: what the element is, what it would send, what stands around it, and what it says."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
+from protocol.risk import marks
+from protocol.risk.addresses import destructive_url
+from protocol.risk.fields import FIELD_ROLES, chosen, reads_by_get
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh
+from protocol.risk.surroundings import beside
+from protocol.risk.words import Spoken, say
+from protocol.risk.words.text import NO_SPACES, read, script_of
+
+_CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
+"""Roles of what only shows something when it is clicked: so the page says."""
+_NATIVE_VIEWS: Final = frozenset({"summary", "select"})
+# A header of a table sorts; a ``summary`` expands. Anything else without a role of a control only contains controls.
+_CLICKED: Final = INTERACTIVE_ROLES | {"columnheader"}
+_LINK_WORDS_MAX: Final = 3
+_LINK_CHARS_MAX: Final = 10
+"""In scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""
+
+
+def clicked(element: Element, page: Observation, history: Evidence | None = None) -> Risk:
+    """The risk of a click on ``element`` of ``page``. history: what clicks on it did here before, as observed by this node."""
+    remembered = [history] if history is not None else []
+    traits = element.traits
+    if element.role == "slider" or element.role in CHECKABLE_ROLES:
+        switched = chosen(element, "")
+        return weigh([*switched.evidence, *remembered])
+    if element.role in FIELD_ROLES and traits.tag in ("input", "textarea"):
+        return settled(1, "sets the focus")
+    if _opens_page(element):
+        return weigh([*_link(element), *remembered])
+    return weigh([*_button(element, page), *remembered])
+
+
+def _opens_page(element: Element) -> bool:
+    """Whether it is a link to another address. One to “#” or to a script is a button."""
+    if element.role != "link":
+        return False
+    try:
+        scheme = urlsplit(element.url).scheme
+    except ValueError:
+        return False
+    return scheme in ("http", "https") and not element.url.endswith("#")
+
+
+def _link(element: Element) -> list[Evidence]:
+    found = [Evidence(source="structure", level=1, certain=True, says="a link")]
+    if reason := destructive_url(element.url):
+        found.append(_request(f"link address says {reason}"))
+    spoken = say(element.name)
+    found.extend(_marked(element, spoken))
+    if not element.name.strip():
+        found.extend(each for each in _nameless(element) if each.level >= GRAVE_CLASS)
+    if spoken.level >= GRAVE_CLASS or spoken.leans:
+        certain = (
+            spoken.certain and spoken.level >= GRAVE_CLASS and _is_command(element.name) and spoken.kind != "clear"
+        )
+        level = spoken.level if spoken.certain else spoken.leans
+        if level:
+            found.append(_words(level, certain, f"link says “{spoken.text}”"))
+    return found
+
+
+def _is_command(name: str) -> bool:
+    text = read(name)
+    if script_of(text) in NO_SPACES:
+        return len(text) <= _LINK_CHARS_MAX
+    return len(text.split()) <= _LINK_WORDS_MAX
+
+
+def _button(element: Element, page: Observation) -> list[Evidence]:
+    """Anything that acts by a script or a form."""
+    traits = element.traits
+    spoken = say(element.name)
+    found = [*_marked(element, spoken), *_said(element, spoken)]
+    # The address of the form counts whatever the label: a harmless label may send a destructive request.
+    if traits.submits and (reason := destructive_url(traits.form_action)):
+        found.append(_request(f"form address says {reason}"))
+    if element.role == "link" and _is_broken(element.url):
+        found.append(Evidence(source="request", level=4, certain=True, says="its address cannot be read"))
+    if element.role not in _CLICKED and traits.tag != "summary":
+        # What lies in its middle gets the click, and has a name and a class of its own.
+        contains = f"a {element.role} only contains controls: act on one of them"
+        return [*[each for each in found if each.level >= GRAVE_CLASS], _structure(4, contains)]
+    if not spoken.views:
+        found.extend(beside(element, page))
+    return [*found, *_being(element, spoken)]
+
+
+def _being(element: Element, spoken: Spoken) -> list[Evidence]:
+    """What the element is, as far as that tells what it does."""
+    traits = element.traits
+    if traits.input_type == "reset" and traits.tag in ("button", "input"):
+        # It empties its form, and a label that says more casts doubt on that: a script may do it.
+        if spoken.kind == "clear" or not (spoken.level >= GRAVE_CLASS or spoken.leans):
+            return [_structure(1, "empties its form on the page")]
+        return []
+    if traits.submits:
+        return [_submits(element, spoken)]
+    if traits.tag in _NATIVE_VIEWS:
+        return [_structure(1, f"a {traits.tag}")]
+    if element.role in _CLAIMED or element.role in FIELD_ROLES:
+        return [_claim(spoken, f"a {element.role}")]
+    if "expanded" in element.states or traits.opens:
+        return [_claim(spoken, "opens or closes something")]
+    return []
+
+
+def _submits(element: Element, spoken: Spoken) -> Evidence:
+    traits = element.traits
+    if reads_by_get(element):
+        return _structure(1, "a form that only reads")
+    if spoken.certain and spoken.kind == "search":
+        return _words(1, True, "searches, sorts or filters")
+    said = "answers a dialog" if traits.form_method == "dialog" else "submits a form"
+    return Evidence(source="structure", level=4, certain=False, says=said)
+
+
+def submitted(element: Element, *, recognised: bool) -> Risk:
+    """Submitting the form of a field with the key Enter. recognised: the field searches."""
+    traits = element.traits
+    if traits.form_action and destructive_url(traits.form_action):
+        return settled(7, "form address looks destructive")
+    if recognised:
+        return settled(1, "searches, sorts or filters")
+    if reads_by_get(element):
+        return settled(1, "a form that only reads")
+    said = "answers a dialog" if traits.form_method == "dialog" else "submits a form"
+    return weigh([Evidence(source="structure", level=4, certain=False, says=said)])
+
+
+def _said(element: Element, spoken: Spoken) -> list[Evidence]:
+    traits = element.traits
+    if not element.name.strip():
+        return _nameless(element)
+    found = []
+    if spoken.leans:
+        found.append(_words(spoken.leans, False, f"“{spoken.text}” may be class {spoken.leans}"))
+    if not spoken.level:
+        return found
+    resets = traits.input_type == "reset" and traits.tag in ("button", "input")
+    if not spoken.certain and spoken.level < APPROVAL_CLASS:
+        return found
+    if not spoken.certain or (resets and spoken.level >= GRAVE_CLASS):
+        return found or [_words(spoken.level, False, f"“{spoken.text}”")]
+    # A submit button called “Next” sends the form as any other.
+    if spoken.views and traits.submits:
+        return found
+    return [*found, _words(spoken.level, True, f"says “{spoken.text}”")]
+
+
+def _nameless(element: Element) -> list[Evidence]:
+    level, token = marks.nameless(element.traits.tokens)
+    if not level or (level == 1 and element.traits.submits):
+        return []
+    return [Evidence(source="claim", level=level, certain=True, says=f"its id, class or icon says “{token}”")]
+
+
+def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
+    token = marks.destroying(element.traits.tokens, harmless=spoken.views)
+    says = f"its id, class or icon says “{token}”"
+    return [Evidence(source="claim", level=7, certain=True, says=says)] if token else []
+
+
+def _structure(level: int, says: str) -> Evidence:
+    return Evidence(source="structure", level=level, certain=True, says=says)
+
+
+def _claim(spoken: Spoken, says: str) -> Evidence:
+    # What the page claims counts only where a label that says otherwise would have been read.
+    return Evidence(source="claim", level=1, certain=spoken.legible, says=says)
+
+
+def _words(level: int, certain: bool, says: str) -> Evidence:
+    return Evidence(source="words", level=level, certain=certain, says=says)
+
+
+def _request(says: str) -> Evidence:
+    return Evidence(source="request", level=7, certain=True, says=says)
+
+
+def _is_broken(url: str) -> bool:
+    try:
+        urlsplit(url)
+    except ValueError:
+        return True
+    return False
+
+
+def label_risk(element: Element) -> Risk:
+    """What a thing says that is dragged, or dropped on: as a button with its label and marks."""
+    spoken = say(element.name)
+    return weigh([*_marked(element, spoken), *_said(element, spoken)])

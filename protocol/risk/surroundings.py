@@ -1,0 +1,103 @@
+"""What stands around a control: the warning of its dialog, the card field of its form, a price beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
+from protocol.risk.fields import payment
+from protocol.risk.judgement import GRAVE_CLASS, Evidence
+from protocol.risk.words import say
+
+_DIALOGS: Final = frozenset({"dialog", "alertdialog"})
+_NODES_MAX: Final = 80
+_LEVELS_MAX: Final = 4
+_TEXTS_MAX: Final = 12
+_SENTENCE: Final = re.compile(r"(?<=[.!?。！？؟।])\s*")
+_PRICE: Final = re.compile(
+    r"(?:[£$€¥₹₽₩₺₴₪฿]|\b(?:EUR|USD|GBP|CHF|JPY|INR)) ?[0-9]"
+    r"|[0-9] ?(?:[£$€¥₹₽₩₺₴₪฿]|(?:EUR|USD|GBP|CHF|zł|kr|Kč|Ft|lei|лв|грн|元|円|원)\b)"
+)
+
+
+def beside(element: Element, page: Observation) -> list[Evidence]:
+    """Evidence from the dialog or form that ``element`` stands in.
+
+    Of a dialog its texts count, but not the labels of its controls: “Delete” beside “Cancel” says nothing about “Cancel”.
+    """
+    place = _place(element, page)
+    if place < 0:
+        return []
+    found = []
+    if _with_payment(place, page):
+        found.append(Evidence(source="surroundings", level=5, certain=True, says="stands with a field of payment"))
+    dialog = _dialog(place, page)
+    if dialog >= 0:
+        found.extend(_said(_texts(dialog, page)))
+    return found
+
+
+def _with_payment(place: int, page: Observation) -> bool:
+    """Whether one of the next elements around it holds a field of payment: a form without a name is no node of its own."""
+    node = page.tree.parents[place]
+    for _ in range(_LEVELS_MAX):
+        # The outermost element holds everything.
+        if node < 0 or page.tree.parents[node] < 0:
+            return False
+        inside = list(_within(node, page))
+        if len(inside) >= _NODES_MAX:
+            return False
+        controls = [page.tree.elements[each] for each in inside]
+        if any(index >= 0 and payment(page.elements[index]) for index in controls):
+            return True
+        node = page.tree.parents[node]
+    return False
+
+
+def _texts(dialog: int, page: Observation) -> list[str]:
+    controls = {at for at, item in enumerate(page.elements) if item.role in INTERACTIVE_ROLES}
+    return [
+        page.tree.said[node]
+        for node in _within(dialog, page)
+        if page.tree.said[node] and page.tree.elements[node] not in controls
+    ]
+
+
+def _said(texts: list[str]) -> Iterator[Evidence]:
+    if any(_PRICE.search(text) for text in texts):
+        yield Evidence(source="surroundings", level=5, certain=False, says="a price stands beside it")
+    for text in texts[:_TEXTS_MAX]:
+        for sentence in _SENTENCE.split(text)[:_TEXTS_MAX]:
+            spoken = say(sentence)
+            if spoken.certain and spoken.level >= GRAVE_CLASS:
+                yield Evidence(
+                    source="surroundings", level=spoken.level, certain=True, says=f"its dialog says “{spoken.text}”"
+                )
+                return
+
+
+def _place(element: Element, page: Observation) -> int:
+    """The node of ``element`` in the tree; -1 if it is not known."""
+    if not page.tree.parents:
+        return -1
+    index = next((at for at, item in enumerate(page.elements) if item.ref == element.ref), -1)
+    return page.tree.elements.index(index) if index >= 0 and index in page.tree.elements else -1
+
+
+def _dialog(node: int, page: Observation) -> int:
+    """The nearest dialog around a node; -1 if there is none."""
+    while node >= 0 and page.tree.roles[node] not in _DIALOGS:
+        node = page.tree.parents[node]
+    return node
+
+
+def _within(around: int, page: Observation) -> Iterator[int]:
+    """The nodes below ``around``, at most ``_NODES_MAX``. They follow it, since a tree is in document order."""
+    inside = {around}
+    for node in range(around + 1, min(len(page.tree.parents), around + 1 + _NODES_MAX)):
+        if page.tree.parents[node] not in inside:
+            return
+        inside.add(node)
+        yield node

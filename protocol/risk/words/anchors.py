@@ -1,0 +1,51 @@
+"""The few labels whose kind is fixed, and the pictures that stand for words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+KINDS: Final = ("other", "view", "search", "begin", "change", "pay", "access", "destroy", "card", "secret")
+"""What the text model tells apart; ``scripts/labels/rules.py`` says what each is."""
+
+LEVELS: Final = {
+    "view": 1, "search": 1, "begin": 4, "change": 4, "pay": 5, "access": 6, "destroy": 7, "card": 5, "secret": 6,
+    "draft": 3, "clear": 7,
+}  # fmt: skip
+"""The class of a control, or of a field, that says it; ``other`` says nothing. Two kinds are of fixed labels only: ``draft``, and
+``clear`` for what may empty a choice of filters as well as a store. On a link, or on a button that the browser lets empty its form,
+``clear`` only leans.
+"""
+
+ANCHORS_MAX: Final = 60
+"""The list below is for labels of one or two words that mean several things. It must not grow into a table of words."""
+ANCHORS: Final[dict[str, str]] = {
+    "ok": "change", "okay": "change", "yes": "change", "continue": "change", "apply": "change", "post": "change", "book": "change",
+    "like": "change", "follow": "change", "start": "change", "stop": "change", "new": "begin", "save draft": "draft",
+    "reset": "clear", "clear": "clear", "clear all": "clear", "reset all": "clear", "bin": "destroy", "drop": "destroy",
+    "order": "pay", "transfer": "pay", "upgrade": "pay",
+    "no": "view", "cancel": "view", "close": "view", "more": "view", "less": "view", "first": "view", "last": "view",
+    "next": "view", "back": "view", "order history": "view",
+    "clear filters": "search", "clear all filters": "search", "reset filters": "search", "clear search": "search",
+    "remove filter": "search", "update search": "search", "order by": "search", "sort by": "search",
+    "order by price": "search", "postcode lookup": "search", "apply filters": "search", "place the order": "pay",
+}  # fmt: skip
+"""English labels of any site, read in full."""
+
+SIGNS: Final[dict[str, str]] = {
+    "x": "view",
+    "×": "view",
+    "…": "view",
+    "›": "view",
+    "‹": "view",
+    "»": "view",
+    "«": "view",
+    "+": "begin",
+}
+"""Labels of one sign."""
+
+PICTURES: Final[dict[str, str]] = {
+    "\U0001f5d1": "destroy", "\U0001f6ae": "destroy", "\U0001f4b3": "pay", "\U0001f4b8": "pay", "\U0001f6d2": "change",
+    "\U0001f511": "access", "\U0001f513": "access", "\U0001f4e4": "change", "\U0001f4e8": "change", "\u2709": "change",
+    "\U0001f4be": "change", "\u270f": "begin", "\u2795": "begin",
+}  # fmt: skip
+"""What a picture says where no letters stand beside it. Those that only show a way (arrows, magnifiers) are not listed."""
