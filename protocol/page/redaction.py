@@ -29,7 +29,8 @@ from protocol.page.action import (
     with_target,
 )
 from protocol.page.observation import truncate
-from protocol.page.secrets import Secrets, forms_of
+from protocol.page.secret_search import PLACEHOLDER, Search
+from protocol.page.secrets import Secrets
 
 REDACTED: Final = "REDACTED"
 _PARTS: Final = re.compile(r"^([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$", re.DOTALL)
@@ -83,10 +84,7 @@ _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-
 _PATH_PARAMETER: Final = re.compile(r";([A-Za-z]*)=[^/;]*")
 _TOKEN_CHARS_MIN: Final = 20
 _TOKEN: Final = re.compile(rf"[A-Za-z0-9_~+=.-]{{{_TOKEN_CHARS_MIN},}}")
-_PLACEHOLDER: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›")
 _QUERY_CHARS_MAX: Final = 16_384
-_SHORT_SECRET_CHARS: Final = 4
-"""Secrets shorter than this are replaced only as whole words: else every "1" of a page would go."""
 
 
 def secret_key(key: str) -> bool:
@@ -140,7 +138,7 @@ def _redact_pair(pair: str) -> str:
     key, _, value = pair.partition("=")
     if not value:
         return REDACTED if looks_like_token(key) else pair
-    if _PLACEHOLDER.fullmatch(value):
+    if PLACEHOLDER.fullmatch(value):
         return pair  # the name of a secret is none, and says which one a replay needs
     return f"{key}={REDACTED}" if secret_key(unquote_plus(key)) or _JWT.search(value) else pair
 
@@ -165,7 +163,7 @@ def reveal_address(url: str, secrets: Secrets) -> str:
 
     Errors: ``action.secret_missing``, ``action.secret_elsewhere`` (one of them is not for addresses of this origin).
     """
-    return _PLACEHOLDER.sub(lambda found: quote(secrets.value_in(found[1], url), safe=""), url)
+    return PLACEHOLDER.sub(lambda found: quote(secrets.value_in(found[1], url), safe=""), url)
 
 
 def is_incomplete(url: str) -> bool:
@@ -174,19 +172,14 @@ def is_incomplete(url: str) -> bool:
 
 
 def redact_text(text: str, secrets: Mapping[str, str]) -> str:
-    """``text`` with every given secret value replaced by its placeholder, also where it is percent-encoded.
+    """``text`` with every given secret value replaced by its placeholder, also in the forms of ``secret_search``.
 
-    secrets: values by name. Longer values go first, so that a secret inside another one leaves no rest.
+    secrets: values by name. Where several overlap, the longest gives its name to all of it. Line ends stay where they are.
     """
-    for name, value, form in secrets.forms if isinstance(secrets, Secrets) else forms_of(secrets):
-        if form not in text:
-            continue
-        # A short secret such as `12` would match inside other words and numbers, so only whole words are replaced.
-        if len(value) < _SHORT_SECRET_CHARS:
-            text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", placeholder(name).replace("\\", r"\\"), text)
-        else:
-            text = text.replace(form, placeholder(name))
-    return text
+    if not secrets or not text:
+        return text
+    search = secrets.search if isinstance(secrets, Secrets) else Search(secrets)
+    return search.replace(text, placeholder)
 
 
 def reveal_text(text: str, secrets: Mapping[str, str]) -> str:
@@ -253,7 +246,7 @@ def secrets_named(action: Action) -> tuple[str, ...]:
         case Fill(value=Secret(secret=name)):
             return (name,)
         case Goto(url=url):
-            return tuple(_PLACEHOLDER.findall(url))
+            return tuple(PLACEHOLDER.findall(url))
         case _:
             return ()
 

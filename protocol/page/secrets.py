@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Final
-from urllib.parse import quote, quote_plus
 
 import msgspec
 
@@ -18,6 +17,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import SECRET_NAME_PATTERN
 from protocol.page.observation import Element, Traits
+from protocol.page.secret_search import Search
 from protocol.trust.origin import ANY, fits, origin_of, parse_pattern
 
 Name = Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
@@ -104,9 +104,9 @@ class Secrets(Mapping[str, str]):
             )
 
     @cached_property
-    def forms(self) -> tuple[tuple[str, str, str], ...]:
-        """What ``forms_of`` returns, made once: a page has thousands of lines to look through."""
-        return forms_of(self)
+    def search(self) -> Search:
+        """What finds the values again, made once: a page has thousands of lines to look through."""
+        return Search(self)
 
 
 NO_SECRETS = Secrets()
@@ -123,15 +123,3 @@ def _origins(name: str, secret: GivenSecret, begins: str) -> tuple[str, ...]:
             name=name,
         )
     return named
-
-
-def forms_of(values: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
-    """Name, value and form of each way a value can stand in text, longer values first, so that a secret inside another one
-    leaves no rest. A site may put a typed value into its address, in either way of encoding it.
-    """
-    return tuple(
-        (name, value, form)
-        for name, value in sorted(values.items(), key=lambda item: (-len(item[1]), item[0]))
-        if value
-        for form in dict.fromkeys((value, quote(value, safe=""), quote_plus(value)))
-    )

@@ -134,10 +134,10 @@ def test_so_many_can_be_given_and_no_more(kind: type) -> None:
         convert(limits.SECRETS_MAX + 1)
 
 
-def test_redaction_prepares_the_forms_of_a_value_once() -> None:
+def test_redaction_prepares_the_search_for_a_value_once() -> None:
     made = Secrets({"a": GivenSecret(value="two words", origins=(SHOP,))})
     assert redact_text("two words, two%20words, two+words", made) == "‹secret:a›, ‹secret:a›, ‹secret:a›"
-    assert made.forms is made.forms
+    assert made.search is made.search
 
 
 @pytest.mark.parametrize(
