@@ -17,6 +17,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import SECRET_NAME_PATTERN
 from protocol.page.observation import Element, Traits
+from protocol.page.secret_fields import is_named_secret
 from protocol.page.secret_search import Search
 from protocol.trust.origin import ANY, fits, origin_of, parse_pattern
 
@@ -29,7 +30,8 @@ _CODES: Final = frozenset({"current-password", "new-password", "one-time-code", 
 
 def takes_no_text(traits: Traits) -> bool:
     """Whether a field is for a password, a one-time code or the number or code of a card: a text typed there would be recorded."""
-    return traits.input_type == "password" or not _CODES.isdisjoint(traits.autocomplete.split())
+    told = traits.input_type == "password" or not _CODES.isdisjoint(traits.autocomplete.split())
+    return told or is_named_secret(traits)
 
 
 class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

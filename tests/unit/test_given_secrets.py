@@ -140,6 +140,30 @@ def test_redaction_prepares_the_search_for_a_value_once() -> None:
     assert made.search is made.search
 
 
+SECRET_FIELDS = (
+    "otp",
+    "otp-1",
+    "user[password]",
+    "password2",
+    "newPassword",
+    "password_confirm",
+    "cardCvc",
+    "cvv",
+    "card-number",
+)
+SECRET_FIELDS += ("sms_code", "verificationCode", "2fa", "mfa", "api_key", "clientSecret", "login.pin", "onetimecode")
+PLAIN_FIELDS = (
+    "zip_code",
+    "coupon_code",
+    "password_reset_email",
+    "password_hint",
+    "pinterest",
+    "country_code",
+    "code",
+    "q",
+)
+
+
 @pytest.mark.parametrize(
     ("traits", "nothing"),
     [
@@ -151,6 +175,10 @@ def test_redaction_prepares_the_search_for_a_value_once() -> None:
         (Traits(autocomplete="cc-exp"), False),
         (Traits(autocomplete="email"), False),
         (Traits(input_type="text"), False),
+        *((Traits(tag="input", attributes=(("name", name),)), True) for name in SECRET_FIELDS),
+        *((Traits(tag="input", attributes=(("id", name),)), False) for name in PLAIN_FIELDS),
+        (Traits(tag="button", attributes=(("id", "password"),)), False),
+        (Traits(tag="input", attributes=(("data-testid", "password"),)), False),
     ],
 )
 def test_fields_for_codes_and_cards_take_no_text(traits: Traits, nothing: bool) -> None:
