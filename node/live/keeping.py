@@ -40,6 +40,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Steps of an imported file that are left out."""
     following: Following | None = None
     """An earlier recording of the same steps, which this one is compared with."""
+    personal: bool = False
+    """Whether personal data of pages is stored as it is: only where the owner's policy for the site says so."""
 
 
 def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: str, caller: str) -> Session:

@@ -31,7 +31,7 @@ from protocol.page.action import (
 from protocol.page.observation import truncate
 from protocol.page.secret_keys import naming_key, secret_key
 from protocol.page.secret_search import PLACEHOLDER, Search
-from protocol.page.secrets import Secrets
+from protocol.page.secrets import Secrets, Stored
 from protocol.page.token_looks import WEB_TOKEN, is_key, looks_generated, names_a_thing, score
 
 REDACTED: Final = "REDACTED"
@@ -168,12 +168,17 @@ def is_incomplete(url: str) -> bool:
 def redact_text(text: str, secrets: Mapping[str, str]) -> str:
     """``text`` with every given secret value replaced by its placeholder, also in the forms of ``secret_search``.
 
-    secrets: values by name. Where several overlap, the longest gives its name to all of it. Line ends stay where they are.
+    secrets: values by name; ``Stored`` also replaces personal data. Where several overlap, the longest gives its name to all of
+    it. Line ends stay where they are.
     """
-    if not secrets or not text:
-        return text
-    search = secrets.search if isinstance(secrets, Secrets) else Search(secrets)
-    return search.replace(text, placeholder)
+    tokens = None
+    if isinstance(secrets, Stored):
+        tokens, secrets = secrets.tokens, secrets.secrets
+    if secrets and text:
+        search = secrets.search if isinstance(secrets, Secrets) else Search(secrets)
+        text = search.replace(text, placeholder)
+    # Afterwards: a secret may be an e-mail address.
+    return tokens.replace(text) if tokens else text
 
 
 def reveal_text(text: str, secrets: Mapping[str, str]) -> str:
@@ -192,7 +197,12 @@ def redact_address(url: str, secrets: Mapping[str, str], *, with_path: bool = Tr
     parts = _PARTS.match(plain)
     assert parts is not None, "the pattern matches every text"
     kept = parts.start(3) if with_path else parts.end(3)
-    return plain[:kept] + redact_text(plain[kept:], secrets)
+    tokens = None
+    if isinstance(secrets, Stored):
+        tokens, secrets = secrets.tokens, secrets.secrets
+    told = plain[:kept] + redact_text(plain[kept:], secrets)
+    # Personal data leaves the path in any case: nobody chooses what it is.
+    return told[: parts.start(3)] + tokens.replace(told[parts.start(3) :]) if tokens else told
 
 
 def redact_snapshot(text: str, secrets: Mapping[str, str]) -> str:
