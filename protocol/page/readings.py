@@ -98,14 +98,15 @@ class Folded(Reading):
         return list(accumulate(len(table[ord(char)] or "") for char in self._under.text))
 
     def home(self, start: int, end: int) -> Iterator[Span]:
-        yield from self._under.home(*self._under_span(start, end))
+        yield from self._under.home(*self.under_span(start, end))
 
     def written(self, start: int, end: int) -> str:
         """What stands in ``under`` for ``text[start:end]``, without what the table leaves out."""
-        first, last = self._under_span(start, end)
+        first, last = self.under_span(start, end)
         return "".join(char for char in self._under.text[first:last] if self._table[ord(char)])
 
-    def _under_span(self, start: int, end: int) -> Span:
+    def under_span(self, start: int, end: int) -> Span:
+        """Where ``text[start:end]`` stands in ``under``."""
         if len(self.text) == len(self._under.text) and self._under.text.isascii():
             return start, end  # of ASCII no character becomes two, so none was left out
         return bisect_right(self._ends, start), bisect_right(self._ends, end - 1) + 1
