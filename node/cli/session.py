@@ -12,6 +12,7 @@ from node.base import counted, exit_code
 from node.cli import apart, headed
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, called, is_session_id, moment, table
+from node.cli.gated import show_gated
 from node.verbs import session as verbs
 from node.verbs import session_upkeep as upkeep
 from protocol.errors import MeshError
@@ -178,6 +179,7 @@ def _show_session(r: Result) -> None:
         click.echo(f"skipped  {one['place']} ({one['what']}): {one['reason']}")
     _show_steps(r)
     _show_masks(r["steps"])
+    show_gated(r)
     for report in r["reports"]:
         matched = f"{_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         refused = _refused("; ", report["blocked"])

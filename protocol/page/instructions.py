@@ -27,16 +27,17 @@ POINTS_MIN_HIDDEN: Final = 2
 FINDINGS_MAX: Final = 50
 _QUOTE_CHARS_MAX: Final = 160
 _NEAR_CHARS: Final = 240
-_STEMS: Final = (
+_STEMS: Final = (  # an underscore stands for a space, but for names of tools
     "ignor disregard forget bypass overrid overrule supersed neglect missacht vergiss oubli olvida dimentica follow bound"
     " instruct directive safety security mode pretend restrict filter polic unrestrict uncensor unfilter jailbr anything"
     " im_start im_end endoftext system [inst <<sys thinking> assist agent chatbot bot llm gpt crawler claude gemini copilot"
     " readers before you reveal prompt verbatim context credential password secret api attacker send_ mail forward upload"
-    " exfiltrat webhook externally _ delete empty wipe append include insert angehangt hinzugefugt aggiunto ajoute anadirse"
-    " do_not don't never without decode decrypt rot13 base64 memory remember persist comply obey from_now guideline richtlin"
-    " regeln regle reglas regole linee_guida anweisung istruzion instruccion consigne document leak dump configuration admin"
-    " modo modus modalita restric restriz einschr filtr sans sin_ senza ohne discard abandon set_aside drop void constraint limit"
-    " exempt granted skip reply response summar review kundendaten clients clientes clienti passwor send"
+    " exfiltrat webhook externally call_ invoke execute delete empty wipe append include insert angehangt hinzugefugt"
+    " aggiunto ajoute anadirse do_not don't never without decode decrypt rot13 base64 memory remember persist comply obey"
+    " from_now guideline richtlin regeln regle reglas regole linee_guida anweisung istruzion instruccion consigne document"
+    " leak dump configuration admin modo modus modalita restric restriz einschr filtr sans sin_ senza ohne discard abandon"
+    " set_aside drop void constraint limit exempt granted skip reply response summar review kundendaten clients clientes"
+    " clienti passwor send"
 )
 _OTHER_WAYS: Final = {"snoitcurtsni": "reversed", "erongi": "reversed", "vtaber": "rot13", "vafgehpgvba": "rot13"}
 _LEET: Final = str.maketrans("013457@$", "oieastas")
@@ -48,7 +49,8 @@ _WORDY: Final = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} ?[A-Za-z]*")
 
 def _words() -> ahocorasick.Automaton:
     automaton = ahocorasick.Automaton()
-    for stem in {*(one.replace("_", " ") if len(one) > 1 else one for one in _STEMS.split()), *_OTHER_WAYS}:
+    stems = (one if one.startswith(("im_", "send_")) else one.replace("_", " ") for one in _STEMS.split())
+    for stem in {*stems, *_OTHER_WAYS}:
         automaton.add_word(stem, stem)
     automaton.make_automaton()
     return automaton
@@ -76,11 +78,11 @@ def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ..
     found: list[Instruction] = []
     for start, end, rules in _scan(reading, hidden=hidden):
         found.append(_finding(text, *reading.parts(start, end)[0], rules, hidden=hidden))
-    escaped = decoded(reading)
-    if escaped is not None:
-        found += (
-            _finding(text, *escaped.parts(*span)[0], rules, hidden=True) for *span, rules in _scan(escaped, hidden=True)
-        )
+    if (escaped := decoded(reading)) is not None:
+        for start, end, rules in _scan(escaped, hidden=True):
+            first, last = escaped.parts(start, end)[0][0], escaped.parts(start, end)[-1][1]
+            if escaped.text[start:end] not in text[first:last]:  # without an escape in it, it is not hidden
+                found.append(_finding(text, first, last, rules, hidden=True))
     for start, end, plain in _coded(text):
         for *_, rules in _scan(Reading(plain), hidden=True):
             found.append(_finding(text, start, end, rules, hidden=True))
