@@ -27,36 +27,62 @@ POINTS_MIN_HIDDEN: Final = 2
 FINDINGS_MAX: Final = 50
 _QUOTE_CHARS_MAX: Final = 160
 _NEAR_CHARS: Final = 240
-_STEMS: Final = (  # an underscore stands for a space, but for names of tools
-    "ignor disregard forget bypass overrid overrule supersed neglect missacht vergiss oubli olvida dimentica follow bound"
-    " instruct directive safety security mode pretend restrict filter polic unrestrict uncensor unfilter jailbr anything"
-    " im_start im_end endoftext system [inst <<sys thinking> assist agent chatbot bot llm gpt crawler claude gemini copilot"
-    " readers before you reveal prompt verbatim context credential password secret api attacker send_ mail forward upload"
-    " exfiltrat webhook externally call_ invoke execute delete empty wipe append include insert angehangt hinzugefugt"
-    " aggiunto ajoute anadirse do_not don't never without decode decrypt rot13 base64 memory remember persist comply obey"
-    " from_now guideline richtlin regeln regle reglas regole linee_guida anweisung istruzion instruccion consigne document"
-    " leak dump configuration admin modo modus modalita restric restriz einschr filtr sans sin_ senza ohne discard abandon"
-    " set_aside drop void constraint limit exempt granted skip reply response summar review kundendaten clients clientes"
-    " clienti passwor send"
-)
+_BEFORE_CHARS: Final = 140
+_AFTER_CHARS: Final = 160
+"""So much around a word that a rule needs is looked at."""
+_STEMS: Final = {
+    "override": "ignor disregard forget bypass overrid overrule supersed neglect discard abandon set_aside no_attention void drop"
+    " missacht vergiss oubli olvida dimentica not_follow stop_following not_bound new_ updated_ real_ actual_ true_"
+    " safety_ security_ content_p content_f content_r your_rules your_instruct your_guide your_polic your_task your_role",
+    "persona": "you_are_now you_are_no developer desarrollador sviluppatore developpeur entwickler jailbr unrestrict uncensor"
+    " unfilter god_mode god-mode dan_mode modo_ modalita restric restriz no_filter any_filter no_limit any_limit"
+    " no_rules any_rules without_any without_filter without_limit content_policy no_content no_guideline filtro filtri"
+    " filtre censorship einschr beschrank regeln anything_now limiti",
+    "mark": "im_start im_end endoftext |system <system [system [inst [/sys [/inst <<sys thinking> system_prompt> instruction"
+    " system: assistant: developer: system_ systemhinweis systemnachricht sistema systeme begin_of end_of start_of",
+    "addressed": "_ai ai_ ai. _bot bot_ chatbot chat_bot _llm gpt assist agent claude gemini copilot language_model crawler"
+    " readers _ki _ia ia_",
+    "moment": "when_you whenever_you before_you before_res before_rep before_ans before_con",
+    "reveal": "prompt instruction context_window system_message words_above internal_conf credential api_key api-key apikey"
+    " password environment secret admin_page private",
+    "send": "password credential api_key api-key apikey secret token cookie environment customer user_ user's conversation"
+    " chat_history session private confidential internal order_data database donnees kundendaten datos dati contrasena passwort"
+    " mots_de_passe summary ssh_key",
+    "tool": "send~ delete~ remove~ http~ post~ write~ read~ exec~ run~ fetch~ create~ update~ transfer~ upload~ download~"
+    " execute~ shell~ forward~ get~ list~ search~ delete_ empty_ remove_ wipe overwrite",
+    "reply": "append include_ insert prepend mention begin_ end_of ende_ hinzugefugt angehangt aggiunto ajoute anadirse repeat"
+    " fine_ fin_ in_your in_every in_each",
+    "hide": "do_not don't never without",
+    "decode": "decode decrypt translate unscramble deobfuscate",
+    "memory": "remember memory memori persist retain",
+    "comply": "comply obey from_now without_ grant_all exempt disregard granted skip_all",
+}
+"""What text must hold for the rules of a name to fit; an underscore stands for a space, a tilde for an underscore."""
 _OTHER_WAYS: Final = {"snoitcurtsni": "reversed", "erongi": "reversed", "vtaber": "rot13", "vafgehpgvba": "rot13"}
 _LEET: Final = str.maketrans("013457@$", "oieastas")
-_CODED: Final = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,6}|(?:[01]{8}[ ,]?){12,}")
+_CODED: Final = re.compile(
+    r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]{23,}={0,6}|[01]{7}(?:[ ,][01]{8}){11,})"
+)
 _TAGS: Final = re.compile("[\U000e0020-\U000e007e]{4,}")
 _SPELT: Final = re.compile(r"(?<!\w)\w(?: \w(?!\w)){3,}")
-_WORDY: Final = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} ?[A-Za-z]*")
+_WORDY: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,24} [A-Za-z]{2,24}(?![A-Za-z])")
 
 
 def _words() -> ahocorasick.Automaton:
+    names: dict[str, set[str]] = {}
+    for name, stems in _STEMS.items():
+        for stem in stems.split():
+            stem = stem if stem.startswith("im_") else stem.replace("_", " ").replace("~", "_")
+            names.setdefault(stem, set()).add(name)
     automaton = ahocorasick.Automaton()
-    stems = (one if one.startswith(("im_", "send_")) else one.replace("_", " ") for one in _STEMS.split())
-    for stem in {*stems, *_OTHER_WAYS}:
-        automaton.add_word(stem, stem)
+    for stem, wanted in names.items():
+        automaton.add_word(stem, tuple(sorted(wanted)))
     automaton.make_automaton()
     return automaton
 
 
 _AUTOMATON: Final = _words()
+_BY_NAME: Final = {name: [(points, pattern) for each, points, pattern in RULES if each == name] for name in _STEMS}
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +103,9 @@ def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ..
     reading = said(Reading(text))
     found: list[Instruction] = []
     for start, end, rules in _scan(reading, hidden=hidden):
-        found.append(_finding(text, *reading.parts(start, end)[0], rules, hidden=hidden))
+        parts = reading.parts(start, end)
+        first = next((part for part in parts if text[slice(*part)].strip()), parts[0])
+        found.append(_finding(text, first[0], parts[-1][1], rules, hidden=hidden))
     if (escaped := decoded(reading)) is not None:
         for start, end, rules in _scan(escaped, hidden=True):
             first, last = escaped.parts(start, end)[0][0], escaped.parts(start, end)[-1][1]
@@ -91,6 +119,7 @@ def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ..
 
 
 def _finding(text: str, start: int, end: int, rules: tuple[str, ...], *, hidden: bool) -> Instruction:
+    start += len(text[start:end]) - len(text[start:end].lstrip())
     quote = " ".join(text[start : min(end, start + 4 * _QUOTE_CHARS_MAX)].split())
     line = text.count("\n", 0, start) + 1
     return Instruction(rules=rules, line=line, quote=visible(quote)[:_QUOTE_CHARS_MAX], hidden=hidden)
@@ -100,37 +129,40 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
     """Where in ``reading`` rules of enough points fit within ``_NEAR_CHARS`` of each other."""
     folded = Folded(reading, FOLDED)
     needed = POINTS_MIN_HIDDEN if hidden else POINTS_MIN
-    for begin, stop in _windows(folded.text):
-        hits = sorted(
-            (match.start(), match.end(), name, points)
-            for name, points, pattern in RULES
-            for match in pattern.finditer(folded.text, begin, stop)
-        )
-        at = 0
-        while at < len(hits):
-            group = [hits[at]]
-            while at + len(group) < len(hits) and hits[at + len(group)][0] - group[-1][1] < _NEAR_CHARS // 2:
-                group.append(hits[at + len(group)])
-            at += len(group)
-            best: dict[str, int] = {}
-            for _, _, name, points in group:
-                best[name] = max(best.get(name, 0), points)
-            if sum(best.values()) >= needed:
-                start, end = group[0][0], max(one[1] for one in group)
-                yield *folded.under_span(start, end), tuple(sorted(best))
+    hits = sorted(
+        (match.start(), match.end(), name, points)
+        for name, windows in _windows(folded.text).items()
+        for begin, stop in windows
+        for points, pattern in _BY_NAME[name]
+        for match in pattern.finditer(folded.text, begin, stop)
+    )
+    at = 0
+    while at < len(hits):
+        begin, last = hits[at][:2]
+        best: dict[str, int] = {}
+        while at < len(hits) and (
+            not best or (hits[at][0] - last < _NEAR_CHARS // 2 and hits[at][1] - begin < 2 * _NEAR_CHARS)
+        ):
+            _, end, name, points = hits[at]
+            best[name] = max(best.get(name, 0), points)
+            last = max(last, end)
+            at += 1
+        if sum(best.values()) >= needed:
+            yield *folded.under_span(begin, last), tuple(sorted(best))
 
 
-def _windows(text: str) -> Iterator[tuple[int, int]]:
-    """What lies near a word that a rule needs."""
-    begin = stop = -1
-    for last, _ in _AUTOMATON.iter(text):
-        if last - _NEAR_CHARS > stop:
-            if stop > 0:
-                yield max(begin, 0), stop
-            begin = last - _NEAR_CHARS
-        stop = last + _NEAR_CHARS
-    if stop > 0:
-        yield max(begin, 0), stop
+def _windows(text: str) -> dict[str, list[tuple[int, int]]]:
+    """By name of rules, what of ``text`` lies near a word that they need."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for last, names in _AUTOMATON.iter(text):
+        for name in names:
+            windows = found.setdefault(name, [])
+            begin, stop = max(last - _BEFORE_CHARS, 0), last + _AFTER_CHARS
+            if windows and windows[-1][1] >= begin:
+                windows[-1] = (windows[-1][0], stop)
+            else:
+                windows.append((begin, stop))
+    return found
 
 
 def _coded(text: str) -> Iterator[tuple[int, int, str]]:
@@ -144,8 +176,12 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
             yield *match.span(), plain
     lowered = text.lower()
     for word, way in _OTHER_WAYS.items():
+        covered = 0
         for found in re.finditer(word, lowered):
             start, end = max(found.start() - _NEAR_CHARS, 0), found.end() + _NEAR_CHARS
+            if found.start() < covered:
+                continue
+            covered = end
             part = lowered[start:end]
             yield start, min(end, len(text)), part[::-1] if way == "reversed" else codecs.decode(part, "rot13")
     for match in _SPELT.finditer(text):

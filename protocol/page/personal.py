@@ -38,11 +38,12 @@ _EMAIL: Final = re.compile(
     re.IGNORECASE,
 )
 _ABROAD: Final = re.compile(r"(?<![\w+])(?:\+|%2[Bb]|00)(?P<number>[1-9](?:[ ()./\u00a0-]{0,2}\d){6,14})(?!\w)")
-_AMERICAN: Final = re.compile(r"(?<![\w.,/-])(?P<number>\(?[2-9]\d\d\)?[ .-]\d{3}[.-]\d{4})(?![\w-])")
+_AMERICAN: Final = re.compile(r"(?<![\w.,/-])(?=[(2-9])(?P<number>\(?[2-9]\d\d\)?[ .-]\d{3}[.-]\d{4})(?![\w-])")
 _PHONE_LABEL: Final = re.compile(
     r"\b(?:tel|phone|telephone|telefon|telefono|teléfono|téléphone|mobile|mobil|handy|cell|fax|whatsapp)\b"
     r"(?:[^\W\d]| ){0,8}[.:=]{0,2} {0,2}(?P<number>\(?\d(?:[ ()./\u00a0-]{0,2}\d){5,14})(?!\w)"
 )
+_PHONE_NEAR: Final = re.compile(r"(?:tel|phone|fono|mobile?|handy|cell|fax|app)[^\d\n]{0,16}\d")
 _PHONE_WORDS: Final = ("tel", "phone", "mobil", "handy", "cell", "fax", "whatsapp", "téléphone")
 _CARD: Final = re.compile(r"(?<![\w.,/-])(?:[3-6]\d|2[2-7])\d{2}(?:[ \u00a0-]?\d){10,15}(?![\w-]|[.,]\d)")
 _CARD_LENGTHS: Final = (
@@ -150,7 +151,7 @@ def _phones(text: str) -> Iterator[Found]:
         if value := _phone(match[0], "US"):
             yield *match.span(), "phone", value
     lowered = text.lower()
-    if any(word in lowered for word in _PHONE_WORDS) and len(lowered) == len(text):
+    if any(word in lowered for word in _PHONE_WORDS) and len(lowered) == len(text) and _PHONE_NEAR.search(lowered):
         for match in _PHONE_LABEL.finditer(lowered):
             yield *match.span("number"), "phone", _DIGITS.sub("", match["number"])
 
