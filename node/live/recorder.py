@@ -260,11 +260,15 @@ class Recorder:
 
     def _address(self, url: str) -> str:
         """An address that the author gave, as it is stored."""
-        return redact_address(url, self._secrets, with_path=not self._caller.startswith(f"{CallerKind.AGENT}:"))
+        return self._redacted_address(url, self._secrets)
 
     def _seen_at(self, url: str) -> str:
         """An address that a page gave, as it is stored."""
-        return redact_address(url, self._secrets.stored, with_path=not self._caller.startswith(f"{CallerKind.AGENT}:"))
+        return self._redacted_address(url, self._secrets.stored)
+
+    def _redacted_address(self, url: str, secrets: Mapping[str, str]) -> str:
+        agent = self._caller.startswith(f"{CallerKind.AGENT}:")
+        return redact_address(url, secrets, with_path=not agent)
 
     def _note_secrets(self, step: Step, text: str) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""

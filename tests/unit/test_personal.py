@@ -68,8 +68,7 @@ NONE = (
 def test_personal_data_of_every_kind_is_replaced(kind: str, text: str) -> None:
     """Guard: protocol/page/personal.py, Tokens.replace."""
     stored = TOKENS.replace(f"- cell: {text}\n- link: next")
-    (token,) = TOKEN.finditer(stored)
-    assert token[1] == kind
+    assert [token[1] for token in TOKEN.finditer(stored)] == [kind]
     assert not any(part in stored for part in text.split() if part[-1].isdigit() or "@" in part)
     assert TOKENS.replace(stored) == stored
     assert stored.count("\n") == 1
@@ -164,6 +163,7 @@ async def test_another_customer_is_not_the_recorded_one() -> None:
 
 
 async def test_another_installation_compares_kinds_and_says_that_it_masked() -> None:
+    """Guard: protocol/page/personal.py, common."""
     bench = Bench()
     recorder = await recorded(bench)
     other = Bench()

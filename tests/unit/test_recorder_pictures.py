@@ -144,7 +144,7 @@ async def address_kept(caller: Caller) -> tuple[str, str, str]:
 
 
 async def test_where_an_agent_was_is_recorded_whatever_it_calls_a_secret() -> None:
-    """Guard: node/live/recorder.py, Recorder._address. Guard: protocol/page/redaction.py, redact_address."""
+    """Guard: node/live/recorder.py, Recorder._redacted_address. Guard: protocol/page/redaction.py, redact_address."""
     agent = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"record"}))
     assert set(await address_kept(agent)) == {"http://shop.example/keys/7?‹secret:c›"}
     assert set(await address_kept(OWNER)) == {"http://shop.example‹secret:b›/7?‹secret:c›"}

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from protocol import limits
+from protocol.page.names import together
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.secret_search import Search
 
@@ -111,6 +112,7 @@ def test_there_are_enough_cases() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_form_of_a_secret_is_stored(place: str) -> None:
+    """Guard: protocol/page/secret_search.py, Finder.find. Guard: protocol/page/secret_search.py, _forms."""
     found = [
         (value, made)
         for value, made in cases()
@@ -157,6 +159,12 @@ def test_lines_stay_where_they_are() -> None:
     text = '- text: h\n- button "u" [disabled]\n- cell: nter2!x\n- heading: end'
     stored = redact_text(text, {"n": "hunter2!x"})
     assert stored == '- text: ‹secret:n›\n- button "‹secret:n›" [disabled]\n- cell: ‹secret:n›\n- heading: end'
+
+
+def test_a_secret_in_the_cells_of_a_row_is_not_kept_as_evidence() -> None:
+    """Guard: protocol/page/names.py, together."""
+    cells = together(("Ann", *"hunter2!x", "open"), lambda text: redact_text(text, {"n": "hunter2!x"}))
+    assert cells == ("Ann", *("!" if char == "!" else "‹secret:n›" for char in "hunter2!x"), "open")
 
 
 def test_of_secrets_that_overlap_no_rest_stays() -> None:
