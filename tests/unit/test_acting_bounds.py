@@ -116,7 +116,10 @@ async def test_a_page_is_looked_at_only_where_the_action_depends_on_it() -> None
     driver = Driver(page, Gate(report=asked.report))
     assert (driver.observation, driver.prepared) == (None, None)
     await driver.act(Goto(url=HOME), expect=b"state")
-    assert (page.looked, page.given[-1]) == (0, {"ref": None, "expect": b"state", "secrets": NO_SECRETS, "given": NOTHING})
+    assert (page.looked, page.given[-1]) == (
+        0,
+        {"ref": None, "expect": b"state", "secrets": NO_SECRETS, "given": NOTHING},
+    )
     assert driver.observation is not None and driver.observation.title == "Shop"
     await driver.act(Click(target=Locator(role="link", name="Mugs")))
     assert (page.looked, page.given[-1]["ref"], page.given[-1]["expect"]) == (0, "e1", None)

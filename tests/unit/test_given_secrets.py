@@ -140,7 +140,7 @@ def test_redaction_prepares_the_search_for_a_value_once() -> None:
     assert made.search is made.search
 
 
-SECRET_FIELDS = (
+SECRET_FIELDS: tuple[str, ...] = (
     "otp",
     "otp-1",
     "user[password]",

@@ -7,6 +7,7 @@ import time
 import pytest
 from nacl.signing import SigningKey
 
+from node.live.recorder import Recorder
 from node.sessions.gated import gated
 from node.signing.identity import Identity
 from node.signing.witness import Witness
@@ -127,7 +128,7 @@ STEPS = (
 )
 
 
-async def recorded(bench: Bench) -> object:
+async def recorded(bench: Bench) -> Recorder:
     for url in (STEPS[0].url, f"{HOME}write"):
         bench.site.documents[url] = PAGE
     return await bench.record(actions=STEPS)
