@@ -10,7 +10,7 @@ import base64
 import binascii
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import ahocorasick
@@ -104,8 +104,8 @@ def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ..
     found: list[Instruction] = []
     for start, end, rules in _scan(reading, hidden=hidden):
         parts = reading.parts(start, end)
-        first = next((part for part in parts if text[slice(*part)].strip()), parts[0])
-        found.append(_finding(text, first[0], parts[-1][1], rules, hidden=hidden))
+        begin = next((one for one, other in parts if text[one:other].strip()), parts[0][0])
+        found.append(_finding(text, begin, parts[-1][1], rules, hidden=hidden))
     if (escaped := decoded(reading)) is not None:
         for start, end, rules in _scan(escaped, hidden=True):
             first, last = escaped.parts(start, end)[0][0], escaped.parts(start, end)[-1][1]
@@ -198,7 +198,7 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
 def _decoded(coded: str) -> str:
     """The words that a piece of text holds in some encoding; empty if it holds none."""
     bare = coded.rstrip("=")
-    ways = (
+    ways: tuple[Callable[[], bytes], ...] = (
         lambda: bytes.fromhex(bare) if re.fullmatch(r"(?:[0-9a-fA-F]{2})+", bare) else b"",
         lambda: bytes(int(one, 2) for one in re.findall("[01]{8}", coded)) if set(coded) <= set("01 ,") else b"",
         lambda: base64.b32decode(bare + "=" * (-len(bare) % 8)) if re.fullmatch("[A-Z2-7]+", bare) else b"",

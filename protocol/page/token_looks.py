@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from protocol.page.token_weights import BIGRAMS, LIMIT, WEIGHTS
+from protocol.page import token_weights as learned
 
 CHARS_MIN: Final = 16
 """Shorter pieces hold too little to be told from the ids of things."""
@@ -59,7 +59,7 @@ def looks_generated(text: str) -> bool:
     length that no hash has.
     """
     return any(
-        bool(_HEX.fullmatch(piece)) or score(piece) > LIMIT
+        bool(_HEX.fullmatch(piece)) or score(piece) > learned.LIMIT
         for piece in scored_pieces(text)
         if not (piece.isdigit() or (piece.isalpha() and piece.islower()))
     )
@@ -73,7 +73,7 @@ def scored_pieces(text: str) -> list[str]:
 
 def score(piece: str) -> float:
     """The weighted sum of what ``piece`` is made of: the higher, the more it looks generated."""
-    return sum(weight * value for weight, value in zip(WEIGHTS, features(piece), strict=True))
+    return sum(weight * value for weight, value in zip(learned.WEIGHTS, features(piece), strict=True))
 
 
 def features(piece: str) -> tuple[float, ...]:
@@ -113,4 +113,4 @@ def _rareness(piece: str) -> Iterator[int]:
     lowered = piece.lower()
     for one, other in itertools.pairwise(lowered):
         if "a" <= one <= "z" and "a" <= other <= "z":
-            yield int(BIGRAMS[(ord(one) - 97) * 26 + ord(other) - 97])
+            yield int(learned.BIGRAMS[(ord(one) - 97) * 26 + ord(other) - 97])

@@ -11,10 +11,10 @@ from protocol.page.redaction import (
     redact_text,
     redact_url,
     reveal_action,
-    secret_key,
     secrets_named,
     without_value,
 )
+from protocol.page.secret_keys import secret_key
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
 

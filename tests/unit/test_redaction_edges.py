@@ -16,10 +16,10 @@ from protocol.page.redaction import (
     redact_url,
     reveal_action,
     reveal_text,
-    secret_key,
     secrets_named,
     without_value,
 )
+from protocol.page.secret_keys import secret_key
 from protocol.page.secrets import NO_SECRETS
 
 SITE = "https://shop.example/a"
