@@ -11,12 +11,13 @@ import binascii
 import codecs
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final
 
 import ahocorasick
 import msgspec
 
-from protocol.page.instruction_rules import RULES
+from protocol.page import instruction_rules
 from protocol.page.names import visible
 from protocol.page.readings import FOLDED, Folded, Reading, decoded, said
 
@@ -68,6 +69,7 @@ _SPELT: Final = re.compile(r"(?<!\w)\w(?: \w(?!\w)){3,}")
 _WORDY: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,24} [A-Za-z]{2,24}(?![A-Za-z])")
 
 
+@cache
 def _words() -> ahocorasick.Automaton:
     names: dict[str, set[str]] = {}
     for name, stems in _STEMS.items():
@@ -81,8 +83,12 @@ def _words() -> ahocorasick.Automaton:
     return automaton
 
 
-_AUTOMATON: Final = _words()
-_BY_NAME: Final = {name: [(points, pattern) for each, points, pattern in RULES if each == name] for name in _STEMS}
+@cache
+def _by_name() -> dict[str, list[tuple[int, re.Pattern[str]]]]:
+    return {
+        name: [(points, pattern) for each, points, pattern in instruction_rules.rules() if each == name]
+        for name in _STEMS
+    }
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +139,7 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
         (match.start(), match.end(), name, points)
         for name, windows in _windows(folded.text).items()
         for begin, stop in windows
-        for points, pattern in _BY_NAME[name]
+        for points, pattern in _by_name()[name]
         for match in pattern.finditer(folded.text, begin, stop)
     )
     at = 0
@@ -154,7 +160,7 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
 def _windows(text: str) -> dict[str, list[tuple[int, int]]]:
     """By name of rules, what of ``text`` lies near a word that they need."""
     found: dict[str, list[tuple[int, int]]] = {}
-    for last, names in _AUTOMATON.iter(text):
+    for last, names in _words().iter(text):
         for name in names:
             windows = found.setdefault(name, [])
             begin, stop = max(last - _BEFORE_CHARS, 0), last + _AFTER_CHARS
