@@ -7,16 +7,19 @@ import time
 import pytest
 from nacl.signing import SigningKey
 
-from node.live.recorder import Recorder
+from node.live.keeping import Recording
+from node.live.recorder import Recorder, record, record_actions
 from node.sessions.gated import gated
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.action import Assert, Click, Extract, Goto, Locator
 from protocol.page.observation import Element
 from protocol.page.personal import TOKEN, Tokens, common, personal_data
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 from protocol.wire import cbor
 from tests.twins.browser import Control, Document
-from tests.unit.test_replayer import HOME, Bench
+from tests.unit.test_replayer import GATE, HOME, Bench
 
 TOKENS = Tokens(bytes(range(32)))
 FOUND = {
@@ -185,3 +188,14 @@ async def test_a_session_tells_how_much_was_replaced_and_what_its_author_keeps()
     assert told["email", "title", True] == 4
     assert told["phone", "text", True] >= 1
     assert told["email", "action", False] == 3
+
+
+async def test_a_recording_whose_owner_keeps_personal_data_holds_it_as_it_is() -> None:
+    bench = Bench()
+    bench.site.documents[HOME] = PAGE
+    await bench.witness.load()
+    plan = Recording(title="t", start_url=HOME, profile=Profile(), browser=bench.browser.info, gate=GATE, personal=True)
+    page = await (await bench.browser.open(Profile(), GuardPolicy())).page()
+    async with record(bench.store, page, bench.clock, bench.witness, plan) as recorder:
+        await record_actions(recorder, (Goto(url=HOME),))
+    assert recorder.steps[0].title == f"Customer {ALICE}"
