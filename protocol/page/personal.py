@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, Final, Literal
@@ -80,6 +80,7 @@ _NAMED: Final = re.compile(
 _NAMED_WORDS: Final = ("pesel", "bsn", "burgerservice", "steuer", "idnr", "ssn", "dselsnummer", "kimlik", "id number")
 """Numbers that are told from others only by what stands before them."""
 _MODULES: Final = {"in__pan": "in_.pan", "in__aadhaar": "in_.aadhaar"}
+_ROUNDS_MAX: Final = 8
 _DIGITS: Final = re.compile(r"\D")
 
 Found = tuple[int, int, Kind, str]
@@ -197,6 +198,19 @@ class Tokens:
         found = personal_data(text)
         if not found:
             return text
+        lines = self._replaced(text, found).split("\n")
+        # What touched or overlapped one of them may be personal data too, now that it stands alone; nothing reaches over a line.
+        for _ in range(_ROUNDS_MAX):
+            places = [place for place, line in enumerate(lines) if "‹" in line]
+            part = "\n".join(lines[place] for place in places)
+            found = personal_data(part)
+            if not found:
+                break
+            for place, line in zip(places, self._replaced(part, found).split("\n"), strict=True):
+                lines[place] = line
+        return "\n".join(lines)
+
+    def _replaced(self, text: str, found: Sequence[Found]) -> str:
         parts: list[str] = []
         at = 0
         for start, end, kind, value in found:
