@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import quote, quote_plus, urljoin
+from urllib.parse import urljoin
 
 import msgspec
 
@@ -15,6 +15,8 @@ from adapters.browser.aria import Node
 from adapters.browser.caused import FrameDocument
 from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, Tree, truncate
+from protocol.page.redaction import redact_text
+from protocol.page.secret_search import Search
 
 Mask = Callable[[str], str]
 
@@ -99,22 +101,12 @@ def well_formed(text: str) -> str:
 
 
 def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
-    """A function that replaces secret values, also where they are percent-encoded or their white space is folded."""
-    table: dict[str, str] = {}
-    for value in passwords:
-        table[value] = "‹password›"
-    for name, value in secrets.items():
-        table[value] = f"‹secret:{name}›"
-    full: dict[str, str] = {}
-    for value, shown in table.items():
-        for form in (value, _SPACE.sub(" ", value).strip(), quote(value), quote(value, safe=""), quote_plus(value)):
-            if form:
-                full.setdefault(form, shown)
-    if not full:
-        return lambda text: text
-    # Longest first, so that a secret that contains another one is replaced completely.
-    pattern = re.compile("|".join(re.escape(form) for form in sorted(full, key=lambda form: (-len(form), form))))
-    return lambda text: pattern.sub(lambda match: full[match[0]], text)
+    """A function that replaces the values of secrets, and what password fields hold, in all forms of ``secret_search``."""
+    if not passwords:
+        return lambda text: redact_text(text, secrets)
+    typed = Search({value: value for value in passwords})
+    # Given secrets first: a field for passwords may hold one of them, and then shows its name.
+    return lambda text: typed.replace(redact_text(text, secrets), lambda _: "‹password›")
 
 
 def wanted_refs(roots: Sequence[Node]) -> list[str]:

@@ -11,6 +11,7 @@ from node.base import counted
 from node.cli import apart, headed
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, called, moment, table
+from node.cli.gated import show_gated
 from node.cli.session_replays import (
     elsewhere,
     level_of,
@@ -119,6 +120,7 @@ def _show_session(r: Result) -> None:
         click.echo(f"skipped  {one['place']} ({one['what']}): {one['reason']}")
     _show_steps(r)
     _show_masks(r["steps"])
+    show_gated(r)
     for report in r["reports"]:
         matched = f"{report_matched(report, r['replayable'])}{elsewhere(report['origin'])}"
         refused = refusals("; ", report["blocked"])

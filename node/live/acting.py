@@ -91,7 +91,7 @@ class Driver:
         self._uploads = uploads
         self._page = page
         self._gate = gate
-        self._secrets = secrets
+        self._secrets = NO_SECRETS if secrets is None else secrets
         self.observation: Observation | None = None
         """The last observation; None makes the next action observe the page first."""
         self.prepared: Prepared | None = None
@@ -129,10 +129,10 @@ class Driver:
             self.prepared = _unaimed(action, self.observation)
         else:
             self.prepared, self.observation = await prepare(
-                self._page, self.observation, action, evidence=evidence, secrets=self._secrets or NO_SECRETS
+                self._page, self.observation, action, evidence=evidence, secrets=self._secrets
             )
         if isinstance(action, Drag):
-            self.prepared = await _onto(self._page, self.prepared, evidence_onto, self._secrets or NO_SECRETS)
+            self.prepared = await _onto(self._page, self.prepared, evidence_onto, self._secrets)
         self.prepared = msgspec.structs.replace(self.prepared, risk=with_answer(self.prepared.risk, answer))
         sought = self._sought(self.prepared)
         covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
@@ -142,12 +142,12 @@ class Driver:
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
-            performed = Goto(url=reveal_address(performed.url, self._secrets or NO_SECRETS))
+            performed = Goto(url=reveal_address(performed.url, self._secrets))
         ref = None if condition is not None else self.prepared.ref
         outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets, given=given)
         self.observation, self.on_tab = outcome.observation, outcome.on_tab
-        await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets or NO_SECRETS))
-        require_expected(redact_dialogs(outcome.dialogs, self._secrets or {}), answer)
+        await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
+        require_expected(redact_dialogs(outcome.dialogs, self._secrets), answer)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
@@ -180,7 +180,7 @@ class Driver:
     async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
         known = evidence if isinstance(action, Assert) and of_one_element(action) else None
         try:
-            element, page = await hold(self._page, condition, around, _read_element, self._secrets or {}, known)
+            element, page = await hold(self._page, condition, around, _read_element, self._secrets, known)
         except MeshError:
             # What was found is what the page shows now, and not what it showed before.
             with contextlib.suppress(MeshError):
@@ -284,8 +284,8 @@ def _judge(evidence: Evidence, observation: Observation, secrets: Secrets) -> Ju
     return Judge(
         evidence,
         observation,
-        text=lambda text: redact_text(text, secrets),
-        address=lambda url: redact_address(url, secrets),
+        text=lambda text: redact_text(text, secrets.stored),
+        address=lambda url: redact_address(url, secrets.stored),
     )
 
 

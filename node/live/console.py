@@ -8,7 +8,7 @@ from typing import Final
 from adapters.ports import Page
 from protocol import limits
 from protocol.page.redaction import redact_address, redact_text
-from protocol.page.secrets import Secrets
+from protocol.page.secrets import Stored
 
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>()]+")
 
@@ -16,7 +16,7 @@ _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>()]+")
 class Console:
     """Of one page."""
 
-    def __init__(self, page: Page, secrets: Secrets) -> None:
+    def __init__(self, page: Page, secrets: Stored) -> None:
         self._page = page
         self._secrets = secrets
         self._before: tuple[str, ...] = ()

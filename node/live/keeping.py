@@ -40,6 +40,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Steps of an imported file that are left out."""
     following: Following | None = None
     """An earlier recording of the same steps, which this one is compared with."""
+    personal: bool = False
+    """Whether personal data of pages is stored as it is: only where the owner's policy for the site says so."""
 
 
 def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: str, caller: str) -> Session:
@@ -79,11 +81,13 @@ def as_written(action: Action, performed: Action) -> Action:
 
 
 def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:
-    """Whether a secret stands readable on ``page``: in a plain field, or said back by the site. Unknown pages count as showing.
+    """Whether a secret stands readable on ``page``: in a plain field, or said back by the site in any form that is searched for,
+    also over several elements. Unknown pages count as showing.
 
     A picture cannot be redacted as text can. Password fields show dots, and no placeholder in the observation.
     """
     if page is None:
         return True
     seen = encode(page)
-    return any(placeholder(name).encode() in seen for name in secrets)
+    # In the text of one element the browser's reader has put the placeholder; what is spread over several shows here first.
+    return any(placeholder(name).encode() in seen for name in secrets) or redact_text(page.text, secrets) != page.text

@@ -8,7 +8,7 @@ from adapters.ports import Page
 from protocol.errors import MeshError
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_snapshot
-from protocol.page.secrets import Secrets
+from protocol.page.secrets import Stored
 from protocol.recording.masks import find_masks, learn_masks
 from protocol.recording.session import Mask
 
@@ -16,7 +16,7 @@ from protocol.recording.session import Mask
 class Masking:
     """Masks of the steps on one page."""
 
-    def __init__(self, page: Page, secrets: Secrets) -> None:
+    def __init__(self, page: Page, secrets: Stored) -> None:
         self._page = page
         self._secrets = secrets
         self._seen: tuple[str, tuple[Mask, ...]] = ("", ())

@@ -75,13 +75,14 @@ class Recorder:
         self._blob_sizes: dict[bytes, int] = {}
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
-        self._driver = Driver(page, plan.gate, plan.secrets, plan.uploads)
+        self._secrets = plan.secrets.keyed(None if plan.personal else signer.tokens)
+        self._driver = Driver(page, plan.gate, self._secrets, plan.uploads)
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
         self._pictures = Pictures(self._keep_picture)
-        self._masking = Masking(page, plan.secrets)
+        self._masking = Masking(page, self._secrets.stored)
         self.sightings = Sightings(page)
-        self._console = Console(page, plan.secrets)
+        self._console = Console(page, self._secrets.stored)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
@@ -189,10 +190,11 @@ class Recorder:
 
         found: what an assertion that failed has found instead.
         """
-        secrets = self._plan.secrets
+        # What the author wrote stays but for secrets, since a replay needs it; personal data leaves what the page says.
+        given, secrets = self._secrets, self._secrets.stored
         page, prepared = self._driver.observation, self._driver.prepared
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
-        performed = redact_action(as_written(action, prepared.action) if prepared else action, secrets)
+        performed = redact_action(as_written(action, prepared.action) if prepared else action, given)
         if isinstance(action, Goto):
             performed = Goto(url=self._address(action.url))
         if error:
@@ -210,7 +212,7 @@ class Recorder:
             index=len(self.steps) + 1,
             action=performed,
             ok=not error,
-            url=self._address(page.url) if page else "",
+            url=self._seen_at(page.url) if page else "",
             title=redact_text(page.title, secrets) if page else "",
             state=page.state if page else bytes(16),
             risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
@@ -223,7 +225,7 @@ class Recorder:
             blocked=tuple(redact_address(item, secrets) for item in blocked),
             evidence=self._redacted(prepared.evidence if prepared else None),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
-            expect=redact_expect(expect, secrets),
+            expect=redact_expect(expect, given),
             held=outcome.held if outcome else unmet(action, error),
             masks=masks,
             lines=text.count("\n") + 1 if text else 0,
@@ -249,7 +251,7 @@ class Recorder:
     def _redacted(self, seen: Evidence | None) -> Evidence | None:
         if seen is None:
             return None
-        return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)
+        return redacted(seen, lambda text: redact_text(text, self._secrets.stored), self._seen_at)
 
     async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
         return await self._blob(snapshot) if page is not None else b""
@@ -265,8 +267,16 @@ class Recorder:
         return masks, page
 
     def _address(self, url: str) -> str:
+        """An address that the author gave, as it is stored."""
+        return self._redacted_address(url, self._secrets)
+
+    def _seen_at(self, url: str) -> str:
+        """An address that a page gave, as it is stored."""
+        return self._redacted_address(url, self._secrets.stored)
+
+    def _redacted_address(self, url: str, secrets: Mapping[str, str]) -> str:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")
-        return redact_address(url, self._plan.secrets, with_path=not agent)
+        return redact_address(url, secrets, with_path=not agent)
 
     def _note_secrets(self, step: Step, text: str) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""

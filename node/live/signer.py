@@ -8,6 +8,7 @@ import msgspec
 
 from adapters.ports import ArtefactRecord
 from node.feed import Feed
+from protocol.page.personal import Tokens
 
 
 class Signer(Protocol):
@@ -15,6 +16,10 @@ class Signer(Protocol):
 
     @property
     def node(self) -> str: ...
+
+    @property
+    def tokens(self) -> Tokens:
+        """What stands for personal data in what this node stores."""
 
     @property
     def feed(self) -> Feed: ...

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from adapters.ports import Page
 from node.live import Console
 from protocol.page.redaction import redact_address
-from protocol.page.secrets import Secrets
+from protocol.page.secrets import Stored
 
 
 class Noticed:
     """Of one replay on ``page``."""
 
-    def __init__(self, page: Page, secrets: Secrets, *, shows: bool) -> None:
+    def __init__(self, page: Page, secrets: Stored, *, shows: bool) -> None:
         """shows: whether all secrets of the recording are known. Otherwise nothing of the console is kept, which may say one."""
         self._page = page
         self._secrets = secrets

@@ -12,6 +12,7 @@ from node.base import find_stored
 from node.config import Config
 from node.live import may_open
 from node.sessions.archive import Archive
+from node.sessions.gated import gated
 from node.sessions.remains import read_remains
 from node.sessions.replayer import Recorded
 from node.sessions.reports import open_report
@@ -107,10 +108,11 @@ class Reading:
         session = await self.session(session_id)
         steps = await self._store.steps(session.id)
         described = tuple(describe(step.action) for step in steps)
+        personal, spoken = await gated(steps, self._store.blob)
         try:
             signed, manifest = await signed_manifest(self._store, session.id)
         except MeshError:
-            return Shown(session=session, steps=tuple(steps), described=described)
+            return Shown(session=session, steps=tuple(steps), described=described, personal=personal, spoken_to=spoken)
         recorded = Recorded(session=session, steps=steps, manifest=manifest)
         reports: list[ReplayReport] = []
         refused: list[RefusedReport] = []
@@ -124,6 +126,8 @@ class Reading:
             session=session,
             steps=tuple(steps),
             described=described,
+            personal=personal,
+            spoken_to=spoken,
             signed_by=signed.issuer,
             manifest=manifest.hex(),
             standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),

@@ -18,6 +18,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Assert, Wait
+from protocol.page.personal import Tokens
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.call_log import call_log
@@ -81,6 +82,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether also what is masked must be the same."""
     inputs: Mapping[str, str] = {}
     """Values for inputs by name, or for texts by the number of their step (``protocol.recording.inputs.change``)."""
+    personal: bool = False
+    """As ``Recording.personal``."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +125,7 @@ class _Run:
         plan: ReplayPlan,
         mapping: Rebase,
         *,
+        tokens: Tokens | None,
         bar: Bar,
         explains: bool,
         values: Mapping[str, str],
@@ -137,7 +141,9 @@ class _Run:
         self._known = KnownChanges()
         self._alerting = Alerting(self._snapshot)
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
-        self._driver = Driver(page, gate, plan.secrets, plan.uploads)
+        keyed = plan.secrets.keyed(tokens)
+        self._secrets = keyed.stored
+        self._driver = Driver(page, gate, keyed, plan.uploads)
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
@@ -150,7 +156,7 @@ class _Run:
         """Those in ``allowable`` up to the end of the first step that did not match."""
         self.matches: list[StepMatch] = []
         self.writes = Writes(plan.on_mismatch, plan.ask, plan.gate.risk_max, self.matches)
-        self.noticed = Noticed(page, plan.secrets, shows=explains)
+        self.noticed = Noticed(page, self._secrets, shows=explains)
         self.blocked: list[str] = []
         self.allowable: list[str] = []
         """Those in ``blocked`` that the owner can allow."""
@@ -184,8 +190,8 @@ class _Run:
 
     async def _step(self, step: Step) -> StepMatch:
         began_ms = self._clock.now_ms()
-        secrets = self._plan.secrets
-        action = rebased(reveal_action(applied(step, self._changed), secrets), self._mapping)
+        secrets = self._secrets
+        action = rebased(reveal_action(applied(step, self._changed), self._plan.secrets), self._mapping)
         # The state hash includes the origin and names, so at another origin or with other inputs only a page that stops changing
         # can be waited for.
         expect = None if self._mapping.active or self._changed else step.state
@@ -223,7 +229,7 @@ class _Run:
     ) -> StepMatch:
         """Compare the page after a step. unmet: why its assertion did not hold."""
         if unmet is not None and self._explains:
-            self.differences += explain_stop(step, unmet, self._plan.secrets, self._mapping, "assertion")
+            self.differences += explain_stop(step, unmet, self._secrets, self._mapping, "assertion")
         met = await self._met(outcome)
         snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
         met = await self._alerting.look(step, met, snapshot)
@@ -255,12 +261,12 @@ class _Run:
             await self.writes.admit(
                 step,
                 level,
-                lambda risk, why: question_about(step, risk, why, seen, self.differences, self._plan.secrets),
+                lambda risk, why: question_about(step, risk, why, seen, self.differences, self._secrets),
             )
 
     async def _met(self, outcome: Outcome) -> Met:
         """The page in the redacted form of a recording; requests that the guard refused are noted."""
-        secrets = self._plan.secrets
+        secrets = self._secrets
         blocked = [redact_address(item, secrets) for item in outcome.blocked]
         self.blocked += blocked
         if self._step_at_hand is not None:
@@ -364,7 +370,10 @@ async def replay(
     bar = Bar(level=plan.level or default_level(steps), strict=plan.strict)
     changed = change(recorded.session, steps, plan.inputs, plan.secrets)
     values = values_of(recorded.session.inputs) | {item.name: item.value for item in changed}
-    run = _Run(store, page, clock, plan, mapping, bar=bar, explains=not missing, values=values, changed=changed)
+    tokens = None if plan.personal else signer.tokens
+    run = _Run(
+        store, page, clock, plan, mapping, tokens=tokens, bar=bar, explains=not missing, values=values, changed=changed
+    )
     began_ms = clock.now_ms()
     await run.drive(steps, on_step)
     judged = judge_replay(recorded.session, steps, run.matches, bar.level, strict=bar.strict)
@@ -401,5 +410,7 @@ async def replay(
         agreed=tuple(run.writes.agreed),
         noticed=run.noticed,
         stopped=run.stopped,
-        lacking=redact_text(lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets),
+        lacking=redact_text(
+            lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets.keyed(tokens).stored
+        ),
     )

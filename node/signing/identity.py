@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +21,12 @@ from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES, HASH_BYTES
 from protocol.keys.keylog import KeyLog
 from protocol.messages import KIND_MESSAGE
+from protocol.page.personal import Tokens
 from protocol.store_faults import store_code
 from protocol.wire import cbor, envelope
 
 KEY_FILE = "witness.key"
+_TOKENS_FOR = b"trailmesh: tokens for personal data"
 LOG_FILE = "keylog.cbor"
 SEED_BYTES = 32
 _NEVER_S = 2**63
@@ -49,6 +52,13 @@ class Identity:
         self._ends_s = _NEVER_S
         self.latest_s = 0
         """The latest time of issue of an artefact, seconds since 1970. ``Witness.load`` takes up what the store knows."""
+
+    @property
+    def tokens(self) -> Tokens:
+        """What stands for personal data in what this node stores. Their key is made of the current witness key, so it is in no
+        file of its own; after a change of key, older recordings are compared as those of another installation.
+        """
+        return Tokens(hmac.digest(bytes(self.key), _TOKENS_FOR, "sha256"))
 
     @property
     def public_key(self) -> bytes:

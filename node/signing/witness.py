@@ -31,6 +31,7 @@ from protocol.log.log_proof import InclusionProof, KeyOf, key_of
 from protocol.log.merkle_growth import Frontier, Part, consistency_parts, cover, folded, inclusion_parts, root_parts
 from protocol.log.note import Line, Note
 from protocol.log.witness_log import KIND_OPENING, Checkpoint, Link, Opening, entry_hash, origin
+from protocol.page.personal import Tokens
 from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
@@ -75,6 +76,11 @@ class Witness:
     def node(self) -> str:
         """This node's id."""
         return self.identity.node
+
+    @property
+    def tokens(self) -> Tokens:
+        """What stands for personal data in what this node stores."""
+        return self.identity.tokens
 
     @property
     def public_key(self) -> bytes:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from node.verbs import rows
+from node.verbs.session_gates import PersonalData, SpokenTo
 from node.verbs.session_params import (
     DiffParams,
     ExportParams,
@@ -80,6 +81,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """For reports of replays whose site could not be reached: the error code as in ``Replayed.unreached``, by id of the report."""
     reports_refused: tuple[RefusedReport, ...] = ()
     """Stored reports that are no longer accepted."""
+    personal: tuple[PersonalData, ...] = ()
+    spoken_to: tuple[SpokenTo, ...] = ()
     html: str = ""
     """Path of the HTML file, if one was written."""
     archived: bool = False

@@ -16,7 +16,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Locator, Text, Url
 from protocol.page.links import identities, numbers, path_of
-from protocol.page.names import akin, fold, same_name, visible
+from protocol.page.names import akin, fold, same_name, together, visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
 from protocol.page.scope import node_of
 
@@ -101,7 +101,7 @@ def redacted(evidence: Evidence, text: Redact, address: Redact) -> Evidence:
         evidence,
         name=text(evidence.name),
         label=text(evidence.label),
-        cells=tuple(text(cell) for cell in evidence.cells),
+        cells=together(evidence.cells, text),
         links=tuple(address(link) for link in evidence.links),
         attributes=tuple((name, text(value)) for name, value in evidence.attributes),
     )
@@ -219,7 +219,7 @@ class Judge:
         return [
             Record(
                 role=record.role,
-                cells=tuple(self._text(cell) for cell in record.cells),
+                cells=together(record.cells, self._text),
                 links=tuple(self._address(link) for link in record.links),
             )
             for record in found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Final
 
 # Blank characters that Unicode counts as letters or marks: fillers of Hangul and Khmer, the empty Braille pattern, variation
@@ -45,3 +46,9 @@ def visible(text: str) -> str:
         else f"‹U+{ord(char):04X}›"
         for char in text
     )
+
+
+def together(cells: tuple[str, ...], text: Callable[[str], str]) -> tuple[str, ...]:
+    """Each of ``cells`` redacted, also what only together says something that is to be redacted."""
+    lines = text("\n".join(" ".join(cell.split("\n")) for cell in cells)).split("\n")
+    return tuple(lines) if len(lines) == len(cells) else tuple(map(text, cells))

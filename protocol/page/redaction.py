@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
-from urllib.parse import quote, unquote_plus
+from urllib.parse import quote, unquote, unquote_plus
 
 import msgspec
 
@@ -30,83 +30,38 @@ from protocol.page.action import (
     with_target,
 )
 from protocol.page.observation import truncate
-from protocol.page.secrets import Secrets, forms_of
+from protocol.page.secret_keys import naming_key, secret_key
+from protocol.page.secret_search import PLACEHOLDER, Search
+from protocol.page.secrets import Secrets, Stored
+from protocol.page.token_looks import WEB_TOKEN, is_key, looks_generated, names_a_thing, score
 
 REDACTED: Final = WITHHELD
 _PARTS: Final = re.compile(r"^([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$", re.DOTALL)
 """RFC 3986, appendix B: divides any text, and never fails."""
-_SECRET_WORDS: Final = frozenset(
-    [
-        "key",
-        "apikey",
-        "code",
-        "session",
-        "sid",
-        "password",
-        "passwd",
-        "passphrase",
-        "pwd",
-        "pass",
-        "auth",
-        "oauth",
-        "authorization",
-        "authentication",
-        "sig",
-        "signature",
-        "secret",
-        "token",
-        "jwt",
-        "otp",
-        "pin",
-        "credential",
-        "credentials",
-        "csrf",
-        "xsrf",
-        "assertion",
-        "ticket",
-        "hmac",
-        "bearer",
-    ]
-)
-_SECRET_PARTS: Final = (
-    "token",
-    "passw",
-    "secret",
-    "session",
-    "sessid",
-    "apikey",
-    "credential",
-    "signature",
-    "accesskey",
-)
-_WORD_BORDER: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
-_JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")
 _PATH_PARAMETER: Final = re.compile(r";([A-Za-z]*)=[^/;]*")
-_TOKEN_CHARS_MIN: Final = 20
-_TOKEN: Final = re.compile(rf"[A-Za-z0-9_~+=.-]{{{_TOKEN_CHARS_MIN},}}")
-_PLACEHOLDER: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›")
+_TELLING: Final = re.compile(
+    r"(?:(?:password|passwd|account|email|mail|user)[-_]?)?(?:reset|invite|invites|invitation|verify|verification|confirm"
+    r"|confirmation|activate|activation|magic|magic[-_]?link|token|tokens|session|sessions|unsubscribe|signin|login|auth|oauth"
+    r"|accept|recover|recovery|set[-_]?password)",
+    re.IGNORECASE,
+)
+"""Segments of a path behind which a token stands."""
+_CODE_SEGMENT: Final = re.compile(r"otp|code|2fa|mfa|verify[-_]?code", re.IGNORECASE)
+_ASSET: Final = re.compile(
+    r"\.(?:js|mjs|css|map|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|mp4|webm|json|wasm|html?)$", re.IGNORECASE
+)
+_HEX_TOKEN: Final = re.compile(r"[0-9a-fA-F]{20,}")
+_CODE_CHARS_MIN: Final = 4
+_TOLD_CHARS_MIN: Final = 8
+"""What is shorter is no token behind a segment that tells of one."""
+_LONG_CHARS: Final = 48
+"""Under a key for ids, only what is longer than ids are is looked at."""
 _QUERY_CHARS_MAX: Final = 16_384
-_SHORT_SECRET_CHARS: Final = 4
-"""Secrets shorter than this are replaced only as whole words: else every "1" of a page would go."""
-
-
-def secret_key(key: str) -> bool:
-    """Whether a query key of this name carries a secret."""
-    lowered = key.lower()
-    words = {word.lower() for word in _WORD_BORDER.split(key)}
-    return bool(words & _SECRET_WORDS) or lowered in _SECRET_WORDS or any(part in lowered for part in _SECRET_PARTS)
 
 
 def looks_like_token(text: str) -> bool:
-    """Whether ``text`` looks generated: long, without spaces, letters and digits mixed, or a signed web token."""
-    if _JWT.search(text):
-        return True
-    return any(
-        any(char.isdigit() for char in word)
-        and any(char.isalpha() for char in word)
-        and max(map(len, re.split(r"[-_.]", word))) >= _TOKEN_CHARS_MIN
-        for word in _TOKEN.findall(text)
-    )
+    """Whether ``text`` looks generated, whatever its key and place: a web token, a key of a known vendor, or by its looks."""
+    return is_key(text) or looks_generated(text)
 
 
 def redact_url(url: str) -> str:
@@ -117,8 +72,33 @@ def redact_url(url: str) -> str:
     if "@" in authority:
         # rpartition: a password may itself contain an @.
         authority = "//" + authority.rpartition("@")[2]
-    path = _JWT.sub(REDACTED, _PATH_PARAMETER.sub(_redact_parameter, path))
-    return scheme + authority + path + _redact_pairs(query) + _redact_fragment(fragment)
+    return scheme + authority + _redact_path(path) + _redact_pairs(query) + _redact_fragment(fragment)
+
+
+def _redact_path(path: str) -> str:
+    """``path`` without web tokens, session ids as parameters, and segments that look like a token by themselves or where they
+    stand.
+    """
+    path = WEB_TOKEN.sub(REDACTED, _PATH_PARAMETER.sub(_redact_parameter, path))
+    segments = path.split("/")
+    # A reset link may hold an id between the word and the token.
+    before = zip(["", "", *segments], ["", *segments], segments, strict=False)
+    return "/".join(REDACTED if _is_token_segment(one, (first, second)) else one for first, second, one in before)
+
+
+def _is_token_segment(segment: str, before: tuple[str, str]) -> bool:
+    if len(segment) < _CODE_CHARS_MIN or segment == REDACTED or PLACEHOLDER.search(segment):
+        return False
+    plain = unquote(segment)
+    if _CODE_SEGMENT.fullmatch(before[1]) and plain.isdigit():
+        return True
+    if len(plain) < _TOLD_CHARS_MIN or _ASSET.search(plain):
+        return is_key(plain)
+    if looks_like_token(plain):
+        return True
+    mixed = any(map(str.isdigit, plain)) and any(map(str.isalpha, plain))
+    told = any(map(_TELLING.fullmatch, before))
+    return told and (names_a_thing(plain) or (mixed and score(plain) > 0))
 
 
 def _redact_parameter(match: re.Match[str]) -> str:
@@ -140,10 +120,20 @@ def _redact_pairs(query: str) -> str:
 def _redact_pair(pair: str) -> str:
     key, _, value = pair.partition("=")
     if not value:
-        return REDACTED if looks_like_token(key) else pair
-    if _PLACEHOLDER.fullmatch(value):
+        return REDACTED if looks_like_token(unquote_plus(key)) or _is_hex_token(key) else pair
+    if PLACEHOLDER.fullmatch(value):
         return pair  # the name of a secret is none, and says which one a replay needs
-    return f"{key}={REDACTED}" if secret_key(unquote_plus(key)) or _JWT.search(value) else pair
+    name, plain = unquote_plus(key), unquote_plus(value)
+    if secret_key(name) or is_key(plain):
+        return f"{key}={REDACTED}"
+    # Ids and hashes name things, under a key that says so; under any other, a hash is most often a session.
+    naming = naming_key(name)
+    looks = not (naming and len(plain) < _LONG_CHARS) and not _ASSET.search(plain) and looks_generated(plain)
+    return f"{key}={REDACTED}" if looks or (not naming and _is_hex_token(plain)) else pair
+
+
+def _is_hex_token(text: str) -> bool:
+    return bool(_HEX_TOKEN.fullmatch(text)) and not text.isdigit()
 
 
 def _redact_fragment(fragment: str) -> str:
@@ -152,8 +142,10 @@ def _redact_fragment(fragment: str) -> str:
     if "=" in fragment:
         # ``#access_token=…`` and ``#/route?code=…`` are queries in disguise.
         route, mark, query = fragment[1:].rpartition("?")
-        return f"#{route}{mark}{_redact_pairs('?' + query)[1:]}"
-    return f"#{REDACTED}" if looks_like_token(fragment) else fragment
+        return f"#{_redact_path(route)}{mark}{_redact_pairs('?' + query)[1:]}"
+    if "/" in fragment:
+        return f"#{_redact_path(fragment[1:])}"
+    return f"#{REDACTED}" if looks_like_token(fragment) or _is_hex_token(fragment[1:]) else fragment
 
 
 def placeholder(name: str) -> str:
@@ -166,7 +158,7 @@ def reveal_address(url: str, secrets: Secrets) -> str:
 
     Errors: ``action.secret_missing``, ``action.secret_elsewhere`` (one of them is not for addresses of this origin).
     """
-    return _PLACEHOLDER.sub(lambda found: quote(secrets.value_in(found[1], url), safe=""), url)
+    return PLACEHOLDER.sub(lambda found: quote(secrets.value_in(found[1], url), safe=""), url)
 
 
 def is_incomplete(url: str) -> bool:
@@ -175,19 +167,19 @@ def is_incomplete(url: str) -> bool:
 
 
 def redact_text(text: str, secrets: Mapping[str, str]) -> str:
-    """``text`` with every given secret value replaced by its placeholder, also where it is percent-encoded.
+    """``text`` with every given secret value replaced by its placeholder, also in the forms of ``secret_search``.
 
-    secrets: values by name. Longer values go first, so that a secret inside another one leaves no rest.
+    secrets: values by name; ``Stored`` also replaces personal data. Where several overlap, the longest gives its name to all of
+    it. Line ends stay where they are.
     """
-    for name, value, form in secrets.forms if isinstance(secrets, Secrets) else forms_of(secrets):
-        if form not in text:
-            continue
-        # A short secret such as `12` would match inside other words and numbers, so only whole words are replaced.
-        if len(value) < _SHORT_SECRET_CHARS:
-            text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", placeholder(name).replace("\\", r"\\"), text)
-        else:
-            text = text.replace(form, placeholder(name))
-    return text
+    tokens = None
+    if isinstance(secrets, Stored):
+        tokens, secrets = secrets.tokens, secrets.secrets
+    if secrets and text:
+        search = secrets.search if isinstance(secrets, Secrets) else Search(secrets)
+        text = search.replace(text, placeholder)
+    # Afterwards: a secret may be an e-mail address.
+    return tokens.replace(text) if tokens else text
 
 
 def reveal_text(text: str, secrets: Mapping[str, str]) -> str:
@@ -206,7 +198,12 @@ def redact_address(url: str, secrets: Mapping[str, str], *, with_path: bool = Tr
     parts = _PARTS.match(plain)
     assert parts is not None, "the pattern matches every text"
     kept = parts.start(3) if with_path else parts.end(3)
-    return plain[:kept] + redact_text(plain[kept:], secrets)
+    tokens = None
+    if isinstance(secrets, Stored):
+        tokens, secrets = secrets.tokens, secrets.secrets
+    told = plain[:kept] + redact_text(plain[kept:], secrets)
+    # Personal data leaves the path in any case: nobody chooses what it is.
+    return told[: parts.start(3)] + tokens.replace(told[parts.start(3) :]) if tokens else told
 
 
 def redact_snapshot(text: str, secrets: Mapping[str, str]) -> str:
@@ -254,7 +251,7 @@ def secrets_named(action: Action) -> tuple[str, ...]:
         case Fill(value=Secret(secret=name)):
             return (name,)
         case Goto(url=url):
-            return tuple(_PLACEHOLDER.findall(url))
+            return tuple(PLACEHOLDER.findall(url))
         case _:
             return ()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from protocol.page.observation import Element
+from protocol.page.observation import Element, Traits
 
 _BY_AUTOCOMPLETE: Final = {
     "one-time-code": "code",
@@ -62,6 +62,27 @@ LABEL: Final = (
 
 JavaScript reads the expression alike."""
 _LABEL: Final = re.compile(LABEL, re.IGNORECASE)
+_LAST_WORDS: Final = frozenset(
+    "2fa apikey csc cvc cvv mfa otp passcode passphrase passwd password pin pwd secret totp".split()  # noqa: SIM905
+)
+_LAST_PARTS: Final = (
+    *(
+        "accesskey",
+        "accesstoken",
+        "apikey",
+        "authcode",
+        "cardcode",
+        "cardno",
+        "cardnumber",
+        "clientsecret",
+        "creditcard",
+    ),
+    *("onetimecode", "otpcode", "secretkey", "securitycode", "smscode", "verificationcode"),
+)
+_BESIDE: Final = frozenset(
+    {"again", "confirm", "confirmation", "field", "input", "new", "repeat", "text", "value", "verify"}
+)
+"""What stands behind the word that says what a field is for."""
 _BORDER: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _NAME: Final = re.compile(r"[^A-Za-z0-9]+")
 _NAME_CHARS_MAX: Final = 32
@@ -90,3 +111,20 @@ def _speaks(text: str) -> bool:
     joined = _BORDER.sub("", folded)
     words = {word.lower() for word in _BORDER.split(text)}
     return bool(words & WORDS) or any(part in folded or part in joined for part in PARTS)
+
+
+def is_named_secret(traits: Traits) -> bool:
+    """Whether the id or the name of a field ends with what only fields for secrets are called.
+
+    Narrower than ``secret_name``: a ``zip_code`` and a ``password_reset_email`` take what anybody may read.
+    """
+    return traits.tag in ("input", "textarea") and any(
+        _ends_secret(value) for name, value in traits.attributes if name in ("id", "name")
+    )
+
+
+def _ends_secret(text: str) -> bool:
+    words = [word.lower().rstrip("0123456789") or word for word in _BORDER.split(text) if word]
+    while len(words) > 1 and (words[-1] in _BESIDE or words[-1].isdigit()):
+        words.pop()
+    return bool(words) and (words[-1] in _LAST_WORDS or "".join(words).endswith(_LAST_PARTS))

@@ -8,9 +8,9 @@ would hand it to them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from typing import Annotated, Final
-from urllib.parse import quote, quote_plus
 
 import msgspec
 
@@ -18,6 +18,9 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import SECRET_NAME_PATTERN
 from protocol.page.observation import Element, Traits
+from protocol.page.personal import Tokens
+from protocol.page.secret_fields import is_named_secret
+from protocol.page.secret_search import Search
 from protocol.trust.origin import ANY, fits, origin_of, parse_pattern
 
 Name = Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
@@ -29,7 +32,8 @@ _CODES: Final = frozenset({"current-password", "new-password", "one-time-code", 
 
 def takes_no_text(traits: Traits) -> bool:
     """Whether a field is for a password, a one-time code or the number or code of a card: a text typed there would be recorded."""
-    return traits.input_type == "password" or not _CODES.isdisjoint(traits.autocomplete.split())
+    told = traits.input_type == "password" or not _CODES.isdisjoint(traits.autocomplete.split())
+    return told or is_named_secret(traits)
 
 
 class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,6 +58,7 @@ class Secrets(Mapping[str, str]):
         Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site).
         """
         self._given = dict(given or {})
+        self._tokens: Tokens | None = None
         self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
 
     def __getitem__(self, name: str) -> str:
@@ -103,10 +108,41 @@ class Secrets(Mapping[str, str]):
                 f"the secret “{name}” is for {known}, and the {what} is of {origin or 'no site'}",
             )
 
+    def keyed(self, tokens: Tokens | None) -> Secrets:
+        """These secrets, and by what personal data is replaced where something is stored; None to leave it."""
+        kept = copy(self)
+        kept._tokens = tokens
+        kept.__dict__.pop("stored", None)
+        return kept
+
     @cached_property
-    def forms(self) -> tuple[tuple[str, str, str], ...]:
-        """What ``forms_of`` returns, made once: a page has thousands of lines to look through."""
-        return forms_of(self)
+    def stored(self) -> Stored:
+        """How what a page says is redacted before it is stored or compared with what was."""
+        return Stored(self, self._tokens)
+
+    @cached_property
+    def search(self) -> Search:
+        """What finds the values again, made once: a page has thousands of lines to look through."""
+        return Search(self)
+
+
+class Stored(Mapping[str, str]):
+    """Secrets by name, and the tokens of the installation: what ``redact_text`` takes out of what a page says.
+
+    An agent and an author are shown, and name, what stands on the page: there ``Secrets`` alone are taken out.
+    """
+
+    def __init__(self, secrets: Secrets, tokens: Tokens | None) -> None:
+        self.secrets, self.tokens = secrets, tokens
+
+    def __getitem__(self, name: str) -> str:
+        return self.secrets[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.secrets)
+
+    def __len__(self) -> int:
+        return len(self.secrets)
 
 
 NO_SECRETS = Secrets()
@@ -123,15 +159,3 @@ def _origins(name: str, secret: GivenSecret, begins: str) -> tuple[str, ...]:
             name=name,
         )
     return named
-
-
-def forms_of(values: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
-    """Name, value and form of each way a value can stand in text, longer values first, so that a secret inside another one
-    leaves no rest. A site may put a typed value into its address, in either way of encoding it.
-    """
-    return tuple(
-        (name, value, form)
-        for name, value in sorted(values.items(), key=lambda item: (-len(item[1]), item[0]))
-        if value
-        for form in dict.fromkeys((value, quote(value, safe=""), quote_plus(value)))
-    )

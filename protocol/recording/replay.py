@@ -17,6 +17,7 @@ from protocol.page.action import Action, Assert, Goto, Wait, describe
 from protocol.page.dialogs import Dialog
 from protocol.page.downloads import Download
 from protocol.page.observation import Observation
+from protocol.page.personal import common
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.page.values import is_typed, same_value
 from protocol.recording.alerts import Alert
@@ -201,7 +202,7 @@ def compare(
     ``differs``. known: the changes of titles that earlier steps have shown.
     """
     plain = (lambda text: text) if bar.strict else mask_text
-    titles = plain(step.title), plain(met.title)
+    titles = tuple(map(plain, common(step.title, met.title)))
     same_title = titles[0] == titles[1] or (known is not None and known.covers(step.title, met.title))
     extracted = _same_extracted(step, met, strict=bar.strict)
     text = _text_match(step, met, snapshot)
@@ -227,15 +228,17 @@ def compare(
 
 
 def _same_address(step: Step, met: Met, bar: Bar, known: KnownChanges | None) -> bool:
-    if met.url == step.url or (not bar.strict and mask_address(met.url) == mask_address(step.url)):
+    old, new = common(step.url, met.url)
+    if new == old or (not bar.strict and mask_address(new) == mask_address(old)):
         return True
     return known is not None and known.covers_address(step.url, met.url)
 
 
 def _same_extracted(step: Step, met: Met, *, strict: bool) -> bool:
+    old, new = common(step.extracted, met.extracted)
     if strict or is_typed(step.action):
-        return same_value(step.action, step.extracted, met.extracted)
-    return mask_text(met.extracted) == mask_text(step.extracted)
+        return same_value(step.action, old, new)
+    return mask_text(new) == mask_text(old)
 
 
 def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
@@ -248,7 +251,8 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
         return "differs"
     if recorded == met.text:
         return "same"
-    old, new = apply_masks(recorded, step.masks, met.text)
+    recorded, text = common(recorded, met.text)
+    old, new = apply_masks(recorded, step.masks, text)
     return "masked" if old == new else compare_text(old, new)
 
 
@@ -263,13 +267,15 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
     )
     plain = (lambda text: text) if strict else mask_text
     found: list[tuple[Aspect, tuple[str, str]]] = [("alert", contrast("", met.alert.words))] if met.alert else []
-    found += [(what, contrast(old, new)) for what, old, new in parts if plain(old) != plain(new)]
+    compared = ((what, *common(old, new)) for what, old, new in parts)
+    found += [(what, contrast(old, new)) for what, old, new in compared if plain(old) != plain(new)]
     if not _same_extracted(step, met, strict=strict):
         # Not masked: of two dates that were read as dates both are the same mask.
         found.append(("extracted", contrast(step.extracted, met.extracted)))
     recorded = snapshot_text(snapshot)
     if recorded is not None and recorded != met.text:
-        old, new = apply_masks(recorded, () if strict else step.masks, met.text)
+        recorded, text = common(recorded, met.text)
+        old, new = apply_masks(recorded, () if strict else step.masks, text)
         found += [("text", pair) for pair in differing_lines(old, new)]
     found.sort(key=lambda one: weight(one[0], *one[1]))
     return tuple(

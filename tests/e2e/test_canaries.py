@@ -33,8 +33,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 PASSWORD = "Zq7 /canary+pä55 wörd=1"
 COOKIE, SCRIPT_COOKIE = "cookie-canary-5f1c9d02aa", "script-cookie-canary-77ab01"
 STORED, SESSION_STORED = "stored-canary-9e8d7c6b5a", "session-stored-canary-4f3e2d1c"
+PERSON, NUMBER = "canary.person@people.example", "+49 30 90182077"
+MADE = (PASSWORD.upper(), PASSWORD[::-1], "\u200b".join(PASSWORD), " ".join(PASSWORD), PASSWORD.encode().hex())
+"""What a page may make of a password."""
 HOME = f"""<title>Home</title><h1>Welcome back</h1>
 <p>You signed in with WORD.</p>
+<p>ECHO</p><ol>EACH</ol>
+<p>Write to {PERSON} or call {NUMBER}.</p>
 <a href="/a?token={STORED}">Alpha</a> <a href="/b?session={COOKIE}">Beta</a>
 <script>
 document.cookie = 'seen={SCRIPT_COOKIE}';
@@ -44,6 +49,12 @@ fetch('/api?access_token={SESSION_STORED}', {{headers: {{Authorization: 'Bearer 
 </script>"""
 LOGIN = """<title>Sign in</title><form method="post" action="/login">
 <label>Password <input type="password" name="password"></label><button>Sign in</button></form>"""
+
+
+def signed_in() -> str:
+    """A page that says the password back in several forms, and one character in an element each."""
+    each = "".join(f"<li>{char}</li>" for char in PASSWORD if char != " ")
+    return HOME.replace("WORD", PASSWORD).replace("ECHO", "</p><p>".join(MADE)).replace("EACH", each)
 
 
 class Site:
@@ -61,7 +72,7 @@ class Site:
             response = web.Response(status=303, headers={"Location": f"/home?session={COOKIE}&code={SESSION_STORED}"})
         else:
             name = request.path.strip("/")
-            text = {"login": LOGIN, "home": HOME.replace("WORD", PASSWORD), "start": HOME}.get(
+            text = {"login": LOGIN, "home": signed_in(), "start": HOME}.get(
                 name, f"<title>Page {name}</title><h1>Page {name}</h1><a href='/start'>Start</a>"
             )
             response = web.Response(text=text, content_type="text/html")
@@ -156,8 +167,11 @@ async def test_no_canary_is_in_a_byte_that_leaves_or_in_a_file_but_its_own(
             "cookie of a script": SCRIPT_COOKIE,
             "stored": STORED,
             "stored for a session": SESSION_STORED,
+            "an e-mail address": PERSON,
+            "a telephone number": NUMBER,
         }.items()
     }
+    secrets |= {f"what a page made of the password, {place}": made.encode() for place, made in enumerate(MADE)}
     async with site.serving() as url, serving_here(bruno.home):
         await asyncio.to_thread(anna.start)
         try:

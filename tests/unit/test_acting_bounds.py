@@ -17,6 +17,7 @@ from node.verbs import OWNER, Caller, CallerKind, called_by
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, target_of
 from protocol.page.observation import BLANK, Element, Observation, Traits
+from protocol.page.secrets import NO_SECRETS
 from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
@@ -116,7 +117,10 @@ async def test_a_page_is_looked_at_only_where_the_action_depends_on_it() -> None
     driver = Driver(page, Gate(report=asked.report))
     assert (driver.observation, driver.prepared) == (None, None)
     await driver.act(Goto(url=HOME), expect=b"state")
-    assert (page.looked, page.given[-1]) == (0, {"ref": None, "expect": b"state", "secrets": None, "given": NOTHING})
+    assert (page.looked, page.given[-1]) == (
+        0,
+        {"ref": None, "expect": b"state", "secrets": NO_SECRETS, "given": NOTHING},
+    )
     assert driver.observation is not None and driver.observation.title == "Shop"
     await driver.act(Click(target=Locator(role="link", name="Mugs")))
     assert (page.looked, page.given[-1]["ref"], page.given[-1]["expect"]) == (0, "e1", None)

@@ -134,10 +134,34 @@ def test_so_many_can_be_given_and_no_more(kind: type) -> None:
         convert(limits.SECRETS_MAX + 1)
 
 
-def test_redaction_prepares_the_forms_of_a_value_once() -> None:
+def test_redaction_prepares_the_search_for_a_value_once() -> None:
     made = Secrets({"a": GivenSecret(value="two words", origins=(SHOP,))})
     assert redact_text("two words, two%20words, two+words", made) == "‹secret:a›, ‹secret:a›, ‹secret:a›"
-    assert made.forms is made.forms
+    assert made.search is made.search
+
+
+SECRET_FIELDS: tuple[str, ...] = (
+    "otp",
+    "otp-1",
+    "user[password]",
+    "password2",
+    "newPassword",
+    "password_confirm",
+    "cardCvc",
+    "cvv",
+    "card-number",
+)
+SECRET_FIELDS += ("sms_code", "verificationCode", "2fa", "mfa", "api_key", "clientSecret", "login.pin", "onetimecode")
+PLAIN_FIELDS = (
+    "zip_code",
+    "coupon_code",
+    "password_reset_email",
+    "password_hint",
+    "pinterest",
+    "country_code",
+    "code",
+    "q",
+)
 
 
 @pytest.mark.parametrize(
@@ -151,6 +175,10 @@ def test_redaction_prepares_the_forms_of_a_value_once() -> None:
         (Traits(autocomplete="cc-exp"), False),
         (Traits(autocomplete="email"), False),
         (Traits(input_type="text"), False),
+        *((Traits(tag="input", attributes=(("name", name),)), True) for name in SECRET_FIELDS),
+        *((Traits(tag="input", attributes=(("id", name),)), False) for name in PLAIN_FIELDS),
+        (Traits(tag="button", attributes=(("id", "password"),)), False),
+        (Traits(tag="input", attributes=(("data-testid", "password"),)), False),
     ],
 )
 def test_fields_for_codes_and_cards_take_no_text(traits: Traits, nothing: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import quote
 
+import msgspec
 import pytest
 from nacl.signing import SigningKey
 
@@ -38,7 +39,10 @@ def page(value: str) -> Observation:
 
 def test_no_picture_is_taken_of_a_page_that_shows_a_secret() -> None:
     """Guard: node/live/keeping.py, shows_secret."""
-    assert shows_secret(page("‹secret:code›"), SECRETS)
+    spread = "\n".join(f"- text: {char}" for char in SECRETS["code"])
+    assert [
+        shows_secret(seen, SECRETS) for seen in (page("‹secret:code›"), msgspec.structs.replace(page(""), text=spread))
+    ] == [True, True]
 
 
 def test_a_page_that_shows_none_may_be_pictured() -> None:
@@ -144,7 +148,7 @@ async def address_kept(caller: Caller) -> tuple[str, str, str]:
 
 
 async def test_where_an_agent_was_is_recorded_whatever_it_calls_a_secret() -> None:
-    """Guard: node/live/recorder.py, Recorder._address. Guard: protocol/page/redaction.py, redact_address."""
+    """Guard: node/live/recorder.py, Recorder._redacted_address. Guard: protocol/page/redaction.py, redact_address."""
     agent = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"record"}))
     assert set(await address_kept(agent)) == {"http://shop.example/keys/7?‹secret:c›"}
     assert set(await address_kept(OWNER)) == {"http://shop.example‹secret:b›/7?‹secret:c›"}

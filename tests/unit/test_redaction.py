@@ -11,10 +11,10 @@ from protocol.page.redaction import (
     redact_text,
     redact_url,
     reveal_action,
-    secret_key,
     secrets_named,
     without_value,
 )
+from protocol.page.secret_keys import secret_key
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
 
@@ -62,11 +62,30 @@ def test_everything_else_stays_to_the_letter(url: str) -> None:
 def test_keys_are_read_as_words() -> None:
     assert all(map(secret_key, ("key", "sid", "user-key", "sessionId", "oauth_token", "client_secret", "sig")))
     assert not any(map(secret_key, ("keyboard", "author", "side", "design", "zipcodes", "page", "pinned")))
+    plain = (
+        "orderByKey",
+        "sortKey",
+        "primary_key",
+        "country_code",
+        "zipCode",
+        "promoCode",
+        "errorCode",
+        "keyCode",
+        "sort-by-key",
+    )
+    assert not any(map(secret_key, plain))
+    assert all(
+        map(
+            secret_key,
+            ("oobCode", "otp_code", "authCode", "apiKey", "accessKey", "tokenKey", "codeVerifier", "sessionId"),
+        )
+    )
 
 
 def test_generated_text_is_told_from_words() -> None:
     assert looks_like_token(JWT)
-    assert looks_like_token("a1b2c3d4e5f6a7b8c9d0e1f2")
+    assert looks_like_token("r3JkP0xQ7uVw2ZtB9sYh4n")
+    assert not looks_like_token("a1b2c3d4e5f6a7b8c9d0e1f2"), "ids of databases look so"
     assert not looks_like_token("the-quick-brown-fox-2024-edition")
     assert not looks_like_token("12345678901234567890123")
 

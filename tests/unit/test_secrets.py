@@ -8,7 +8,7 @@ import pytest
 
 from protocol.errors import MeshError
 from protocol.page.observation import Element, Traits
-from protocol.page.secrets import NO_SECRETS, GivenSecret, Secrets, forms_of
+from protocol.page.secrets import NO_SECRETS, GivenSecret, Secrets
 from protocol.page.web_address import require_plain, require_web
 
 SHOP, ID = "https://shop.example", "https://*.id.example"
@@ -29,7 +29,7 @@ def refusal(call: Any, *given: Any, **named: Any) -> tuple[str, str, dict[str, A
 def test_secrets_are_a_mapping_of_names_to_values() -> None:
     assert dict(GIVEN) == {"word": "hunter2", "note": "blue"}
     assert (len(GIVEN), list(GIVEN), "word" in GIVEN, "x" in GIVEN) == (2, ["word", "note"], True, False)
-    assert (len(NO_SECRETS), bool(NO_SECRETS), NO_SECRETS.forms) == (0, False, ())
+    assert (len(NO_SECRETS), bool(NO_SECRETS), NO_SECRETS.search.find("x")) == (0, False, [])
     with pytest.raises(KeyError):
         GIVEN["x"]
 
@@ -92,21 +92,6 @@ def test_a_secret_for_every_site_or_for_none_is_refused() -> None:
         "action.secret_elsewhere",
         "nobody said for which site the secret “word” is: --secret word@https://shop.example=@FILE",
         {"name": "word"},
-    )
-
-
-def test_the_forms_of_values_stand_longer_values_first_and_each_once() -> None:
-    assert forms_of({"b": "a/b c", "a": "x y z", "c": "plain", "d": "", "e": "much longer"}) == (
-        ("e", "much longer", "much longer"),
-        ("e", "much longer", "much%20longer"),
-        ("e", "much longer", "much+longer"),
-        ("a", "x y z", "x y z"),
-        ("a", "x y z", "x%20y%20z"),
-        ("a", "x y z", "x+y+z"),
-        ("b", "a/b c", "a/b c"),
-        ("b", "a/b c", "a%2Fb%20c"),
-        ("b", "a/b c", "a%2Fb+c"),
-        ("c", "plain", "plain"),
     )
 
 

@@ -1,0 +1,220 @@
+"""Text of a page that speaks to the model that reads it: findings, never a reason to act. Pure. docs/adr/0045.
+
+Words that such text needs are looked for first, all at once; only around them the rules are tried. Each rule is of literal words
+with bounded gaps, so the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
+
+import ahocorasick
+import msgspec
+
+from protocol.page import instruction_rules
+from protocol.page.names import visible
+from protocol.page.readings import FOLDED, Folded, Reading, decoded, said
+
+POINTS_MIN: Final = 4
+"""So many points make a finding of text that a person can see."""
+POINTS_MIN_HIDDEN: Final = 2
+"""Of text that nobody sees but a program."""
+FINDINGS_MAX: Final = 50
+_QUOTE_CHARS_MAX: Final = 160
+_NEAR_CHARS: Final = 240
+_BEFORE_CHARS: Final = 140
+_AFTER_CHARS: Final = 160
+"""So much around a word that a rule needs is looked at."""
+_STEMS: Final = {
+    "override": "ignor disregard forget bypass overrid overrule supersed neglect discard abandon set_aside no_attention void drop"
+    " missacht vergiss oubli olvida dimentica not_follow stop_following not_bound new_ updated_ real_ actual_ true_"
+    " safety_ security_ content_p content_f content_r your_rules your_instruct your_guide your_polic your_task your_role",
+    "persona": "you_are_now you_are_no developer desarrollador sviluppatore developpeur entwickler jailbr unrestrict uncensor"
+    " unfilter god_mode god-mode dan_mode modo_ modalita restric restriz no_filter any_filter no_limit any_limit"
+    " no_rules any_rules without_any without_filter without_limit content_policy no_content no_guideline filtro filtri"
+    " filtre censorship einschr beschrank regeln anything_now limiti",
+    "mark": "im_start im_end endoftext |system <system [system [inst [/sys [/inst <<sys thinking> system_prompt> instruction"
+    " system: assistant: developer: system_ systemhinweis systemnachricht sistema systeme begin_of end_of start_of",
+    "addressed": "_ai ai_ ai. _bot bot_ chatbot chat_bot _llm gpt assist agent claude gemini copilot language_model crawler"
+    " readers _ki _ia ia_",
+    "moment": "when_you whenever_you before_you before_res before_rep before_ans before_con",
+    "reveal": "prompt instruction context_window system_message words_above internal_conf credential api_key api-key apikey"
+    " password environment secret admin_page private",
+    "send": "password credential api_key api-key apikey secret token cookie environment customer user_ user's conversation"
+    " chat_history session private confidential internal order_data database donnees kundendaten datos dati contrasena passwort"
+    " mots_de_passe summary ssh_key",
+    "tool": "send~ delete~ remove~ http~ post~ write~ read~ exec~ run~ fetch~ create~ update~ transfer~ upload~ download~"
+    " execute~ shell~ forward~ get~ list~ search~ delete_ empty_ remove_ wipe overwrite",
+    "reply": "append include_ insert prepend mention begin_ end_of ende_ hinzugefugt angehangt aggiunto ajoute anadirse repeat"
+    " fine_ fin_ in_your in_every in_each",
+    "hide": "do_not don't never without",
+    "decode": "decode decrypt translate unscramble deobfuscate",
+    "memory": "remember memory memori persist retain",
+    "comply": "comply obey from_now without_ grant_all exempt disregard granted skip_all",
+}
+"""What text must hold for the rules of a name to fit; an underscore stands for a space, a tilde for an underscore."""
+_OTHER_WAYS: Final = {"snoitcurtsni": "reversed", "erongi": "reversed", "vtaber": "rot13", "vafgehpgvba": "rot13"}
+_LEET: Final = str.maketrans("013457@$", "oieastas")
+_CODED: Final = re.compile(
+    r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]{23,}={0,6}|[01]{7}(?:[ ,][01]{8}){11,})"
+)
+_TAGS: Final = re.compile("[\U000e0020-\U000e007e]{4,}")
+_SPELT: Final = re.compile(r"(?<!\w)\w(?: \w(?!\w)){3,}")
+_WORDY: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,24} [A-Za-z]{2,24}(?![A-Za-z])")
+
+
+@cache
+def _words() -> ahocorasick.Automaton:
+    names: dict[str, set[str]] = {}
+    for name, stems in _STEMS.items():
+        for stem in stems.split():
+            stem = stem if stem.startswith("im_") else stem.replace("_", " ").replace("~", "_")
+            names.setdefault(stem, set()).add(name)
+    automaton = ahocorasick.Automaton()
+    for stem, wanted in names.items():
+        automaton.add_word(stem, tuple(sorted(wanted)))
+    automaton.make_automaton()
+    return automaton
+
+
+@cache
+def _by_name() -> dict[str, list[tuple[int, re.Pattern[str]]]]:
+    return {
+        name: [(points, pattern) for each, points, pattern in instruction_rules.rules() if each == name]
+        for name in _STEMS
+    }
+
+
+class Instruction(msgspec.Struct, frozen=True, kw_only=True):
+    """Text that speaks to a model."""
+
+    rules: tuple[str, ...]
+    """Which rules fit: override, persona, mark, addressed, reveal, send, tool, reply, hide, decode, memory, comply."""
+    line: int
+    """Of the text, from 1."""
+    quote: str
+    """What it says, cut; what cannot be seen in it is shown by its code."""
+    hidden: bool = False
+    """Whether it was encoded, or in characters that nobody sees."""
+
+
+def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ...]:
+    """What of ``text`` speaks to a model, at most ``FINDINGS_MAX``. hidden: whether no person sees the text."""
+    reading = said(Reading(text))
+    found: list[Instruction] = []
+    for start, end, rules in _scan(reading, hidden=hidden):
+        parts = reading.parts(start, end)
+        begin = next((one for one, other in parts if text[one:other].strip()), parts[0][0])
+        found.append(_finding(text, begin, parts[-1][1], rules, hidden=hidden))
+    if (escaped := decoded(reading)) is not None:
+        for start, end, rules in _scan(escaped, hidden=True):
+            first, last = escaped.parts(start, end)[0][0], escaped.parts(start, end)[-1][1]
+            if escaped.text[start:end] not in text[first:last]:  # without an escape in it, it is not hidden
+                found.append(_finding(text, first, last, rules, hidden=True))
+    for start, end, plain in _coded(text):
+        for *_, rules in _scan(Reading(plain), hidden=True):
+            found.append(_finding(text, start, end, rules, hidden=True))
+    kept = {(one.line, one.rules): one for one in reversed(found)}
+    return tuple(sorted(kept.values(), key=lambda one: one.line))[:FINDINGS_MAX]
+
+
+def _finding(text: str, start: int, end: int, rules: tuple[str, ...], *, hidden: bool) -> Instruction:
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    quote = " ".join(text[start : min(end, start + 4 * _QUOTE_CHARS_MAX)].split())
+    line = text.count("\n", 0, start) + 1
+    return Instruction(rules=rules, line=line, quote=visible(quote)[:_QUOTE_CHARS_MAX], hidden=hidden)
+
+
+def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Where in ``reading`` rules of enough points fit within ``_NEAR_CHARS`` of each other."""
+    folded = Folded(reading, FOLDED)
+    needed = POINTS_MIN_HIDDEN if hidden else POINTS_MIN
+    hits = sorted(
+        (match.start(), match.end(), name, points)
+        for name, windows in _windows(folded.text).items()
+        for begin, stop in windows
+        for points, pattern in _by_name()[name]
+        for match in pattern.finditer(folded.text, begin, stop)
+    )
+    at = 0
+    while at < len(hits):
+        begin, last = hits[at][:2]
+        best: dict[str, int] = {}
+        while at < len(hits) and (
+            not best or (hits[at][0] - last < _NEAR_CHARS // 2 and hits[at][1] - begin < 2 * _NEAR_CHARS)
+        ):
+            _, end, name, points = hits[at]
+            best[name] = max(best.get(name, 0), points)
+            last = max(last, end)
+            at += 1
+        if sum(best.values()) >= needed:
+            yield *folded.under_span(begin, last), tuple(sorted(best))
+
+
+def _windows(text: str) -> dict[str, list[tuple[int, int]]]:
+    """By name of rules, what of ``text`` lies near a word that they need."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for last, names in _words().iter(text):
+        for name in names:
+            windows = found.setdefault(name, [])
+            begin, stop = max(last - _BEFORE_CHARS, 0), last + _AFTER_CHARS
+            if windows and windows[-1][1] >= begin:
+                windows[-1] = (windows[-1][0], stop)
+            else:
+                windows.append((begin, stop))
+    return found
+
+
+def _coded(text: str) -> Iterator[tuple[int, int, str]]:
+    """What is written in another way, and what it says: in tags, spelt, reversed, shifted, with digits for letters, in base64,
+    base32, hexadecimal or binary.
+    """
+    for match in _TAGS.finditer(text):
+        yield *match.span(), "".join(chr(ord(char) - 0xE0000) for char in match[0])
+    for match in _CODED.finditer(text):
+        if plain := _decoded(match[0]):
+            yield *match.span(), plain
+    lowered = text.lower()
+    for word, way in _OTHER_WAYS.items():
+        covered = 0
+        for found in re.finditer(word, lowered):
+            start, end = max(found.start() - _NEAR_CHARS, 0), found.end() + _NEAR_CHARS
+            if found.start() < covered:
+                continue
+            covered = end
+            part = lowered[start:end]
+            yield start, min(end, len(text)), part[::-1] if way == "reversed" else codecs.decode(part, "rot13")
+    for match in _SPELT.finditer(text):
+        start, end = match.start(), min(match.end() + _NEAR_CHARS, len(text))
+        yield start, end, match[0].replace(" ", "") + text[match.end() : end]
+    leet = lowered.translate(_LEET)
+    if leet != lowered and (
+        ("ignore" in leet and "ignore" not in lowered) or ("instruct" in leet and "instruct" not in lowered)
+    ):
+        at = max(leet.find("ignore"), 0)
+        yield at, min(at + _NEAR_CHARS, len(text)), leet
+
+
+def _decoded(coded: str) -> str:
+    """The words that a piece of text holds in some encoding; empty if it holds none."""
+    bare = coded.rstrip("=")
+    ways: tuple[Callable[[], bytes], ...] = (
+        lambda: bytes.fromhex(bare) if re.fullmatch(r"(?:[0-9a-fA-F]{2})+", bare) else b"",
+        lambda: bytes(int(one, 2) for one in re.findall("[01]{8}", coded)) if set(coded) <= set("01 ,") else b"",
+        lambda: base64.b32decode(bare + "=" * (-len(bare) % 8)) if re.fullmatch("[A-Z2-7]+", bare) else b"",
+        lambda: base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=b"-_" if "-" in bare or "_" in bare else None),
+    )
+    for way in ways:
+        try:
+            plain = way().decode()
+        except (binascii.Error, ValueError):
+            continue
+        if _WORDY.search(plain) and plain.isprintable():
+            return plain
+    return ""
