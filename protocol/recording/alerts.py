@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from protocol import limits
 from protocol.page.names import fold
+from protocol.page.personal import TOKEN
 from protocol.recording.masks import mask_line, mask_text
 
 AlertRole = Literal["alert", "alertdialog", "status"]
@@ -113,4 +114,5 @@ def _words(line: str) -> str:
 
 
 def _key(words: str) -> str:
-    return fold(_WITH_DIGIT.sub("#", words))
+    # Another installation has other tokens for the same person.
+    return fold(_WITH_DIGIT.sub("#", TOKEN.sub(r"‹\1›", words)))

@@ -28,5 +28,5 @@ async def test_each_step_has_the_errors_that_came_in_it() -> None:
 async def test_what_redaction_has_made_longer_is_cut() -> None:
     page = MemoryPage(MemorySite({HOME: Document(title="Shop", console=("abc " * 75,))}), GuardPolicy())
     await page.perform(Goto(url=HOME))
-    (said,) = Console(page, given(at=HOME, a_name_that_is_long="abc")).new()
+    (said,) = Console(page, given(at=HOME, a_name_that_is_long="abc").keyed(None).stored).new()
     assert len(said) == limits.CONSOLE_ERROR_CHARS_MAX

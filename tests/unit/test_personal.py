@@ -16,7 +16,7 @@ from protocol.page.action import Assert, Click, Extract, Goto, Locator
 from protocol.page.observation import Element
 from protocol.page.personal import TOKEN, Tokens, common, personal_data
 from protocol.recording.session import Profile
-from protocol.risk.classes import GuardPolicy
+from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.twins.browser import Control, Document
 from tests.unit.test_replayer import GATE, HOME, Bench
