@@ -19,7 +19,6 @@ HARMLESS: Final = ("view", "search")
 GRAVE: Final = ("pay", "access", "destroy")
 DANGEROUS: Final = ("change", *GRAVE)
 _MISSED_MAX: Final = 0.003
-_MISSED_STRONG_MAX: Final = 0.001
 _RAISED_MAX: Final = 0.006
 """Share of the harmless labels that may be called grave."""
 _CHANGED_MAX: Final = 0.01
@@ -76,7 +75,6 @@ def thresholds_of(chances: Floats, kinds: NDArray[np.int64], texts: Sequence[str
     lean = next((step / 100 for step in range(5, 60) if (worst[views] >= step / 100).mean() <= _LEAN_MAX), 0.6)
     return Thresholds(
         view=view,
-        view_strong=missed(np.ones(len(kinds), dtype=bool), _MISSED_STRONG_MAX),
         grave=max(0.5, _first(lambda step: bool((grave[views] >= step).mean() <= _RAISED_MAX))),
         change=_first(lambda step: bool((changing[views] >= step).mean() <= _CHANGED_MAX)),
         lean=lean,

@@ -107,8 +107,8 @@ def _judged(text: str) -> Spoken:
         return Spoken(kind=grave, level=LEVELS[grave], certain=True, text=shown)
     hidden = _hidden(text)
     harmless = chances["view"] + chances["search"]
-    needed = limits.view.get(script_of(text), 2.0) if not hidden else limits.view_strong
-    if harmless >= needed and len(text) <= CHARS_MAX and text.count(" ") < _PARTS_MAX:
+    needed = limits.view.get(script_of(text), 2.0)
+    if harmless >= needed and not hidden and len(text) <= CHARS_MAX and text.count(" ") < _PARTS_MAX:
         return Spoken(kind=max("view", "search", key=chances.__getitem__), level=1, certain=True, text=shown)
     leaning = [LEVELS[each] for each in _GRAVE if chances[each] >= limits.lean]
     leans = max([*leaning, hidden])

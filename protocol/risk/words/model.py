@@ -24,8 +24,6 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
     view: dict[str, float]
     """By script: of view and search together. A script that is not listed was not shown to be read well enough."""
-    view_strong: float
-    """The same where a word of the label alone leans to class 5 to 7."""
     grave: float
     """Of pay, access and destroy together."""
     change: float
