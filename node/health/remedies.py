@@ -90,6 +90,7 @@ PEER: Final[Mapping[str, str]] = {
             "live",
             "feed",
             "agent",
+            "approval",
             "mcp",
             "trust",
             "backup",

@@ -48,7 +48,7 @@ def seek(
         )
     page = redact_address(observation.url, secrets)
     # The judgement may carry the evidence of several sources; the reason is that of the one that decided.
-    says = [risk.reason, *(each.says for each in getattr(risk, "evidence", ()))]
+    says = [risk.reason, *(each.says for each in risk.evidence)]
     evidence = tuple(dict.fromkeys(redact_text(each, secrets)[: limits.REASON_CHARS_MAX] for each in says))
     return Sought(
         exact=action_exact(plain, element, page),

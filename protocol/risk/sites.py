@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -44,8 +44,6 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Requests that may be sent although they are not GET, each ``METHOD path``, as ``POST /search``."""
     connect: tuple[str, ...] = ()
     """WebSockets. Must be empty: they cannot be judged yet."""
-    personal_data: Literal["replace", "keep"] = "replace"
-    """Whether personal data in what is stored of this site is replaced by tokens."""
 
 
 def rule_at(rules: Sequence[SiteRule], url: str) -> int | None:

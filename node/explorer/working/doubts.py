@@ -12,7 +12,7 @@ from protocol.goal.heuristics import Candidate
 from protocol.page.action import target_of
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS
-from protocol.risk.classes import APPROVAL_CLASS, Risk
+from protocol.risk.judgement import Risk
 from protocol.search.entry import NodeEntry, encode_action
 
 _WAITING_MAX: Final = 64
@@ -52,7 +52,7 @@ class Doubts:
 
 def _doubtful(risk: Risk) -> bool:
     """Whether a search asks about it. That something buys, deletes or changes a password is no doubt: a search leaves it alone."""
-    return bool(getattr(risk, "doubt", risk.level == APPROVAL_CLASS))
+    return risk.doubt
 
 
 def _element(candidate: Candidate, page: Observation) -> Element | None:
