@@ -91,6 +91,7 @@ PEER: Final[Mapping[str, str]] = {
             "feed",
             "agent",
             "approval",
+            "owner",
             "mcp",
             "trust",
             "backup",
