@@ -1,4 +1,4 @@
-"""Text of a page that speaks to the model that reads it: findings, never a reason to act. Pure. docs/adr/0045.
+"""Text of a page that speaks to the model that reads it: findings, never a reason to act. Pure. docs/adr/0044.
 
 Words that such text needs are looked for first, all at once; only around them the rules are tried. Each rule is of literal words
 with bounded gaps, so the time is linear in the text.

@@ -1,4 +1,4 @@
-"""Personal data in text: e-mail addresses, telephone, card and account numbers, national numbers. Pure. docs/adr/0044.
+"""Personal data in text: e-mail addresses, telephone, card and account numbers, national numbers. Pure. docs/adr/0043.
 
 ``Tokens`` replaces each by its kind and a keyed hash of its value: equal values have equal tokens, and nobody without the key
 can test what a value was. What is only shaped like such a number and fails its check digits stays.

@@ -1,4 +1,4 @@
-"""Whether a piece of an address looks generated: a session id, a reset token, a key. Pure. docs/adr/0044.
+"""Whether a piece of an address looks generated: a session id, a reset token, a key. Pure. docs/adr/0043.
 
 A piece is scored by what it is made of. Pieces that name things are no tokens, whatever they look like: UUIDs, object ids,
 hashes of files and commits. Only their place in an address can make them one.

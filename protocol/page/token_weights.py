@@ -1,4 +1,4 @@
-"""Written by ``scripts/token_looks.py`` from 29212 words (SHA-256 edbc50b9e8055c7d…). See docs/adr/0044."""
+"""Written by ``scripts/token_looks.py`` from 29212 words (SHA-256 edbc50b9e8055c7d…). See docs/adr/0043."""
 
 BIGRAMS = (
     "22216423242120626010234543257828772593663793563889682847299124348718836338995416751766166554169345376955"
