@@ -14,7 +14,7 @@ import click
 from node.base import counted
 from node.cli.common import Result, home_path, owner_only, run_async, run_verb, showing
 from protocol.errors import MeshError
-from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.judgement import APPROVAL_CLASS
 
 _SENT_SHOWN: Final = 8
 OPTIONS: Final = (

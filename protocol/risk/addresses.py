@@ -59,7 +59,13 @@ def _parts() -> tuple[str, ...]:
     keys = {*OVERRIDES, *STATEMENTS, "mutation", "stream.body"} | {f"{key}=" for key in ACTIONS if len(key) > 1}
     found = (verbs - short) | behind | changing | keys | set(GLUED) | {" ".join(pair) for pair in PAIRS}
     found |= {f"{cart}/add" for cart in CARTS} | {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
-    return tuple(sorted(part for part in found if not any(other != part and other in part for other in found)))
+    return tuple(sorted(part for part in found if not _holds_another(part, found)))
+
+
+def _holds_another(part: str, parts: set[str]) -> bool:
+    size = len(part)
+    pieces = (part[start:end] for start in range(size) for end in range(start + 1, size + 1) if end - start < size)
+    return any(piece in parts for piece in pieces)
 
 
 DOUBTFUL_PARTS: Final = _parts()
