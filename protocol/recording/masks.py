@@ -28,7 +28,8 @@ _FORMS: Final = re.compile(
     "|".join(
         [
             r"(?P<uuid>(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-]))",
-            rf"(?P<ago>(?<!\w)(?:(?:about |over |almost )?(?:[0-9]{{1,4}}|an?|a few) {_UNIT} (?:ago|from now)"
+            rf"(?P<ago>(?<!\w)(?:(?:about |over |almost |less than )?"
+            rf"(?:(?:[0-9]{{1,4}}|an?|a few|a couple of|half an?) {_UNIT}|seconds) (?:ago|from now)"
             rf"|in (?:[0-9]{{1,4}}|an?|a few) {_UNIT}|[0-9]{{1,4}}(?:s|m|h|d|w|mo|y) ago|just now|moments ago)(?!\w))",
             rf"(?P<date>(?<![\w.,/-])(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T._][0-9]{{1,2}}[0-9:.]{{3,16}}(?:Z|[+-][0-9:]{{4,5}})?)?|[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2,4}}"
             rf"|[0-9]{{1,2}}\.[0-9]{{1,2}}\.(?:[0-9]{{4}}|[0-9]{{2}})|{_DAY}[0-9]{{1,2}}(?:st|nd|rd|th)? {_MONTH},?(?: [0-9]{{4}})?"

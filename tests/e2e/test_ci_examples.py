@@ -110,9 +110,10 @@ def test_an_example_replays_in_one_line_and_tells_a_difference(
     assert (status, out.startswith("pass, level text: 2 of 2 steps matched")) == (0, True), out + err
     _Shop.price[:] = ["Sold out"]
     status, out, err = cli(*words, "--html", "replay.html", cwd=repository)
-    assert (status, out.startswith("partial (step 1: other text), level text: 0 of 2 steps matched")) == (1, True), (
-        out + err
-    )
+    assert (status, out.startswith("partial (step 1: a new status on the page), level text: 0 of 2 steps matched")) == (
+        1,
+        True,
+    ), out + err
     assert "2/2 ✗ differs: extract “total” from status “Total”" in err
     assert "  met       Sold out" in out
     page = (repository / "replay.html").read_text()

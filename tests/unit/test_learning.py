@@ -39,6 +39,8 @@ def between(earlier: str, text: str) -> tuple[list[str], list[tuple[str, str]]]:
         ("- paragraph: Ticket 1,204 of 7 is open", "- paragraph: Ticket 1,205 of 7 is open", ["1,205"]),
         ("- a\n- text: at 10:41, run 5", "- a\n- text: at 10:42, run 6", ["10:42", "6"]),
         ("- text: 2 minutes ago", "- text: just now", ["just now"]),
+        ("- text: a minute ago", "- text: seconds ago", ["seconds ago"]),
+        ("- text: half a minute ago", "- text: less than a minute ago", ["less than a minute ago"]),
         ("- text: Run 5", "- text: Run 5", []),
     ],
 )
