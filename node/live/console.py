@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 from adapters.ports import Page
@@ -24,9 +25,16 @@ class Console:
     def new(self) -> tuple[str, ...]:
         """The errors since the last call, without secrets and tokens in addresses: of a page at most ``CONSOLE_ERRORS_MAX``."""
         now = tuple(self._redacted(each)[: limits.CONSOLE_ERROR_CHARS_MAX] for each in self._page.console_errors())
-        known = len(self._before) if now[: len(self._before)] == self._before else 0
+        # By count and not by place: with tabs, a later error of the first one stands before those of the second.
+        known = Counter(self._before)
         self._before = now
-        return now[known:]
+        new = []
+        for each in now:
+            if known[each]:
+                known[each] -= 1
+            else:
+                new.append(each)
+        return tuple(new)
 
     def _redacted(self, said: str) -> str:
         # Errors name the addresses of requests, more often than texts of pages do.

@@ -69,3 +69,11 @@ async def test_an_action_that_is_to_open_a_tab_must_open_one(bench: Bench) -> No
     assert (report.verdict, report.reason, report.steps[1].matched) == ("partial", NONE, False)
     done = await bench.record(EXPECTED)
     assert (done.verdict, done.reason) == ("partial", NONE)
+
+
+async def test_an_error_of_an_earlier_tab_brings_those_of_a_later_one_into_no_other_step(bench: Bench) -> None:
+    bench.site.documents[f"{ORIGIN}/mugs"] = Document(title="Mugs", console=("in the second tab",))
+    bench.site.documents[f"{ORIGIN}/cups"] = Document(title="Cups", console=("in the first tab",))
+    done = await bench.record(STEPS + f"- switch_tab: 1\n- goto: {ORIGIN}/cups\n")
+    shown = await bench.call("show", session=done.id)
+    assert [step.console for step in shown.steps] == [(), ("in the second tab",), (), ("in the first tab",)]
