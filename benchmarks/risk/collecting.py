@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -18,11 +19,10 @@ from benchmarks.risk.copies import Copy
 from benchmarks.risk.driving import LANGUAGE, Driver, Lost, log_in, visiting
 from benchmarks.risk.effects import effects, learned
 from benchmarks.risk.records import Book, Control, Place, Request, Truth
-from benchmarks.risk.targets import Target
+from benchmarks.risk.targets import TRAPS, Target
 
 _PAGES_MAX: Final = 40
 _ALIKE_PAGES_MAX: Final = 2
-_ALIKE_CONTROLS_MAX: Final = 3
 _STATES_MAX: Final = 4
 _STATES_TOTAL_MAX: Final = 24
 _NUMBERS: Final = re.compile(r"[0-9]+")
@@ -79,7 +79,7 @@ async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
     while waiting and len(made.places) < _PAGES_MAX:
         path = waiting.popleft()
         alike[_masked(path)] += 1
-        if alike[_masked(path)] > _ALIKE_PAGES_MAX:
+        if alike[_masked(path)] > max(_ALIKE_PAGES_MAX, target.alike - 1):
             continue
         place = Place(path=path)
         async with visiting(browser, copy, LANGUAGE, state) as visit:
@@ -114,8 +114,8 @@ async def _cookies(visit: Any, state: Any) -> set[str]:
     return {each["name"] for each in (state or {}).get("cookies", ()) if each.get("httpOnly")}
 
 
-def chosen(made: Map) -> list[tuple[Place, Control]]:
-    """The controls to act on: of each shape at most three, on different pages if there are; of plain links one.
+def chosen(made: Map, alike: int) -> list[tuple[Place, Control]]:
+    """The controls to act on: of each shape at most ``alike``, on different pages if there are; of plain links one.
 
     In an order that is the same each time and favours nothing, so that what an interrupted run has done is a fair sample.
     """
@@ -129,14 +129,14 @@ def chosen(made: Map) -> list[tuple[Place, Control]]:
     found = []
     for _, place, control in sorted(turns, key=lambda turn: turn[0]):
         seen[control.shape] += 1
-        if seen[control.shape] <= (1 if control.plain else _ALIKE_CONTROLS_MAX):
+        if seen[control.shape] <= (1 if control.plain and alike < 10 else alike):
             found.append((place, control))
     return sorted(found, key=lambda each: hashlib.sha256(_key(*each).encode()).digest())
 
 
 def _further(made: Map, place: Place, control: Control, after: list[Control]) -> None:
     """A click that changed nothing showed new controls: a state of the page of its own."""
-    if place.via or control.frame or control.plain:
+    if place.via or control.frame or control.plain or made.application == TRAPS:
         return
     states = [each for each in made.places if each.via]
     if len(states) >= _STATES_TOTAL_MAX or sum(each.path == place.path for each in states) >= _STATES_MAX:
@@ -150,9 +150,9 @@ def _further(made: Map, place: Place, control: Control, after: list[Control]) ->
 
 
 async def collect(
-    browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], done: Callable[[], bool], pages: int
+    browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], *, minutes: float, pages: int
 ) -> None:
-    """All truth runs of one application that are not in the book yet. done: whether the time is over. pages: at most so many."""
+    """All truth runs of one application that are not in the book yet. minutes: at most so many, after the crawl; 0: all. pages: likewise."""
     target = copy.target
     book = Book(out / "truth.jsonl")
     known = {truth.key: truth for truth in book.read(Truth) if truth.application == target.name}
@@ -165,11 +165,12 @@ async def collect(
     else:
         made = await crawl(browser, copy, state)
         _write(file, made)
-    tell(f"{target.name}: {len(made.places)} pages, {len(chosen(made))} controls, {len(known)} known, noise {made.noise}")
+    tell(f"{target.name}: {len(made.places)} pages, {len(chosen(made, target.alike))} controls, {len(known)} known, noise {made.noise}")
     driver = Driver(browser, copy, state, frozenset(made.noise))
     worked: set[str] = set()
-    while not done():
-        left = [(place, control) for place, control in chosen(made) if _key(place, control) not in worked]
+    ends = time.monotonic() + minutes * 60 if minutes else float("inf")
+    while time.monotonic() < ends:
+        left = [(place, control) for place, control in chosen(made, target.alike) if _key(place, control) not in worked]
         if not left:
             break
         place, control = left[0]

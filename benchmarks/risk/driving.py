@@ -58,16 +58,21 @@ class Visit:
         self._last = time.monotonic()
         if request.resource_type not in _ENDLESS:
             self._open[request] = self._last
-        body = None
+        navigation, body = False, ""
         with suppress(PlaywrightError, UnicodeDecodeError):
-            if "json" in request.headers.get("content-type", ""):
-                body = (request.post_data or "")[:_BODY_CHARS_MAX]
-        navigation = False
-        with suppress(PlaywrightError):
             navigation = request.is_navigation_request()
-        kind = request.resource_type
+            body = (request.post_data or "")[:_BODY_CHARS_MAX]
         self.requests.append(
-            Request(method=request.method, url=request.url, kind=kind, navigation=navigation, json=body, acted=self.acted)
+            Request(
+                method=request.method,
+                url=request.url,
+                kind=request.resource_type,
+                navigation=navigation,
+                body=body,
+                content_type=request.headers.get("content-type", ""),
+                override=request.headers.get("x-http-method-override", ""),
+                acted=self.acted,
+            )
         )
 
     def _answered(self, request: PlaywrightRequest) -> None:

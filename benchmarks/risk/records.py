@@ -68,8 +68,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     """As the browser names it."""
     navigation: bool = False
-    json: str | None = None
-    """The body, if it is JSON."""
+    body: str = ""
+    content_type: str = ""
+    override: str = ""
+    """The method that a header names in place of it."""
     acted: bool = False
     """Whether it came after the action."""
 

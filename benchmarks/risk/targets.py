@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
 from benchmarks.drift.applications import PASSWORD, Application, Side, application
+from benchmarks.risk.traps.families import pages
 
 HERE: Final = Path(__file__).parent
+TRAPS: Final = "traps"
+_FAMILY: Final = re.compile(r"/f/([0-9]+)")
+_PORTS: Final = 18310
+"""Away from those of ``make bench-drift``, so that both can run."""
 Part = Literal["development", "test"]
 
 
@@ -34,6 +41,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that tell what it holds in memory."""
     languages: tuple[str, ...] = ()
     """Locales of a browser that its interface follows, beside en-US."""
+    alike: int = 3
+    """How many controls of one shape are driven."""
     skip: str = ""
     """Regular expression of paths that are not opened: one login for each page load, or without end."""
 
@@ -41,6 +50,13 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     def origin(self) -> str:
         """Where the browser opens it."""
         return self.on.public(self.side)
+
+    def part_of(self, path: str) -> Part:
+        """Of traps, the part of the family whose page it is."""
+        family = _FAMILY.match(path)
+        if self.name != TRAPS or family is None:
+            return self.part
+        return "test" if int(family[1]) % 2 else "development"
 
 
 def _one(
@@ -72,7 +88,17 @@ _LANGUAGES: Final = (
     *("de", "fr", "es", "tr", "pl", "fi", "vi"),
 )
 
-TARGETS: Final = (
+_SITE: Final = ("env", f"PYTHONPATH={HERE.parents[1]}", sys.executable, "-m", "benchmarks.risk.traps.site", "{work}")
+
+_LISTED: Final = (
+    Target(
+        name=TRAPS,
+        on=_one(TRAPS, TRAPS, 0, ((*_SITE, "0"),), (*_SITE, "{port}"), path="/f/1"),
+        part="development",
+        starts=tuple(f"/f/{family}" for family in pages()),
+        skip="^/(?!f/)",
+        alike=1_000,
+    ),
     Target(
         name="django",
         on=application("django-4-5"),
@@ -183,6 +209,12 @@ TARGETS: Final = (
         starts=("/admin/",),
         languages=_LANGUAGES,
     ),
+)
+
+
+TARGETS: Final = tuple(
+    msgspec.structs.replace(each, on=msgspec.structs.replace(each.on, port=_PORTS + 10 * number))
+    for number, each in enumerate(_LISTED)
 )
 
 
