@@ -1,7 +1,7 @@
 """``make bench-risk``: what the product calls dangerous, compared with what controls of real applications change (ADR 46).
 
-Three stages, each goes on where it was. *collect* drives the controls in a disposable copy and notes what they change: the truth, which does
-not depend on the product. *judge* asks the checked-out product about the same controls and requests. *figures* counts. Takes
+Three stages, each goes on where it was. *collect* drives the controls in a disposable copy and notes what they change: the
+truth, which does not depend on the product. *judge* asks the checked-out product about the same controls and requests. *figures* counts. Takes
 hours, so ``make bench`` does not run it.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -138,7 +139,9 @@ def show(controls: list[Verdict], asked: list[RequestVerdict], *, most: int) -> 
         for line in figures.table(listed, "action", lambda each: each.kind):
             tell(line)
         requests = [each for each in asked if each.part == part]
-        tell(f"requests missed {figures.requests_missed(requests)}   overblocked {figures.requests_overblocked(requests)}")
+        tell(
+            f"requests missed {figures.requests_missed(requests)}   overblocked {figures.requests_overblocked(requests)}"
+        )
         if part == "development":
             for line in figures.worst(listed, most):
                 tell(line)
@@ -190,11 +193,15 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=0, help="collect for so long with each application")
     parser.add_argument("--pages", type=int, default=0, help="only the first pages of each application")
     parser.add_argument("--languages", type=int, default=99, help="how many further languages of each application")
-    parser.add_argument("--revision", default="", help="name of what is measured; the checked-out commit if it is not given")
+    parser.add_argument(
+        "--revision", default="", help="name of what is measured; the checked-out commit if it is not given"
+    )
     parser.add_argument("--again", action="store_true", help="forget the verdicts of this revision first")
     parser.add_argument("--worst", type=int, default=30, help="how many misjudged forms to list")
     parser.add_argument("--publish", action="store_true", help="append the figures to benchmarks/results.jsonl")
     options = parser.parse_args()
+    # Else an application would go on running, and hold its port.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     revision = options.revision or commit()
     if options.stage in ("all", "collect"):
         asyncio.run(run_collect(options))

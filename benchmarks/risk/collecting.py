@@ -26,7 +26,9 @@ _ALIKE_PAGES_MAX: Final = 2
 _STATES_MAX: Final = 4
 _STATES_TOTAL_MAX: Final = 24
 _NUMBERS: Final = re.compile(r"[0-9]+")
-_NO_PAGE: Final = re.compile(r"\.(csv|json|xml|rss|atom|zip|gz|pdf|png|jpe?g|svg|ico|css|js|txt|db|ics|vcf)$|/(media|static)/", re.I)
+_NO_PAGE: Final = re.compile(
+    r"\.(csv|json|xml|rss|atom|zip|gz|pdf|png|jpe?g|svg|ico|css|js|txt|db|ics|vcf)$|/(media|static)/", re.I
+)
 
 
 class Map(msgspec.Struct, kw_only=True):
@@ -54,7 +56,9 @@ def _paths(controls: Iterable[Control], target: Target) -> list[str]:
         at = urlsplit(control.address)
         if f"{at.scheme}://{at.netloc}" != target.origin or _NO_PAGE.search(at.path):
             continue
-        path = at.path + (f"?{at.query}" if at.query else "") + (f"#{at.fragment}" if at.fragment.startswith("/") else "")
+        path = (
+            at.path + (f"?{at.query}" if at.query else "") + (f"#{at.fragment}" if at.fragment.startswith("/") else "")
+        )
         if not (target.skip and re.search(target.skip, path)):
             found.append(path)
     return found
@@ -152,7 +156,10 @@ def _further(made: Map, place: Place, control: Control, after: list[Control]) ->
 async def collect(
     browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], *, minutes: float, pages: int
 ) -> None:
-    """All truth runs of one application that are not in the book yet. minutes: at most so many, after the crawl; 0: all. pages: likewise."""
+    """All truth runs of one application that are not in the book yet.
+
+    minutes: stop so many after the crawl. pages: only the controls of the first ones. 0: all.
+    """
     target = copy.target
     book = Book(out / "truth.jsonl")
     known = {truth.key: truth for truth in book.read(Truth) if truth.application == target.name}
@@ -165,7 +172,10 @@ async def collect(
     else:
         made = await crawl(browser, copy, state)
         _write(file, made)
-    tell(f"{target.name}: {len(made.places)} pages, {len(chosen(made, target.alike))} controls, {len(known)} known, noise {made.noise}")
+    tell(
+        f"{target.name}: {len(made.places)} pages, {len(chosen(made, target.alike))} controls, {len(known)} known, "
+        f"noise {made.noise}"
+    )
     driver = Driver(browser, copy, state, frozenset(made.noise))
     worked: set[str] = set()
     ends = time.monotonic() + minutes * 60 if minutes else float("inf")
@@ -191,6 +201,7 @@ async def collect(
             _further(made, place, control, after)
             if len(made.places) > before:
                 _write(file, made)
+    await driver.close()
 
 
 def _key(place: Place, control: Control) -> str:
@@ -208,4 +219,5 @@ def _write(file: Path, made: Map) -> None:
 
 def _line(truth: Truth) -> str:
     said = ", ".join(truth.effect) or (f"({truth.error})" if truth.error else "-")
-    return f"  {truth.kind:6} {truth.place.key[:40]:40} {truth.control.tag:8} {truth.control.label[:30]:30} {said[:90]} {truth.seconds:.1f} s"
+    what = f"{truth.kind:6} {truth.place.key[:40]:40} {truth.control.tag:8} {truth.control.label[:30]:30}"
+    return f"  {what} {said[:90]} {truth.seconds:.1f} s"

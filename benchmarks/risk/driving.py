@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
-from playwright.async_api import Browser, BrowserContext, Frame, Page
+from playwright.async_api import Browser, BrowserContext, Frame, Page, Response
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request as PlaywrightRequest
 
@@ -26,9 +26,16 @@ _ACT_TIMEOUT_MS: Final = 2_500
 _QUIET_S: Final = 0.2
 _PATIENCE_S: Final = 6.0
 _POLL_S: Final = 0.03
+_RUNS_MAX: Final = 25
 _ENDLESS: Final = frozenset({"eventsource", "websocket", "ping"})
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONTROLS_MAX: Final = 400
 _BODY_CHARS_MAX: Final = 20_000
+_INVALID: Final = (
+    "[aria-invalid=true], .errorlist, .errornote, .has-error, .is-invalid, .alert-danger, .alert-error, "
+    ".error-message, .error-block"
+)
+"""How pages mark what a form did not take."""
 LANGUAGE: Final = "en-US"
 
 
@@ -43,6 +50,8 @@ class Visit:
         self.page = page
         self.requests: list[Request] = []
         self.acted = False
+        self.rejected = False
+        """Whether the server refused a request of the action that is no GET."""
         self._context = context
         self._copy = copy
         self._open: dict[PlaywrightRequest, float] = {}
@@ -50,6 +59,7 @@ class Visit:
         context.on("request", self._asked)
         for event in ("requestfinished", "requestfailed"):
             context.on(event, self._answered)  # type: ignore[call-overload]
+        context.on("response", self._met)
         context.on("dialog", lambda dialog: asyncio.ensure_future(_accept(dialog)))
 
     def _asked(self, request: PlaywrightRequest) -> None:
@@ -79,6 +89,18 @@ class Visit:
         self._last = time.monotonic()
         self._open.pop(request, None)
 
+    def _met(self, response: Response) -> None:
+        if self.acted and response.status >= 400 and response.request.method not in _READS:
+            self.rejected = True
+
+    async def took_nothing(self) -> bool:
+        """Whether something was sent that writes, and the application did not take it: what it does is not known then."""
+        if not any(each.acted and each.method not in _READS for each in self.requests):
+            return False
+        with suppress(PlaywrightError):
+            return self.rejected or await self.page.locator(_INVALID).locator("visible=true").count() > 0
+        return self.rejected
+
     async def still(self, least_s: float = 0.0) -> None:
         """Return once nothing was on its way for a moment, after at least ``least_s``."""
         began = self._last = time.monotonic()
@@ -87,6 +109,22 @@ class Visit:
             if not waiting and now - self._last > _QUIET_S and now - began > least_s:
                 return
             await asyncio.sleep(_POLL_S)
+
+    async def fresh(self, state: Any) -> bool:
+        """Forget what the page stored and sent; whether that was possible."""
+        if len(self._context.pages) != 1 or self.page.is_closed():
+            return False
+        try:
+            await self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+            await self._context.clear_cookies()
+            if state:
+                await self._context.add_cookies(state["cookies"])
+            await self.page.goto("about:blank")
+        except PlaywrightError:
+            return False
+        self.requests, self.acted, self.rejected = [], False, False
+        self._open.clear()
+        return not (state and state.get("origins"))
 
     async def open(self, place: Place) -> None:
         """Load ``place`` and wait until it is still. Raises ``Lost``."""
@@ -121,7 +159,9 @@ class Visit:
 
     async def signed_in(self) -> set[str]:
         """Names of the cookies that hold something and that scripts cannot read: those of a login."""
-        return {each.get("name", "") for each in await self._context.cookies() if each.get("httpOnly") and each.get("value")}
+        return {
+            each.get("name", "") for each in await self._context.cookies() if each.get("httpOnly") and each.get("value")
+        }
 
 
 async def _accept(dialog: Any) -> None:
@@ -158,30 +198,51 @@ class Driver:
         """state: the login, as Playwright stores it. noise: kinds of changes that come without acting."""
         self._browser, self._copy, self._state = browser, copy, state
         self.noise = noise
+        self._stack = AsyncExitStack()
+        self._open: Visit | None = None
+        self._runs = 0
 
     async def run(self, place: Place, control: Control, language: str = LANGUAGE) -> tuple[list[Truth], list[Control]]:
-        """What acting on ``control`` does, one record for each action; the controls that stand there afterwards if it did nothing."""
+        """What acting on ``control`` does, a record for each action; the controls that stand there afterwards if nothing."""
         truths: list[Truth] = []
+        visit = await self._visit(language)
+        try:
+            await visit.open(place)
+        except Lost as error:
+            await self.close()
+            return [self._truth(place, control, language, control.kind, error=str(error))], []
+        kinds: tuple[Kind, ...] = ("fill", "enter") if control.kind == "fill" else (control.kind,)
+        signed = await visit.signed_in()
+        for kind in kinds:
+            began = time.monotonic()
+            truth = await self._act(visit, place, control, kind, language, signed)
+            truths.append(msgspec.structs.replace(truth, seconds=round(time.monotonic() - began, 2)))
+            if truth.effect or truth.error:
+                break
         after: list[Control] = []
-        async with visiting(self._browser, self._copy, language, self._state) as visit:
-            try:
-                await visit.open(place)
-            except Lost as error:
-                return [self._truth(place, control, language, control.kind, error=str(error))], []
-            kinds: tuple[Kind, ...] = ("fill", "enter") if control.kind == "fill" else (control.kind,)
-            signed = await visit.signed_in()
-            for kind in kinds:
-                began = time.monotonic()
-                truth = await self._act(visit, place, control, kind, language, signed)
-                truths.append(msgspec.structs.replace(truth, seconds=round(time.monotonic() - began, 2)))
-                if truth.effect or truth.error:
-                    break
-            if not any(truth.effect or truth.error for truth in truths) and control.kind == "click":
-                same = urlsplit(visit.page.url).path == urlsplit(place.path).path
-                after = await visit.controls() if same else []
+        if not any(truth.effect or truth.error for truth in truths) and control.kind == "click":
+            same = urlsplit(visit.page.url).path == urlsplit(place.path).path
+            after = await visit.controls() if same else []
         if any(truth.effect for truth in truths):
+            await self.close()
             await self._copy.restore()
         return truths, after
+
+    async def _visit(self, language: str) -> Visit:
+        """A page as after logging in: the one before if that did nothing, since a new context costs more than a page load."""
+        if self._open is not None and self._runs < _RUNS_MAX and await self._open.fresh(self._state):
+            self._runs += 1
+            return self._open
+        await self.close()
+        self._runs = 0
+        self._stack = AsyncExitStack()
+        self._open = await self._stack.enter_async_context(visiting(self._browser, self._copy, language, self._state))
+        return self._open
+
+    async def close(self) -> None:
+        """Close the page."""
+        self._open = None
+        await self._stack.aclose()
 
     async def _act(
         self, visit: Visit, place: Place, control: Control, kind: Kind, language: str, signed: set[str]
@@ -199,6 +260,8 @@ class Driver:
         )
         if signed - await visit.signed_in():
             found.append("logged out")
+        if not found and await visit.took_nothing():
+            return self._truth(place, control, language, kind, error="the application refused it")
         return self._truth(place, control, language, kind, effect=tuple(found), requests=tuple(visit.requests))
 
     def _truth(self, place: Place, control: Control, language: str, kind: Kind, **rest: Any) -> Truth:
@@ -208,7 +271,7 @@ class Driver:
 
 
 def _sends(request: Request, origin: str) -> bool:
-    return request.method not in ("GET", "HEAD", "OPTIONS") and not request.url.startswith(origin + "/")
+    return request.method not in _READS and not request.url.startswith(origin + "/")
 
 
 async def _perform(visit: Visit, control: Control, kind: Kind) -> None:
@@ -227,7 +290,9 @@ async def _perform(visit: Visit, control: Control, kind: Kind) -> None:
             await element.evaluate(_FILL, timeout=_ACT_TIMEOUT_MS)
         await element.press("Enter", timeout=_ACT_TIMEOUT_MS)
     else:
-        other = await element.evaluate("(e) => { const o = [...e.options].findIndex((x, i) => i != e.selectedIndex && !x.disabled); return o }")
+        other = await element.evaluate(
+            "(e) => { const o = [...e.options].findIndex((x, i) => i != e.selectedIndex && !x.disabled); return o }"
+        )
         if other < 0:
             raise Lost("it has no other option")
         await element.select_option(index=other, timeout=_ACT_TIMEOUT_MS)
@@ -236,6 +301,11 @@ async def _perform(visit: Visit, control: Control, kind: Kind) -> None:
 def _value(control: Control) -> str:
     values = {
         **{"email": "ann@example.org", "number": "3", "date": "2026-03-04", "time": "10:20", "month": "2026-03"},
-        **{"datetime-local": "2026-03-04T10:20", "week": "2026-W10", "url": "https://example.org/", "tel": "+4722334455"},
+        **{
+            "datetime-local": "2026-03-04T10:20",
+            "week": "2026-W10",
+            "url": "https://example.org/",
+            "tel": "+4722334455",
+        },
     }
     return values.get(control.type, "figs")

@@ -22,7 +22,8 @@ _NOISY_FILE: Final = re.compile(
 _NOISY_TABLE: Final = re.compile(r"session|otks?|cache|(^|_)logs?$|_log$|logentry|visit|throttle|fts", re.I)
 _SESSION_TABLE: Final = re.compile("session", re.I)
 _NOISY_COLUMN: Final = re.compile(
-    r"last_?(login|seen|used|active|activity|access|viewed|ip)|accessed|(num|count)_?views?|views?_?(count|num)|hits|atime|online", re.I
+    r"last_?(login|seen|used|active|activity|access|viewed|ip)|accessed|(num|count)_?views?|views?_?(count|num)|hits|atime|online",
+    re.I,
 )
 _BUSY_TIMEOUT_S: Final = 5
 
@@ -68,7 +69,7 @@ class Kept:
             self._seen[name] = _stamp(file)
 
     def changes(self) -> list[str]:
-        """The kinds of changes since then: ``FILE:TABLE:insert|delete``, ``FILE:TABLE:update:COLUMNS``, ``FILE:changed|new|gone``."""
+        """The kinds since then: ``FILE:TABLE:insert|delete``, ``FILE:TABLE:update:COLUMNS``, ``FILE:changed|new|gone``."""
         found: list[str] = []
         live = _files(self._live)
         for name in sorted(live.keys() | self._known.keys()):
@@ -182,13 +183,17 @@ def noisy_by_name(change: str) -> bool:
 
 def effects(changes: Iterable[str], noise: frozenset[str]) -> list[str]:
     """Those ``changes`` that are no noise. An update counts by columns that are noise in neither way."""
-    quiet = {change.rpartition(":")[0]: set(change.rpartition(":")[2].split(",")) for change in noise if ":update:" in change}
+    quiet = {
+        change.rpartition(":")[0]: set(change.rpartition(":")[2].split(",")) for change in noise if ":update:" in change
+    }
     found = []
     for change in changes:
         if change in noise or noisy_by_name(change):
             continue
         head, _, columns = change.rpartition(":")
-        left = [each for each in columns.split(",") if each not in quiet.get(head, ()) and not _NOISY_COLUMN.search(each)]
+        left = [
+            each for each in columns.split(",") if each not in quiet.get(head, ()) and not _NOISY_COLUMN.search(each)
+        ]
         if ":update:" in change and not left:
             continue
         found.append(change)
@@ -196,7 +201,7 @@ def effects(changes: Iterable[str], noise: frozenset[str]) -> list[str]:
 
 
 def learned(loads: Iterable[Iterable[str]], pages_min: int = 3) -> frozenset[str]:
-    """What comes with loading pages: insertions and updates that came with ``pages_min`` of the ``loads``. A deletion is never noise."""
+    """What comes with loading pages: insertions and updates in ``pages_min`` of the ``loads``. A deletion is never noise."""
     count = Counter(change for load in loads for change in set(load))
     return frozenset(
         change for change, times in count.items() if times >= pages_min and not change.endswith((":delete", ":gone"))

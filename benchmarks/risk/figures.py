@@ -113,11 +113,15 @@ def worst(verdicts: Sequence[Verdict], most: int) -> list[str]:
             kind = "MISSED" if each.effect else "blocked"
             found[kind, each.application, each.reason].append(each)
     lines = []
-    for (kind, application, reason), listed in sorted(found.items(), key=lambda item: (item[0][0] != "MISSED", -len(item[1]))):
+    for (kind, application, reason), listed in sorted(
+        found.items(), key=lambda item: (item[0][0] != "MISSED", -len(item[1]))
+    ):
         one = listed[0]
         effect = f" changed {', '.join(one.effect)[:80]}" if one.effect else ""
         labels = ", ".join(dict.fromkeys(f"“{each.label[:30]}”" for each in listed[:4]))
-        lines.append(f"{kind} {len(listed)}× {application} {one.kind} {labels} class {one.level}: {reason}{effect} [{one.structure[:80]}]")
+        lines.append(
+            f"{kind} {len(listed)}× {application} {one.kind} {labels} class {one.level}: {reason}{effect} [{one.structure[:80]}]"
+        )
     return lines[:most]
 
 

@@ -97,7 +97,9 @@ class Judge:
                 outcome = await page.perform(Fill(target=Locator(), value=value), ref=element.ref)
                 if number + 1 == len(target.fields):
                     element = await page.find(f"css={selector}")
-                    outcome = await page.perform(Press(key="Enter", target=Locator()), ref=element.ref if element else None)
+                    outcome = await page.perform(
+                        Press(key="Enter", target=Locator()), ref=element.ref if element else None
+                    )
         for selector in place.via:
             element = await page.find(f"css={selector}")
             if element is not None:
@@ -189,11 +191,13 @@ def refusal(request: Request) -> str | None:
     return decide(request.method, request.url, request.kind, request.navigation, body, GuardPolicy(), **given)
 
 
-def requests_of(truths: Iterable[Truth], loads: Iterable[Request]) -> dict[tuple[str, str, str, str], tuple[Request, bool]]:
+def requests_of(
+    truths: Iterable[Truth], loads: Iterable[Request]
+) -> dict[tuple[str, str, str, str], tuple[Request, bool]]:
     """Each form of request once, and whether it changed something.
 
-    In a run with an effect everything that is no GET did it, else the first GET of the action; unless a request of that form came in a run
-    without effect too. What else was sent in such a run is left out: it is not known.
+    In a run with an effect everything that is no GET did it, else the first GET of the action; unless a request of that form
+    came in a run without effect too. What else was sent in such a run is left out: it is not known.
     """
     harmless: dict[tuple[str, str, str, str], Request] = {}
     guilty: dict[tuple[str, str, str, str], Request] = {}
@@ -219,7 +223,11 @@ def _form(request: Request) -> tuple[str, str, str, str]:
     while "##" in address:
         address = address.replace("##", "#")
     # A form says in its body what it does: the button that was pressed stands there.
-    fields = sorted({pair.partition("=")[0] for pair in request.body.split("&")}) if "urlencoded" in request.content_type else []
+    fields = (
+        sorted({pair.partition("=")[0] for pair in request.body.split("&")})
+        if "urlencoded" in request.content_type
+        else []
+    )
     body = request.body[:200] if "json" in request.content_type else " ".join(fields)[:400]
     return (request.method, address, request.kind, body)
 

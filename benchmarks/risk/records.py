@@ -49,7 +49,9 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What is the same of controls that do the same to different things."""
         if self.plain:
             return f"a {self.href}"
-        label = "" if self.kind in ("fill", "select") else "".join("#" if each.isdigit() else each for each in self.label)
+        label = (
+            "" if self.kind in ("fill", "select") else "".join("#" if each.isdigit() else each for each in self.label)
+        )
         # A row's own name is no other control: the form and the name of the button tell what it does.
         label = "" if self.lists and (self.form or self.href) else label
         return " ".join((self.tag, self.type, self.role, self.href, self.form, self.name, self.value, label))
@@ -94,7 +96,9 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def key(self) -> str:
         """Of a run that need not be repeated."""
-        return "|".join((self.application, self.language, self.place.key, str(self.control.frame), self.control.selector, self.kind))
+        return "|".join(
+            (self.application, self.language, self.place.key, str(self.control.frame), self.control.selector, self.kind)
+        )
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""The applications of ``make bench-risk``: those of ``make bench-drift`` in one version each, and more; how to log in, which languages."""
+"""The applications of ``make bench-risk``, some of them those of ``make bench-drift``: how to log in, and which languages."""
 
 from __future__ import annotations
 
@@ -136,7 +136,9 @@ _LISTED: Final = (
     ),
     Target(
         name="oscar",
-        on=_one("oscar", "oscar-4.2", 18210, ((*_OSCAR, "seed", "{work}", "0"),), (*_OSCAR, "serve", "{work}", "{port}")),
+        on=_one(
+            "oscar", "oscar-4.2", 18210, ((*_OSCAR, "seed", "{work}", "0"),), (*_OSCAR, "serve", "{work}", "{port}")
+        ),
         part="test",
         starts=("/dashboard/", "/catalogue/", "/accounts/profile/", "/basket/"),
         login="/dashboard/login/",

@@ -39,9 +39,9 @@ class Product(db.Model):
 
 
 class Products(ModelView):
-    column_searchable_list = ["name"]
-    column_filters = ["price", "status"]
-    column_editable_list = ["status"]
+    column_searchable_list = ("name",)
+    column_filters = ("price", "status")
+    column_editable_list = ("status",)
     create_modal = edit_modal = can_view_details = can_export = True
 
 

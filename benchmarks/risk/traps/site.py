@@ -57,7 +57,7 @@ def serve(work: Path, port: int) -> None:
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""
