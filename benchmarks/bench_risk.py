@@ -1,8 +1,8 @@
 """``make bench-risk``: what the product calls dangerous, compared with what controls of real applications change (ADR 46).
 
-Three stages, each goes on where it was. *collect* drives the controls in a disposable copy and notes what they change: the
-truth, which does not depend on the product. *judge* asks the checked-out product about the same controls and requests. *figures* counts. Takes
-hours, so ``make bench`` does not run it.
+Three stages, each goes on where it was. *collect* drives the controls in a disposable copy and notes what they change. That is
+the truth, and does not depend on the product. *judge* asks the checked-out product about the same controls and requests.
+*figures* counts. Takes hours, so ``make bench`` does not run it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.__main__ import RESULTS, commit, measure
 from benchmarks.drift.served import REPOSITORY, programs
 from benchmarks.registry import Benchmark
 from benchmarks.risk import figures
-from benchmarks.risk.collecting import Map, collect, signed_in
+from benchmarks.risk.collecting import Map, agreement, collect, sample, signed_in
 from benchmarks.risk.copies import Copy
 from benchmarks.risk.driving import LANGUAGE
 from benchmarks.risk.figures import Rate, RequestVerdict
@@ -72,7 +72,10 @@ async def run_collect(options: argparse.Namespace) -> None:
     for target in chosen(options):
         try:
             async with plain_browser() as browser, Copy(target, OUT).serving() as copy:
-                await collect(browser, copy, OUT, tell, minutes=options.minutes, pages=options.pages)
+                if options.stage == "sample":
+                    await sample(browser, copy, OUT, tell, languages=options.languages, each=options.each)
+                else:
+                    await collect(browser, copy, OUT, tell, minutes=options.minutes, pages=options.pages)
         except (RuntimeError, OSError) as error:
             tell(f"{target.name}: {error}")
 
@@ -179,6 +182,8 @@ def run_figures(options: argparse.Namespace, revision: str) -> None:
         controls = [each for each in controls if each.application in names]
         asked = [each for each in asked if each.application in names]
     show(controls, asked, most=options.worst)
+    same, of = agreement(Book(OUT / "truth.jsonl").read(Truth))
+    tell(f"\ntruth in other languages: {same} of {of} as in {LANGUAGE}")
     if options.publish:
         for item, rate in published(controls, asked):
             counted = {"errors": rate.errors, "of": rate.of, "bound_95_per_mille": round(rate.bound * 1000)}
@@ -188,7 +193,7 @@ def run_figures(options: argparse.Namespace, revision: str) -> None:
 def main() -> None:
     """Read the options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_risk", description=__doc__)
-    parser.add_argument("stage", nargs="?", default="all", choices=("all", "collect", "judge", "figures"))
+    parser.add_argument("stage", nargs="?", default="all", choices=("all", "collect", "sample", "judge", "figures"))
     parser.add_argument("--only", action="append", default=[], help="an application, or a part: development, test")
     parser.add_argument("--minutes", type=float, default=0, help="collect for so long with each application")
     parser.add_argument("--pages", type=int, default=0, help="only the first pages of each application")
@@ -203,7 +208,7 @@ def main() -> None:
     # Else an application would go on running, and hold its port.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     revision = options.revision or commit()
-    if options.stage in ("all", "collect"):
+    if options.stage in ("all", "collect", "sample"):
         asyncio.run(run_collect(options))
     if options.stage in ("all", "judge"):
         asyncio.run(run_judge(options, revision))

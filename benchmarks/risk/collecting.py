@@ -171,6 +171,8 @@ async def collect(
         made = msgspec.json.decode(file.read_bytes(), type=Map)
     else:
         made = await crawl(browser, copy, state)
+        if not any(made.controls.values()):
+            raise RuntimeError("none of its pages has a control")
         _write(file, made)
     tell(
         f"{target.name}: {len(made.places)} pages, {len(chosen(made, target.alike))} controls, {len(known)} known, "
@@ -202,6 +204,47 @@ async def collect(
             if len(made.places) > before:
                 _write(file, made)
     await driver.close()
+
+
+async def sample(
+    browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], *, languages: int, each: int
+) -> None:
+    """The truth runs again in other languages: ``each`` dangerous and harmless ones in each of the first ``languages``."""
+    target, book = copy.target, Book(out / "truth.jsonl")
+    listed = [truth for truth in book.read(Truth) if truth.application == target.name]
+    known = {truth.key for truth in listed}
+    await copy.keep()
+    state = await signed_in(browser, copy)
+    await copy.keep()
+    noise = frozenset(msgspec.json.decode((out / "maps" / f"{target.name}.json").read_bytes(), type=Map).noise)
+    driver = Driver(browser, copy, state, noise)
+    # A fill and the Enter after it are one run, whose last action tells what it did; a plain link is none.
+    runs = [truth for truth in listed if truth.language == LANGUAGE and not (truth.error or truth.control.plain)]
+    runs = [truth for truth in runs if truth.kind != "fill" or truth.effect]
+    runs.sort(key=lambda truth: hashlib.sha256(truth.key.encode()).digest())
+    for language in target.languages[:languages]:
+        for dangerous in (True, False):
+            for truth in [run for run in runs if bool(run.effect) is dangerous][:each]:
+                if msgspec.structs.replace(truth, language=language).key in known:
+                    continue
+                truths, _ = await driver.run(truth.place, truth.control, language)
+                for found in truths:
+                    book.add(found)
+                    tell(f"{language} {_line(found)}")
+    await driver.close()
+
+
+def agreement(truths: Iterable[Truth]) -> tuple[int, int]:
+    """Of the truth runs in other languages, how many had an effect exactly if the first one had; and how many there are."""
+    every = [truth for truth in truths if not truth.error]
+    first = {truth.key: bool(truth.effect) for truth in every if truth.language == LANGUAGE}
+    pairs = [
+        (first.get(msgspec.structs.replace(truth, language=LANGUAGE).key), bool(truth.effect))
+        for truth in every
+        if truth.language != LANGUAGE
+    ]
+    known = [(one, other) for one, other in pairs if one is not None]
+    return sum(one == other for one, other in known), len(known)
 
 
 def _key(place: Place, control: Control) -> str:

@@ -58,7 +58,7 @@ class Visit:
         self._last = time.monotonic()
         context.on("request", self._asked)
         for event in ("requestfinished", "requestfailed"):
-            context.on(event, self._answered)  # type: ignore[call-overload]
+            context.on(event, self._answered)
         context.on("response", self._met)
         context.on("dialog", lambda dialog: asyncio.ensure_future(_accept(dialog)))
 

@@ -67,6 +67,11 @@ def same_control(truth: Truth, element: Element) -> bool:
     )
 
 
+def settled(risk: Risk) -> Risk:
+    """``risk`` as exploration acts on it. Where probing settles doubt (ADR 47), it belongs here."""
+    return risk
+
+
 class Judge:
     """The product's verdicts on one application in one language."""
 
@@ -125,7 +130,7 @@ class Judge:
         )
         if element is None or not same_control(truth, element):
             return verdict
-        risk = judged(action_of(truth.kind, element), element, observation)
+        risk = settled(judged(action_of(truth.kind, element), element, observation))
         return msgspec.structs.replace(
             verdict,
             level=risk.level,
@@ -141,10 +146,6 @@ class Judge:
             return await page.find(f"css={truth.control.selector}", frame)
         except MeshError:
             return None  # hidden now, or in a frame that the product does not know by this name
-
-
-Settle = Callable[[Risk, Element, Page], Any]
-"""Where probing lowers doubt later on (ADR 47)."""
 
 
 async def judge(
@@ -188,7 +189,10 @@ def refusal(request: Request) -> str | None:
     if "replaced_by" in known:
         given["replaced_by"] = request.override
     body = request.body if json or "content_type" in known else None
-    return decide(request.method, request.url, request.kind, request.navigation, body, GuardPolicy(), **given)
+    refused: str | None = decide(
+        request.method, request.url, request.kind, request.navigation, body, GuardPolicy(), **given
+    )
+    return refused
 
 
 def requests_of(
@@ -230,11 +234,6 @@ def _form(request: Request) -> tuple[str, str, str, str]:
     )
     body = request.body[:200] if "json" in request.content_type else " ".join(fields)[:400]
     return (request.method, address, request.kind, body)
-
-
-def default_language() -> str:
-    """The language in which the truth was found."""
-    return LANGUAGE
 
 
 def languages_of(target: Target, wanted: int) -> tuple[str, ...]:
