@@ -112,7 +112,7 @@ class Judge:
         return outcome.observation
 
     async def _verdict(self, page: Page, observation: Observation, truth: Truth) -> Verdict:
-        element = await self._found(page, truth)
+        element = await self._found(page, observation, truth)
         target = self._copy.target
         label = element.name if element else truth.control.label
         verdict = Verdict(
@@ -140,12 +140,15 @@ class Judge:
         )
 
     @staticmethod
-    async def _found(page: Page, truth: Truth) -> Element | None:
-        frame = f"f{truth.control.frame}" if truth.control.frame else ""
+    async def _found(page: Page, observation: Observation, truth: Truth) -> Element | None:
+        frames = ["", *dict.fromkeys(element.frame for element in observation.elements if element.frame)]
+        if truth.control.frame >= len(frames):
+            return None
+        frame = frames[truth.control.frame]
         try:
             return await page.find(f"css={truth.control.selector}", frame)
         except MeshError:
-            return None  # hidden now, or in a frame that the product does not know by this name
+            return None  # it is hidden now, or in a frame out of reach
 
 
 async def judge(
