@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -21,7 +22,7 @@ from benchmarks.risk.traps.families import TRAPS
 
 
 def _verdict(*, level: int, effect: tuple[str, ...] = (), script: str = "Latin") -> Verdict:
-    outcome = "performed" if 0 < level < 4 else "refused"
+    outcome: Literal["performed", "refused"] = "performed" if 0 < level < 4 else "refused"
     return Verdict(
         application="shop", language="en-US", part="test", place="/", kind="click", label="Go",
         level=level, outcome=outcome if level else "not seen", effect=effect, script=script, reason="r",
