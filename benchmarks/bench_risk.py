@@ -116,17 +116,15 @@ async def run_judge(options: argparse.Namespace, revision: str) -> None:
 
 
 def judged_requests(target: Target, truths: list[Truth]) -> Iterator[RequestVerdict]:
-    """The guard's verdicts on the requests of the truth runs, each form once."""
+    """The guard's verdicts on the requests of the truth runs, each form once in each part."""
     file = OUT / "maps" / f"{target.name}.json"
     loads = msgspec.json.decode(file.read_bytes(), type=Map).loads if file.is_file() else []
-    for request, changes in requests_of(truths, loads).values():
-        yield RequestVerdict(
-            application=target.name,
-            part=target.part,
-            request=request,
-            changes=changes,
-            refused=refusal(request) or "",
-        )
+    for part in ("development", "test"):
+        listed = [each for each in truths if target.part_of(each.place.path) == part]
+        for request, changes in requests_of(listed, loads if listed else []).values():
+            yield RequestVerdict(
+                application=target.name, part=part, request=request, changes=changes, refused=refusal(request) or ""
+            )
 
 
 def show(controls: list[Verdict], asked: list[RequestVerdict], *, most: int) -> None:
