@@ -28,6 +28,7 @@ from benchmarks.risk import figures
 from benchmarks.risk.collecting import Map, agreement, collect, sample, signed_in
 from benchmarks.risk.copies import Copy
 from benchmarks.risk.driving import LANGUAGE
+from benchmarks.risk.effects import effects
 from benchmarks.risk.figures import Rate, RequestVerdict
 from benchmarks.risk.judging import judge, languages_of, product_browser, refusal, requests_of
 from benchmarks.risk.records import Book, Truth, Verdict
@@ -83,7 +84,9 @@ async def run_collect(options: argparse.Namespace) -> None:
 def truths_of(target: Target) -> list[Truth]:
     """What is known of one application; of each action the last run."""
     listed = [each for each in Book(OUT / "truth.jsonl").read(Truth) if each.application == target.name]
-    return list({each.key: each for each in listed}.values())
+    # What has become known as noise since then is noise in older runs too.
+    cleaned = (msgspec.structs.replace(each, effect=tuple(effects(each.effect, frozenset()))) for each in listed)
+    return list({each.key: each for each in cleaned}.values())
 
 
 def verdicts_file(revision: str, kind: str) -> Path:

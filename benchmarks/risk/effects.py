@@ -19,10 +19,13 @@ _NOISY_FILE: Final = re.compile(
     r"|twistd|nbsignatures|jpserver|nbserver",
     re.I,
 )
-_NOISY_TABLE: Final = re.compile(r"session|otks?|cache|(^|_)logs?$|_log$|logentry|visit|throttle|fts", re.I)
+_NOISY_TABLE: Final = re.compile(
+    r"session|otks?|cache|(^|_)logs?$|_log$|logentry|visit|throttle|fts|analytics|(user|page|item|topic|product)_?views?$",
+    re.I,
+)
 _SESSION_TABLE: Final = re.compile("session", re.I)
 _NOISY_COLUMN: Final = re.compile(
-    r"last_?(login|seen|used|active|activity|access|viewed|ip)|accessed|(num|count)_?views?|views?_?(count|num)|hits|atime|online",
+    r"last_?(login|seen|used|active|activity|access|viewed|ip)|accessed|(num|count)_?(\w+_)?views?|views?_?(count|num)|hits|atime|online",
     re.I,
 )
 _BUSY_TIMEOUT_S: Final = 5

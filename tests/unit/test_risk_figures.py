@@ -35,9 +35,11 @@ def folder(tmp_path: Path) -> Path:
     live.mkdir()
     (live / "notes.txt").write_text("figs")
     with closing(sqlite3.connect(live / "shop.sqlite3")) as database:
-        database.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, num_views INTEGER)")
+        database.execute(
+            "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, num_views INTEGER, num_product_views INTEGER)"
+        )
         database.execute("CREATE TABLE django_session (session_key TEXT PRIMARY KEY, data TEXT)")
-        database.execute("INSERT INTO item VALUES (1, 'fig', 0), (2, 'pear', 0)")
+        database.execute("INSERT INTO item VALUES (1, 'fig', 0, 0), (2, 'pear', 0, 0)")
         database.execute("INSERT INTO django_session VALUES ('a', 'x')")
         database.commit()
     return live
@@ -56,7 +58,7 @@ def write(folder: Path) -> Callable[[str], None]:
 @pytest.mark.parametrize(
     ("sql", "change"),
     [
-        ("INSERT INTO item VALUES (3, 'plum', 0)", "shop.sqlite3:item:insert"),
+        ("INSERT INTO item VALUES (3, 'plum', 0, 0)", "shop.sqlite3:item:insert"),
         ("DELETE FROM item WHERE id = 1", "shop.sqlite3:item:delete"),
         ("UPDATE item SET name = 'date' WHERE id = 2", "shop.sqlite3:item:update:name"),
     ],
@@ -91,6 +93,7 @@ def test_files_that_came_went_or_changed_are_effects_and_are_restored(folder: Pa
     [
         ("UPDATE django_session SET data = 'y'", False),
         ("UPDATE item SET num_views = 1", False),
+        ("UPDATE item SET num_product_views = 1", False),
         ("UPDATE item SET num_views = 1, name = 'x'", True),
         ("DELETE FROM django_session", True),
     ],
