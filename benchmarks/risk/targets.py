@@ -70,8 +70,8 @@ _OSCAR: Final = ("{bin}/python", str(HERE / "projects" / "oscar" / "manage.py"))
 _BUILDBOT: Final = """
 from buildbot.plugins import *
 c = BuildmasterConfig = {}
-c['workers'] = [worker.LocalWorker('one')]
-c['change_source'] = []
+c['workers'] = [worker.Worker('one', 'only-on-loopback-1')]
+c['change_source'], c['protocols'] = [], {'pb': {'port': 'tcp:0:interface=127.0.0.1'}}
 steps = util.BuildFactory([steps.ShellCommand(command=['true'])])
 c['builders'] = [util.BuilderConfig(name=name, workernames=['one'], factory=steps) for name in ('docs', 'unit')]
 c['schedulers'] = [schedulers.ForceScheduler(name='force', builderNames=['docs', 'unit'])]
