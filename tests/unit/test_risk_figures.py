@@ -10,6 +10,7 @@ from typing import Literal
 
 import pytest
 
+from benchmarks.drift.applications import HERE
 from benchmarks.risk import figures
 from benchmarks.risk.collecting import Map, chosen
 from benchmarks.risk.effects import Kept, effects, learned
@@ -234,9 +235,11 @@ def test_there_are_three_hundred_traps_of_both_kinds_in_both_parts() -> None:
         assert sum(not trap.writes for trap in listed) >= 50
 
 
-def test_no_two_traps_share_a_request_and_no_two_applications_a_port() -> None:
+def test_no_two_traps_share_a_request_and_each_application_has_a_port_and_a_lock() -> None:
     writes = [write for trap in TRAPS for write in trap.writes]
     assert len(writes) == len(set(writes))
     ports = [each.on.port for each in TARGETS]
     assert len(ports) == len(set(ports))
+    locks = {lock.stem for lock in (HERE / "locks").iterdir()}
+    assert {each.on.environment(each.side) for each in TARGETS} <= {"traps", *locks}
     assert {each.part for each in TARGETS} == {"development", "test"}
