@@ -250,7 +250,7 @@ class Driver:
         visit.acted = True
         try:
             await _perform(visit, control, kind)
-            await visit.still(0.25)
+            await visit.still(self._copy.target.wait_s)
         except (PlaywrightError, Lost) as error:
             return self._truth(place, control, language, kind, error=str(error).partition("\n")[0][:200])
         found = effects(await self._copy.changes(), self.noise)

@@ -43,6 +43,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Locales of a browser that its interface follows, beside en-US."""
     alike: int = 3
     """How many controls of one shape are driven."""
+    wait_s: float = 0.35
+    """How long an action is watched at least: what it does later is not seen."""
     skip: str = ""
     """Regular expression of paths that are not opened: one login for each page load, or without end."""
 
@@ -98,6 +100,7 @@ _LISTED: Final = (
         starts=tuple(f"/f/{family}" for family in pages()),
         skip="^/(?!f/)",
         alike=1_000,
+        wait_s=1.0,  # some wait 0.7 s before they act
     ),
     Target(
         name="django",

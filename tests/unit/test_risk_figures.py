@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -243,3 +244,9 @@ def test_no_two_traps_share_a_request_and_each_application_has_a_port_and_a_lock
     locks = {lock.stem for lock in (HERE / "locks").iterdir()}
     assert {each.on.environment(each.side) for each in TARGETS} <= {"traps", *locks}
     assert {each.part for each in TARGETS} == {"development", "test"}
+
+
+def test_every_trap_that_waits_is_watched_for_longer() -> None:
+    waits = [int(found) for trap in TRAPS for found in re.findall(r"setTimeout\(.*?, ([0-9]+)\)", trap.markup)]
+    assert waits
+    assert max(waits) / 1000 < target("traps").wait_s
