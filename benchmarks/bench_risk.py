@@ -188,6 +188,7 @@ def run_figures(options: argparse.Namespace, revision: str) -> None:
     if options.publish:
         for item, rate in published(controls, asked):
             counted = {"errors": rate.errors, "of": rate.of, "bound_95_per_mille": round(rate.bound * 1000)}
+            counted |= {"applications": len({each.application for each in controls if each.part == "test"})}
             _CONSOLE.print(measure([item], RESULTS, revision=revision, conditions=counted))
 
 
