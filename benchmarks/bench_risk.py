@@ -136,6 +136,7 @@ def show(controls: list[Verdict], asked: list[RequestVerdict], *, most: int) -> 
         listed = [each for each in controls if each.part == part]
         tell(f"\n--- {part} part: {len(listed)} actions")
         tell(f"missed {figures.missed(listed)}   overblocked {figures.overblocked(listed)}")
+        tell(f"missed, and not held by the guard either: {figures.escaped(listed)}")
         for line in figures.table(listed, "application", lambda each: each.application):
             tell(line)
         for line in figures.table(listed, "script", lambda each: each.script, shown_min=figures.SHOWN_MIN):

@@ -127,6 +127,7 @@ class Judge:
             effect=truth.effect,
             script=script_of(label),
             structure=truth.control.structure[:200],
+            held=bool(truth.effect) and all(refusal(request) for request in blamed(truth)),
         )
         if element is None or not same_control(truth, element):
             return verdict
@@ -213,16 +214,20 @@ def requests_of(
     for truth in truths:
         if truth.error:
             continue
-        acted = [request for request in truth.requests if request.acted]
         if not truth.effect:
             for request in truth.requests:
                 harmless.setdefault(_form(request), request)
             continue
-        writes = [request for request in acted if request.method not in ("GET", "HEAD", "OPTIONS")]
-        for request in writes or acted[:1]:
+        for request in blamed(truth):
             guilty.setdefault(_form(request), request)
     found = {form: (request, True) for form, request in guilty.items() if form not in harmless}
     return found | {form: (request, False) for form, request in harmless.items() if form not in guilty}
+
+
+def blamed(truth: Truth) -> list[Request]:
+    """The requests of a run that did what it did: whatever is no GET, else the first GET of the action."""
+    acted = [request for request in truth.requests if request.acted]
+    return [request for request in acted if request.method not in ("GET", "HEAD", "OPTIONS")] or acted[:1]
 
 
 def _form(request: Request) -> tuple[str, str, str, str]:

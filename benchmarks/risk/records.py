@@ -119,6 +119,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     script: str = ""
     """The group of scripts of the label."""
     structure: str = ""
+    held: bool = False
+    """Whether the network guard refuses every request by which it changed something."""
 
 
 class Book:

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 
 from benchmarks.drift.applications import HERE
@@ -139,6 +140,8 @@ def test_missed_counts_dangerous_controls_only_and_overblocked_harmless_ones_onl
     assert (figures.missed(listed).errors, figures.missed(listed).of) == (1, 2)
     assert (figures.overblocked(listed).errors, figures.overblocked(listed).of) == (1, 2)
     assert figures.unseen(listed).errors == 1
+    assert figures.escaped(listed).errors == 1
+    assert figures.escaped([msgspec.structs.replace(each, held=True) for each in listed]).errors == 0
 
 
 def test_a_group_of_scripts_with_few_dangerous_controls_is_not_shown() -> None:
