@@ -204,6 +204,7 @@ def main() -> None:
     parser.add_argument(
         "--revision", default="", help="name of what is measured; the checked-out commit if it is not given"
     )
+    parser.add_argument("--each", type=int, default=5, help="truth runs of each kind in each further language (sample)")
     parser.add_argument("--again", action="store_true", help="forget the verdicts of this revision first")
     parser.add_argument("--worst", type=int, default=30, help="how many misjudged forms to list")
     parser.add_argument("--publish", action="store_true", help="append the figures to benchmarks/results.jsonl")
