@@ -204,8 +204,12 @@ def effects(changes: Iterable[str], noise: frozenset[str]) -> list[str]:
 
 
 def learned(loads: Iterable[Iterable[str]], pages_min: int = 3) -> frozenset[str]:
-    """What comes with loading pages: insertions and updates in ``pages_min`` of the ``loads``. A deletion is never noise."""
+    """What comes with loading pages: insertions and updates in ``pages_min`` of the ``loads``. A deletion is never noise, nor is
+    being logged out.
+    """
     count = Counter(change for load in loads for change in set(load))
     return frozenset(
-        change for change, times in count.items() if times >= pages_min and not change.endswith((":delete", ":gone"))
+        change
+        for change, times in count.items()
+        if times >= pages_min and ":" in change and not change.endswith((":delete", ":gone"))
     )
