@@ -110,6 +110,13 @@ bench-drift: install            ## Flows on real applications in two versions (h
 	$(PYTHON) scripts/drift_apps.py install
 	$(PYTHON) -m benchmarks.bench_drift --replays $(REPLAYS) --changes $(CHANGES) --flow "$(FLOW)" $(if $(FLOW),,--publish)
 
+MINUTES ?= 0
+APPLICATION ?=
+.PHONY: bench-risk
+bench-risk: install            ## What controls of real applications change, and what class they have (hours; MINUTES, APPLICATION: less)
+	$(PYTHON) scripts/drift_apps.py install
+	$(PYTHON) -m benchmarks.bench_risk --minutes $(MINUTES) $(if $(APPLICATION),--only $(APPLICATION),--publish)
+
 docs: install            ## Write the generated pages of docs/
 	$(PYTHON) -m scripts.docs
 
@@ -117,4 +124,4 @@ docs-check: install
 	$(PYTHON) -m scripts.docs --check
 
 clean:            ## Remove what the commands above made
-	rm -rf .venv .venv-fuzz .venv-interop .venv-real .venv-drift drift-out build dist demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-fuzz .venv-interop .venv-real .venv-drift drift-out risk-out build dist demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Install the applications of ``make bench-drift``, each version into an environment of its own.
+"""Install the applications of ``make bench-drift`` and ``make bench-risk``, each version into an environment of its own.
 
     python scripts/drift_apps.py install [NAME]   make what is missing (again, if its lock file changed); NAME: only this one
     python scripts/drift_apps.py lock NAME        write the lock file of an environment that was made by hand

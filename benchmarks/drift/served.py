@@ -101,13 +101,18 @@ async def seeded(application: Application, side: Side, cache: Path) -> Path:
     return kept
 
 
-@asynccontextmanager
-async def serve(application: Application, side: Side, cache: Path, change: Change = unchanged) -> AsyncIterator[Proxy]:
-    """The application on restored data, until the end of the block. Raises ``RuntimeError`` when it does not start."""
+async def restored(application: Application, side: Side, cache: Path) -> Path:
+    """The folder that the version works on, as it was seeded."""
     kept = await seeded(application, side, cache)
     work = cache / "work" / application.environment(side)
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(kept, work, symlinks=True)
+    return work
+
+
+async def start(application: Application, side: Side, cache: Path) -> asyncio.subprocess.Process:
+    """The version, answering, on the folder as it is. Raises ``RuntimeError`` when it does not start."""
+    work = cache / "work" / application.environment(side)
     places = _places(application, side, work)
     program, *arguments = filled(application.serve, places)
     log = cache / f"{application.environment(side)}.log"
@@ -124,12 +129,24 @@ async def serve(application: Application, side: Side, cache: Path, change: Chang
         )
     try:
         await _until_ready(f"http://127.0.0.1:{application.upstream(side)}{application.path}", process, log)
+    except BaseException:
+        await stop(process)
+        raise
+    return process
+
+
+@asynccontextmanager
+async def serve(application: Application, side: Side, cache: Path, change: Change = unchanged) -> AsyncIterator[Proxy]:
+    """The application on restored data, until the end of the block. Raises ``RuntimeError`` when it does not start."""
+    await restored(application, side, cache)
+    process = await start(application, side, cache)
+    try:
         async with Proxy(application.upstream(side), change).open(
             int(application.public(side).rpartition(":")[2])
         ) as on:
             yield on
     finally:
-        await _stop(process)
+        await stop(process)
 
 
 async def _until_ready(url: str, process: asyncio.subprocess.Process, log: Path) -> None:
@@ -148,7 +165,7 @@ async def _until_ready(url: str, process: asyncio.subprocess.Process, log: Path)
     raise RuntimeError(f"ended before it was ready; its output is in {log}")
 
 
-async def _stop(process: asyncio.subprocess.Process) -> None:
+async def stop(process: asyncio.subprocess.Process) -> None:
     """End it with whatever it started: it leads a process group of its own."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:

@@ -1,0 +1,224 @@
+"""``make bench-risk``: what the product calls dangerous, compared with what controls of real applications change (ADR 45).
+
+Three stages, each goes on where it was. *collect* drives the controls in a disposable copy and notes what they change. That is
+the truth, and does not depend on the product. *judge* asks the checked-out product about the same controls and requests.
+*figures* counts. Takes hours, so ``make bench`` does not run it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from playwright.async_api import Browser, async_playwright
+from rich.console import Console
+
+from adapters.browser.settings import BrowserSettings, find_executable
+from benchmarks.__main__ import RESULTS, commit, measure
+from benchmarks.drift.served import REPOSITORY, programs
+from benchmarks.registry import Benchmark
+from benchmarks.risk import figures
+from benchmarks.risk.collecting import Map, agreement, collect, sample, signed_in
+from benchmarks.risk.copies import Copy
+from benchmarks.risk.driving import LANGUAGE
+from benchmarks.risk.effects import effects
+from benchmarks.risk.figures import Rate, RequestVerdict
+from benchmarks.risk.judging import judge, languages_of, product_browser, refusal, requests_of
+from benchmarks.risk.records import Book, Truth, Verdict
+from benchmarks.risk.targets import TARGETS, TRAPS, Target
+
+OUT: Final = Path(os.environ.get("TRAILMESH_RISK_OUT", REPOSITORY / "risk-out")).absolute()
+_CONSOLE: Final = Console(soft_wrap=True, highlight=False)
+
+
+def tell(line: str) -> None:
+    """Print it as it is."""
+    _CONSOLE.print(line, markup=False)
+
+
+def chosen(options: argparse.Namespace) -> list[Target]:
+    """The targets whose name or part was given, and that are installed."""
+    named = [each for each in TARGETS if not options.only or each.name in options.only or each.part in options.only]
+    missing = [
+        each.name for each in named if each.name != TRAPS and not programs(each.on.environment(each.side)).is_dir()
+    ]
+    if missing:
+        tell(f"not installed: {', '.join(missing)} (`python scripts/drift_apps.py install`)")
+    return [each for each in named if each.name not in missing]
+
+
+@asynccontextmanager
+async def plain_browser() -> AsyncIterator[Browser]:
+    """Chromium without anything of the product."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=find_executable(BrowserSettings(), playwright.chromium.executable_path),
+            args=["--no-sandbox"] if os.geteuid() == 0 else [],  # as root Chromium cannot use its sandbox
+        )
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+async def run_collect(options: argparse.Namespace) -> None:
+    """Stage 1."""
+    for target in chosen(options):
+        try:
+            async with plain_browser() as browser, Copy(target, OUT).serving() as copy:
+                if options.stage == "sample":
+                    await sample(browser, copy, OUT, tell, languages=options.languages, each=options.each)
+                else:
+                    await collect(browser, copy, OUT, tell, minutes=options.minutes, pages=options.pages)
+        except (RuntimeError, OSError) as error:
+            tell(f"{target.name}: {error}")
+
+
+def truths_of(target: Target) -> list[Truth]:
+    """What is known of one application; of each action the last run."""
+    listed = [each for each in Book(OUT / "truth.jsonl").read(Truth) if each.application == target.name]
+    # What has become known as noise since then is noise in older runs too.
+    cleaned = (msgspec.structs.replace(each, effect=tuple(effects(each.effect, frozenset()))) for each in listed)
+    return list({each.key: each for each in cleaned}.values())
+
+
+def verdicts_file(revision: str, kind: str) -> Path:
+    """Where the verdicts of a version of the product stand."""
+    return OUT / f"{kind}-{revision.replace('+', '-dirty')}.jsonl"
+
+
+async def run_judge(options: argparse.Namespace, revision: str) -> None:
+    """Stage 2. What is there for this version is kept, except of a version with changes that are not committed."""
+    controls, asked = Book(verdicts_file(revision, "controls")), Book(verdicts_file(revision, "requests"))
+    if options.again or revision.endswith("+"):
+        controls.clear()
+        asked.clear()
+    done = {(each.application, each.language) for each in controls.read(Verdict)}
+    for target in chosen(options):
+        truths = [each for each in truths_of(target) if each.language == LANGUAGE]
+        languages = [each for each in languages_of(target, options.languages) if (target.name, each) not in done]
+        if not truths or not languages:
+            continue
+        async with Copy(target, OUT).serving() as copy:
+            async with plain_browser() as browser:
+                state = await signed_in(browser, copy)
+            async with product_browser() as product:
+                for language in languages:
+                    for verdict in await judge(product, copy, state, language, truths, tell):
+                        controls.add(verdict)
+        if LANGUAGE in languages:
+            for each in judged_requests(target, truths):
+                asked.add(each)
+
+
+def judged_requests(target: Target, truths: list[Truth]) -> Iterator[RequestVerdict]:
+    """The guard's verdicts on the requests of the truth runs, each form once in each part."""
+    file = OUT / "maps" / f"{target.name}.json"
+    loads = msgspec.json.decode(file.read_bytes(), type=Map).loads if file.is_file() else []
+    for part in ("development", "test"):
+        listed = [each for each in truths if target.part_of(each.place.path) == part]
+        for request, changes in requests_of(listed, loads if listed else []).values():
+            yield RequestVerdict(
+                application=target.name, part=part, request=request, changes=changes, refused=refusal(request) or ""
+            )
+
+
+def show(controls: list[Verdict], asked: list[RequestVerdict], *, most: int) -> None:
+    """The tables, for both parts, and of the development part what was misjudged."""
+    for part in ("development", "test"):
+        listed = [each for each in controls if each.part == part]
+        tell(f"\n--- {part} part: {len(listed)} actions")
+        tell(f"missed {figures.missed(listed)}   overblocked {figures.overblocked(listed)}")
+        tell(f"missed, and not held by the guard either: {figures.escaped(listed)}")
+        for line in figures.table(listed, "application", lambda each: each.application):
+            tell(line)
+        for line in figures.table(listed, "script", lambda each: each.script, shown_min=figures.SHOWN_MIN):
+            tell(line)
+        for line in figures.table(listed, "action", lambda each: each.kind):
+            tell(line)
+        requests = [each for each in asked if each.part == part]
+        tell(
+            f"requests missed {figures.requests_missed(requests)}   overblocked {figures.requests_overblocked(requests)}"
+        )
+        if part == "development":
+            for line in figures.worst(listed, most):
+                tell(line)
+            for line in figures.worst_requests(requests, most):
+                tell(line)
+
+
+def published(controls: list[Verdict], asked: list[RequestVerdict]) -> Iterator[tuple[Benchmark, Rate]]:
+    """The figures of the test part."""
+    controls = [each for each in controls if each.part == "test"]
+    asked = [each for each in asked if each.part == "test"]
+    rates: list[tuple[str, float, Rate]] = [
+        ("risk.missed_rate", 0.005, figures.missed(controls)),
+        ("risk.overblock_rate", 0.05, figures.overblocked(controls)),
+        ("requests.missed_rate", 0.005, figures.requests_missed(asked)),
+        ("requests.overblock_rate", 0.03, figures.requests_overblocked(asked)),
+    ]
+    for script, listed in figures.by(controls, lambda each: each.script).items():
+        rate = figures.missed(listed)
+        if rate.of >= figures.SHOWN_MIN and script != "none":
+            rates.append((f"risk.missed_rate_{script.lower()}", 0.01, rate))
+    for metric, aim, rate in rates:
+        yield (
+            Benchmark(metric=metric, unit="share", target=aim, direction="at most", run=lambda rate=rate: rate.value),  # type: ignore[misc]
+            rate,
+        )
+
+
+def run_figures(options: argparse.Namespace, revision: str) -> None:
+    """Stage 3."""
+    controls = Book(verdicts_file(revision, "controls")).read(Verdict)
+    asked = Book(verdicts_file(revision, "requests")).read(RequestVerdict)
+    if options.only:
+        names = {each.name for each in chosen(options)}
+        controls = [each for each in controls if each.application in names]
+        asked = [each for each in asked if each.application in names]
+    show(controls, asked, most=options.worst)
+    same, of = agreement(Book(OUT / "truth.jsonl").read(Truth))
+    tell(f"\ntruth in other languages: {same} of {of} as in {LANGUAGE}")
+    if options.publish:
+        for item, rate in published(controls, asked):
+            counted = {"errors": rate.errors, "of": rate.of, "bound_95_per_mille": round(rate.bound * 1000)}
+            counted |= {"applications": len({each.application for each in controls if each.part == "test"})}
+            _CONSOLE.print(measure([item], RESULTS, revision=revision, conditions=counted))
+
+
+def main() -> None:
+    """Read the options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_risk", description=__doc__)
+    parser.add_argument("stage", nargs="?", default="all", choices=("all", "collect", "sample", "judge", "figures"))
+    parser.add_argument("--only", action="append", default=[], help="an application, or a part: development, test")
+    parser.add_argument("--minutes", type=float, default=0, help="collect for so long with each application")
+    parser.add_argument("--pages", type=int, default=0, help="only the first pages of each application")
+    parser.add_argument("--languages", type=int, default=99, help="how many further languages of each application")
+    parser.add_argument(
+        "--revision", default="", help="name of what is measured; the checked-out commit if it is not given"
+    )
+    parser.add_argument("--each", type=int, default=5, help="truth runs of each kind in each further language (sample)")
+    parser.add_argument("--again", action="store_true", help="forget the verdicts of this revision first")
+    parser.add_argument("--worst", type=int, default=30, help="how many misjudged forms to list")
+    parser.add_argument("--publish", action="store_true", help="append the figures to benchmarks/results.jsonl")
+    options = parser.parse_args()
+    # Else an application would go on running, and hold its port.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    revision = options.revision or commit()
+    if options.stage in ("all", "collect", "sample"):
+        asyncio.run(run_collect(options))
+    if options.stage in ("all", "judge"):
+        asyncio.run(run_judge(options, revision))
+    if options.stage in ("all", "figures"):
+        run_figures(options, revision)
+
+
+if __name__ == "__main__":
+    main()

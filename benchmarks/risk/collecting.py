@@ -1,0 +1,266 @@
+"""Stage 1: which pages and controls an application has, and what each control does (``truth.jsonl``)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+from playwright.async_api import Browser
+from playwright.async_api import Error as PlaywrightError
+
+from benchmarks.risk.copies import Copy
+from benchmarks.risk.driving import LANGUAGE, Driver, Lost, log_in, visiting
+from benchmarks.risk.effects import effects, learned
+from benchmarks.risk.records import Book, Control, Place, Request, Truth
+from benchmarks.risk.targets import TRAPS, Target
+
+_PAGES_MAX: Final = 40
+_ALIKE_PAGES_MAX: Final = 2
+_STATES_MAX: Final = 4
+_STATES_TOTAL_MAX: Final = 24
+_NUMBERS: Final = re.compile(r"[0-9]+")
+_NO_PAGE: Final = re.compile(
+    r"\.(csv|json|xml|rss|atom|zip|gz|pdf|png|jpe?g|svg|ico|css|js|txt|db|ics|vcf)$|/(media|static)/", re.I
+)
+
+
+class Map(msgspec.Struct, kw_only=True):
+    """The pages of an application and their controls."""
+
+    application: str
+    places: list[Place] = []
+    controls: dict[str, list[Control]] = {}
+    """By the key of the place."""
+    noise: list[str] = []
+    quiet: list[str] = []
+    """Addresses whose loading changed nothing: a plain link to one of them is harmless."""
+    loads: list[Request] = []
+    """What loading the pages sent."""
+
+
+def _masked(path: str) -> str:
+    return _NUMBERS.sub("#", path)
+
+
+def _paths(controls: Iterable[Control], target: Target) -> list[str]:
+    """The addresses of the application's own pages to which links lead, in their order."""
+    found = []
+    for control in controls:
+        at = urlsplit(control.address)
+        if f"{at.scheme}://{at.netloc}" != target.origin or _NO_PAGE.search(at.path):
+            continue
+        path = (
+            at.path + (f"?{at.query}" if at.query else "") + (f"#{at.fragment}" if at.fragment.startswith("/") else "")
+        )
+        if not (target.skip and re.search(target.skip, path)):
+            found.append(path)
+    return found
+
+
+async def signed_in(browser: Browser, copy: Copy) -> Any:
+    """The state of a browser that is logged in; None where nobody logs in, or each page does."""
+    target = copy.target
+    if not target.login or target.each_load:
+        return None
+    async with visiting(browser, copy, LANGUAGE, None) as visit:
+        await visit.open(Place(path=target.login))
+        await log_in(visit, target.fields)
+        return await visit.page.context.storage_state()
+
+
+async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
+    """The pages, breadth first; after each one the copy is restored, so that none depends on another."""
+    target, waiting, alike = copy.target, deque(copy.target.starts), Counter[str]()
+    known, made = set(target.starts), Map(application=target.name)
+    loads: dict[str, list[str]] = {}
+    while waiting and len(made.places) < _PAGES_MAX:
+        path = waiting.popleft()
+        alike[_masked(path)] += 1
+        if alike[_masked(path)] > max(_ALIKE_PAGES_MAX, target.alike - 1):
+            continue
+        place = Place(path=path)
+        async with visiting(browser, copy, LANGUAGE, state) as visit:
+            try:
+                signed = await _cookies(visit, state)
+                await visit.open(place)
+                controls = await visit.controls()
+            except (Lost, PlaywrightError):
+                continue
+            ended = signed - await visit.signed_in()
+            changes = await copy.changes()
+            loads[path] = changes
+            made.loads += visit.requests
+        if changes:
+            await copy.restore()
+        if ended:
+            loads[path] = ["logged out"]
+        if ended or urlsplit(visit.page.url).path != urlsplit(path).path:
+            continue  # it logs out, or it is another page, which comes under its own address
+        made.places.append(place)
+        made.controls[place.key] = controls
+        fresh = [each for each in _paths(controls, target) if each not in known]
+        known.update(fresh)
+        waiting.extend(dict.fromkeys(fresh))
+    noise = learned(loads.values())
+    made.noise = sorted(noise)
+    made.quiet = [path for path, changes in loads.items() if not effects(changes, noise)]
+    return made
+
+
+async def _cookies(visit: Any, state: Any) -> set[str]:
+    return {each["name"] for each in (state or {}).get("cookies", ()) if each.get("httpOnly")}
+
+
+def chosen(made: Map, alike: int) -> list[tuple[Place, Control]]:
+    """The controls to act on: of each shape at most ``alike``, on different pages if there are; of plain links one.
+
+    In an order that is the same each time and favours nothing, so that what an interrupted run has done is a fair sample.
+    """
+    turns: list[tuple[int, Place, Control]] = []
+    seen: Counter[str] = Counter()
+    for place in made.places:
+        here: Counter[str] = Counter()
+        for control in made.controls.get(place.key, ()):
+            here[control.shape] += 1
+            turns.append((here[control.shape], place, control))
+    found = []
+    for _, place, control in sorted(turns, key=lambda turn: turn[0]):
+        seen[control.shape] += 1
+        if seen[control.shape] <= (1 if control.plain and alike < 10 else alike):
+            found.append((place, control))
+    return sorted(found, key=lambda each: hashlib.sha256(_key(*each).encode()).digest())
+
+
+def _further(made: Map, place: Place, control: Control, after: list[Control]) -> None:
+    """A click that changed nothing showed new controls: a state of the page of its own."""
+    if place.via or control.frame or control.plain or made.application == TRAPS:
+        return
+    states = [each for each in made.places if each.via]
+    if len(states) >= _STATES_TOTAL_MAX or sum(each.path == place.path for each in states) >= _STATES_MAX:
+        return
+    known = {each.shape for controls in made.controls.values() for each in controls}
+    new = [each for each in after if each.shape not in known]
+    if new:
+        state = Place(path=place.path, via=(control.selector,))
+        made.places.append(state)
+        made.controls[state.key] = new
+
+
+async def collect(
+    browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], *, minutes: float, pages: int
+) -> None:
+    """All truth runs of one application that are not in the book yet.
+
+    minutes: stop so many after the crawl. pages: only the controls of the first ones. 0: all.
+    """
+    target = copy.target
+    book = Book(out / "truth.jsonl")
+    known = {truth.key: truth for truth in book.read(Truth) if truth.application == target.name}
+    await copy.keep()
+    state = await signed_in(browser, copy)
+    await copy.keep()
+    file = out / "maps" / f"{target.name}.json"
+    if file.is_file():
+        made = msgspec.json.decode(file.read_bytes(), type=Map)
+    else:
+        made = await crawl(browser, copy, state)
+        if not any(made.controls.values()):
+            raise RuntimeError("none of its pages has a control")
+        _write(file, made)
+    tell(
+        f"{target.name}: {len(made.places)} pages, {len(chosen(made, target.alike))} controls, {len(known)} known, "
+        f"noise {made.noise}"
+    )
+    driver = Driver(browser, copy, state, frozenset(made.noise))
+    worked: set[str] = set()
+    ends = time.monotonic() + minutes * 60 if minutes else float("inf")
+    while time.monotonic() < ends:
+        left = [(place, control) for place, control in chosen(made, target.alike) if _key(place, control) not in worked]
+        if not left:
+            break
+        place, control = left[0]
+        worked.add(_key(place, control))
+        if pages and made.places.index(place) >= pages:
+            continue
+        if _truth_key(target, place, control) in known:
+            continue
+        if control.plain and control.address.removeprefix(target.origin) in made.quiet:
+            book.add(Truth(application=target.name, language=LANGUAGE, place=place, control=control, kind="click"))
+            continue
+        truths, after = await driver.run(place, control)
+        for truth in truths:
+            book.add(truth)
+            tell(_line(truth))
+        if after:
+            before = len(made.places)
+            _further(made, place, control, after)
+            if len(made.places) > before:
+                _write(file, made)
+    await driver.close()
+
+
+async def sample(
+    browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], *, languages: int, each: int
+) -> None:
+    """The truth runs again in other languages: ``each`` dangerous and harmless ones in each of the first ``languages``."""
+    target, book = copy.target, Book(out / "truth.jsonl")
+    listed = [truth for truth in book.read(Truth) if truth.application == target.name]
+    known = {truth.key for truth in listed}
+    await copy.keep()
+    state = await signed_in(browser, copy)
+    await copy.keep()
+    noise = frozenset(msgspec.json.decode((out / "maps" / f"{target.name}.json").read_bytes(), type=Map).noise)
+    driver = Driver(browser, copy, state, noise)
+    # A fill and the Enter after it are one run, whose last action tells what it did; a plain link is none.
+    runs = [truth for truth in listed if truth.language == LANGUAGE and not (truth.error or truth.control.plain)]
+    runs = [truth for truth in runs if truth.kind != "fill" or truth.effect]
+    runs.sort(key=lambda truth: hashlib.sha256(truth.key.encode()).digest())
+    for language in target.languages[:languages]:
+        for dangerous in (True, False):
+            for truth in [run for run in runs if bool(run.effect) is dangerous][:each]:
+                if msgspec.structs.replace(truth, language=language).key in known:
+                    continue
+                truths, _ = await driver.run(truth.place, truth.control, language)
+                for found in truths:
+                    book.add(found)
+                    tell(f"{language} {_line(found)}")
+    await driver.close()
+
+
+def agreement(truths: Iterable[Truth]) -> tuple[int, int]:
+    """Of the truth runs in other languages, how many had an effect exactly if the first one had; and how many there are."""
+    every = [truth for truth in truths if not truth.error]
+    first = {truth.key: bool(truth.effect) for truth in every if truth.language == LANGUAGE}
+    pairs = [
+        (first.get(msgspec.structs.replace(truth, language=LANGUAGE).key), bool(truth.effect))
+        for truth in every
+        if truth.language != LANGUAGE
+    ]
+    known = [(one, other) for one, other in pairs if one is not None]
+    return sum(one == other for one, other in known), len(known)
+
+
+def _key(place: Place, control: Control) -> str:
+    return f"{place.key}|{control.frame}|{control.selector}"
+
+
+def _truth_key(target: Target, place: Place, control: Control) -> str:
+    return Truth(application=target.name, language=LANGUAGE, place=place, control=control, kind=control.kind).key
+
+
+def _write(file: Path, made: Map) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(msgspec.json.encode(made))
+
+
+def _line(truth: Truth) -> str:
+    said = ", ".join(truth.effect) or (f"({truth.error})" if truth.error else "-")
+    what = f"{truth.kind:6} {truth.place.key[:40]:40} {truth.control.tag:8} {truth.control.label[:30]:30}"
+    return f"  {what} {said[:90]} {truth.seconds:.1f} s"

@@ -1,0 +1,311 @@
+"""Acts on one control with plain Playwright, without any guard, and looks at what it changed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+from playwright.async_api import Browser, BrowserContext, Frame, Page, Response
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Request as PlaywrightRequest
+
+from benchmarks.risk.copies import Copy
+from benchmarks.risk.effects import effects
+from benchmarks.risk.records import Control, Kind, Place, Request, Truth
+
+_CONTROLS: Final = (Path(__file__).parent / "controls.js").read_text(encoding="utf-8")
+_FILL: Final = (Path(__file__).parent / "fill.js").read_text(encoding="utf-8")
+_LOAD_TIMEOUT_MS: Final = 15_000
+_ACT_TIMEOUT_MS: Final = 2_500
+_QUIET_S: Final = 0.2
+_PATIENCE_S: Final = 6.0
+_POLL_S: Final = 0.03
+_RUNS_MAX: Final = 25
+_ENDLESS: Final = frozenset({"eventsource", "websocket", "ping"})
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_CONTROLS_MAX: Final = 400
+_BODY_CHARS_MAX: Final = 20_000
+_INVALID: Final = (
+    "[aria-invalid=true], .errorlist, .errornote, .has-error, .is-invalid, .alert-danger, .alert-error, "
+    ".error-message, .error-block"
+)
+"""How pages mark what a form did not take."""
+LANGUAGE: Final = "en-US"
+
+
+class Lost(RuntimeError):
+    """The page cannot be brought into the state it was found in."""
+
+
+class Visit:
+    """One page in a context of its own, with the requests that it sends."""
+
+    def __init__(self, context: BrowserContext, page: Page, copy: Copy) -> None:
+        self.page = page
+        self.requests: list[Request] = []
+        self.acted = False
+        self.rejected = False
+        """Whether the server refused a request of the action that is no GET."""
+        self._context = context
+        self._copy = copy
+        self._open: dict[PlaywrightRequest, float] = {}
+        self._last = time.monotonic()
+        context.on("request", self._asked)
+        for event in ("requestfinished", "requestfailed"):
+            context.on(event, self._answered)
+        context.on("response", self._met)
+        context.on("dialog", lambda dialog: asyncio.ensure_future(_accept(dialog)))
+
+    def _asked(self, request: PlaywrightRequest) -> None:
+        if urlsplit(request.url).scheme not in ("http", "https"):
+            return
+        self._last = time.monotonic()
+        if request.resource_type not in _ENDLESS:
+            self._open[request] = self._last
+        navigation, body = False, ""
+        with suppress(PlaywrightError, UnicodeDecodeError):
+            navigation = request.is_navigation_request()
+            body = (request.post_data or "")[:_BODY_CHARS_MAX]
+        self.requests.append(
+            Request(
+                method=request.method,
+                url=request.url,
+                kind=request.resource_type,
+                navigation=navigation,
+                body=body,
+                content_type=request.headers.get("content-type", ""),
+                override=request.headers.get("x-http-method-override", ""),
+                acted=self.acted,
+            )
+        )
+
+    def _answered(self, request: PlaywrightRequest) -> None:
+        self._last = time.monotonic()
+        self._open.pop(request, None)
+
+    def _met(self, response: Response) -> None:
+        if self.acted and response.status >= 400 and response.request.method not in _READS:
+            self.rejected = True
+
+    async def took_nothing(self) -> bool:
+        """Whether something was sent that writes, and the application did not take it: what it does is not known then."""
+        if not any(each.acted and each.method not in _READS for each in self.requests):
+            return False
+        with suppress(PlaywrightError):
+            return self.rejected or await self.page.locator(_INVALID).locator("visible=true").count() > 0
+        return self.rejected
+
+    async def still(self, least_s: float = 0.0) -> None:
+        """Return once nothing was on its way for a moment, after at least ``least_s``."""
+        began = self._last = time.monotonic()
+        while (now := time.monotonic()) - began < _PATIENCE_S + least_s:
+            waiting = [asked for asked in self._open.values() if now - asked < 3]
+            if not waiting and now - self._last > _QUIET_S and now - began > least_s:
+                return
+            await asyncio.sleep(_POLL_S)
+
+    async def fresh(self, state: Any) -> bool:
+        """Forget what the page stored and sent; whether that was possible."""
+        if len(self._context.pages) != 1 or self.page.is_closed():
+            return False
+        try:
+            await self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+            await self._context.clear_cookies()
+            if state:
+                await self._context.add_cookies(state["cookies"])
+            await self.page.goto("about:blank")
+        except PlaywrightError:
+            return False
+        self.requests, self.acted, self.rejected = [], False, False
+        self._open.clear()
+        return not (state and state.get("origins"))
+
+    async def open(self, place: Place) -> None:
+        """Load ``place`` and wait until it is still. Raises ``Lost``."""
+        target = self._copy.target
+        try:
+            await self.page.goto(f"{target.origin}{place.path}", wait_until="load", timeout=_LOAD_TIMEOUT_MS)
+            await self.still()
+            if target.each_load:
+                await log_in(self, target.fields)
+            for selector in place.via:
+                await self.page.locator(selector).first.click(timeout=_ACT_TIMEOUT_MS)
+                await self.still()
+        except PlaywrightError as error:
+            raise Lost(str(error).partition("\n")[0]) from None
+
+    def frame(self, number: int) -> Frame:
+        """The frame of this number. Raises ``Lost``."""
+        frames = self.page.frames
+        if number >= len(frames):
+            raise Lost("a frame is gone")
+        return frames[number]
+
+    async def controls(self) -> list[Control]:
+        """The controls that can be seen now."""
+        found = []
+        for number, frame in enumerate(self.page.frames[:4]):
+            with suppress(PlaywrightError):
+                for each in await frame.evaluate(_CONTROLS):
+                    each["label"] = each["label"].encode(errors="replace").decode()
+                    found.append(Control(frame=number, **each))
+        return found[:_CONTROLS_MAX]
+
+    async def signed_in(self) -> set[str]:
+        """Names of the cookies that hold something and that scripts cannot read: those of a login."""
+        return {
+            each.get("name", "") for each in await self._context.cookies() if each.get("httpOnly") and each.get("value")
+        }
+
+
+async def _accept(dialog: Any) -> None:
+    with suppress(PlaywrightError):
+        await dialog.accept("figs" if dialog.type == "prompt" else "")
+
+
+async def log_in(visit: Visit, fields: tuple[tuple[str, str], ...]) -> None:
+    """Fill in the fields and press Enter in the last one."""
+    for selector, value in fields:
+        await visit.page.locator(selector).first.fill(value, timeout=_LOAD_TIMEOUT_MS)
+    await visit.page.locator(fields[-1][0]).first.press("Enter")
+    await visit.still(0.3)
+
+
+@asynccontextmanager
+async def visiting(browser: Browser, copy: Copy, language: str, state: Any) -> AsyncIterator[Visit]:
+    """A page in a fresh context that has the login ``state``."""
+    context = await browser.new_context(
+        storage_state=state, locale=language, viewport={"width": 1280, "height": 900}, service_workers="block"
+    )
+    context.set_default_timeout(_ACT_TIMEOUT_MS)
+    try:
+        yield Visit(context, await context.new_page(), copy)
+    finally:
+        with suppress(PlaywrightError):
+            await context.close()
+
+
+class Driver:
+    """Truth runs on one copy."""
+
+    def __init__(self, browser: Browser, copy: Copy, state: Any, noise: frozenset[str]) -> None:
+        """state: the login, as Playwright stores it. noise: kinds of changes that come without acting."""
+        self._browser, self._copy, self._state = browser, copy, state
+        self.noise = noise
+        self._stack = AsyncExitStack()
+        self._open: Visit | None = None
+        self._runs = 0
+
+    async def run(self, place: Place, control: Control, language: str = LANGUAGE) -> tuple[list[Truth], list[Control]]:
+        """What acting on ``control`` does, a record for each action; the controls that stand there afterwards if nothing."""
+        truths: list[Truth] = []
+        visit = await self._visit(language)
+        try:
+            await visit.open(place)
+        except Lost as error:
+            await self.close()
+            return [self._truth(place, control, language, control.kind, error=str(error))], []
+        kinds: tuple[Kind, ...] = ("fill", "enter") if control.kind == "fill" else (control.kind,)
+        signed = await visit.signed_in()
+        for kind in kinds:
+            began = time.monotonic()
+            truth = await self._act(visit, place, control, kind, language, signed)
+            truths.append(msgspec.structs.replace(truth, seconds=round(time.monotonic() - began, 2)))
+            if truth.effect or truth.error:
+                break
+        after: list[Control] = []
+        if not any(truth.effect or truth.error for truth in truths) and control.kind == "click":
+            same = urlsplit(visit.page.url).path == urlsplit(place.path).path
+            after = await visit.controls() if same else []
+        if any(truth.effect for truth in truths):
+            await self.close()
+            await self._copy.restore()
+        return truths, after
+
+    async def _visit(self, language: str) -> Visit:
+        """A page as after logging in: the one before if that did nothing, since a new context costs more than a page load."""
+        if self._open is not None and self._runs < _RUNS_MAX and await self._open.fresh(self._state):
+            self._runs += 1
+            return self._open
+        await self.close()
+        self._runs = 0
+        self._stack = AsyncExitStack()
+        self._open = await self._stack.enter_async_context(visiting(self._browser, self._copy, language, self._state))
+        return self._open
+
+    async def close(self) -> None:
+        """Close the page."""
+        self._open = None
+        await self._stack.aclose()
+
+    async def _act(
+        self, visit: Visit, place: Place, control: Control, kind: Kind, language: str, signed: set[str]
+    ) -> Truth:
+        visit.acted = True
+        try:
+            await _perform(visit, control, kind)
+            await visit.still(self._copy.target.wait_s)
+        except (PlaywrightError, Lost) as error:
+            return self._truth(place, control, language, kind, error=str(error).partition("\n")[0][:200])
+        found = effects(await self._copy.changes(), self.noise)
+        origin = self._copy.target.origin
+        found += sorted(
+            {f"sent {each.method} elsewhere" for each in visit.requests if each.acted and _sends(each, origin)}
+        )
+        if signed - await visit.signed_in():
+            found.append("logged out")
+        if not found and await visit.took_nothing():
+            return self._truth(place, control, language, kind, error="the application refused it")
+        return self._truth(place, control, language, kind, effect=tuple(found), requests=tuple(visit.requests))
+
+    def _truth(self, place: Place, control: Control, language: str, kind: Kind, **rest: Any) -> Truth:
+        return Truth(
+            application=self._copy.target.name, language=language, place=place, control=control, kind=kind, **rest
+        )
+
+
+def _sends(request: Request, origin: str) -> bool:
+    return request.method not in _READS and not request.url.startswith(origin + "/")
+
+
+async def _perform(visit: Visit, control: Control, kind: Kind) -> None:
+    """The action itself."""
+    element = visit.frame(control.frame).locator(control.selector).first
+    if kind == "click":
+        submits = control.type in ("submit", "image") or (control.tag == "button" and control.type in ("", "submit"))
+        if submits and control.form:
+            await element.evaluate(_FILL, timeout=_ACT_TIMEOUT_MS)
+        await element.click(timeout=_ACT_TIMEOUT_MS)
+    elif kind == "fill":
+        await element.fill(_value(control), timeout=_ACT_TIMEOUT_MS)
+        await element.blur(timeout=_ACT_TIMEOUT_MS)
+    elif kind == "enter":
+        if control.form:
+            await element.evaluate(_FILL, timeout=_ACT_TIMEOUT_MS)
+        await element.press("Enter", timeout=_ACT_TIMEOUT_MS)
+    else:
+        other = await element.evaluate(
+            "(e) => { const o = [...e.options].findIndex((x, i) => i != e.selectedIndex && !x.disabled); return o }"
+        )
+        if other < 0:
+            raise Lost("it has no other option")
+        await element.select_option(index=other, timeout=_ACT_TIMEOUT_MS)
+
+
+def _value(control: Control) -> str:
+    values = {
+        **{"email": "ann@example.org", "number": "3", "date": "2026-03-04", "time": "10:20", "month": "2026-03"},
+        **{
+            "datetime-local": "2026-03-04T10:20",
+            "week": "2026-W10",
+            "url": "https://example.org/",
+            "tel": "+4722334455",
+        },
+    }
+    return values.get(control.type, "figs")

@@ -1,0 +1,152 @@
+"""What is stored between the stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+Kind = Literal["click", "fill", "enter", "select"]
+T = TypeVar("T")
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A state of a page: its path, and the clicks that lead to it."""
+
+    path: str
+    via: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The same in each run."""
+        return " >> ".join((self.path, *self.via))
+
+
+class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A control as ``controls.js`` describes it."""
+
+    selector: str
+    kind: Literal["click", "fill", "select"]
+    tag: str
+    type: str = ""
+    role: str = ""
+    label: str = ""
+    href: str = ""
+    form: str = ""
+    """Method and address of its form, numbers masked."""
+    name: str = ""
+    value: str = ""
+    plain: bool = False
+    """A link and nothing but a link."""
+    address: str = ""
+    lists: int = 0
+    frame: int = 0
+    """Which frame of the page, in document order; 0 is the page itself."""
+
+    @property
+    def shape(self) -> str:
+        """What is the same of controls that do the same to different things."""
+        if self.plain:
+            return f"a {self.href}"
+        label = (
+            "" if self.kind in ("fill", "select") else "".join("#" if each.isdigit() else each for each in self.label)
+        )
+        # A row's own name is no other control: the form and the name of the button tell what it does.
+        label = "" if self.lists and (self.form or self.href) else label
+        return " ".join((self.tag, self.type, self.role, self.href, self.form, self.name, self.value, label))
+
+    @property
+    def structure(self) -> str:
+        """What is the same in each language."""
+        return " ".join((self.tag, self.type, self.role, self.href, self.form, self.name))
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request that a truth run sent."""
+
+    method: str
+    url: str
+    kind: str
+    """As the browser names it."""
+    navigation: bool = False
+    body: str = ""
+    content_type: str = ""
+    override: str = ""
+    """The method that a header names in place of it."""
+    acted: bool = False
+    """Whether it came after the action."""
+
+
+class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one action on one control did."""
+
+    application: str
+    language: str
+    place: Place
+    control: Control
+    kind: Kind
+    effect: tuple[str, ...] = ()
+    """Kinds of changes that are no noise; empty: harmless."""
+    error: str = ""
+    """Why it could not be acted on: it then counts nowhere."""
+    requests: tuple[Request, ...] = ()
+    seconds: float = 0
+
+    @property
+    def key(self) -> str:
+        """Of a run that need not be repeated."""
+        return "|".join(
+            (self.application, self.language, self.place.key, str(self.control.frame), self.control.selector, self.kind)
+        )
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the product says of one action on one control."""
+
+    application: str
+    language: str
+    part: str
+    place: str
+    kind: Kind
+    label: str
+    level: int
+    """0: the product does not see it."""
+    reason: str = ""
+    doubt: bool = False
+    outcome: Literal["performed", "refused", "asked", "not seen"] = "refused"
+    effect: tuple[str, ...] = ()
+    script: str = ""
+    """The group of scripts of the label."""
+    structure: str = ""
+    held: bool = False
+    """Whether the network guard refuses every request by which it changed something."""
+
+
+class Book:
+    """Records in a file that grows by a line each."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def read(self, kind: type[T]) -> list[T]:
+        """Everything in it; a line that was cut off by an interruption is left out."""
+        if not self._path.is_file():
+            return []
+        found = []
+        for line in self._path.read_bytes().splitlines():
+            try:
+                found.append(msgspec.json.decode(line, type=kind))
+            except msgspec.DecodeError:
+                continue
+        return found
+
+    def add(self, record: msgspec.Struct) -> None:
+        """One more."""
+        with self._path.open("ab") as file:
+            file.write(msgspec.json.encode(record) + b"\n")
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._path.unlink(missing_ok=True)

@@ -1,0 +1,228 @@
+"""The applications of ``make bench-risk``, some of them those of ``make bench-drift``: how to log in, and which languages."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from benchmarks.drift.applications import PASSWORD, Application, Side, application
+from benchmarks.risk.traps.families import pages
+
+HERE: Final = Path(__file__).parent
+TRAPS: Final = "traps"
+_FAMILY: Final = re.compile(r"/f/([0-9]+)")
+_PORTS: Final = 18310
+"""Away from those of ``make bench-drift``, so that both can run."""
+Part = Literal["development", "test"]
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One application, as it is measured."""
+
+    name: str
+    on: Application
+    part: Part
+    side: Side = "newer"
+    starts: tuple[str, ...] = ("/",)
+    """Paths at which the crawl begins."""
+    login: str = ""
+    """The path of the page with the fields of ``fields``."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """CSS selector and value; the last one is submitted by Enter."""
+    each_load: bool = False
+    """Whether the login is in the memory of the page, so that it is done at each load."""
+    in_memory: bool = False
+    """Whether the server holds state in memory: it is started anew after an effect."""
+    state: tuple[str, ...] = ()
+    """Paths that tell what it holds in memory."""
+    languages: tuple[str, ...] = ()
+    """Locales of a browser that its interface follows, beside en-US."""
+    alike: int = 3
+    """How many controls of one shape are driven."""
+    wait_s: float = 0.35
+    """How long an action is watched at least: what it does later is not seen."""
+    skip: str = ""
+    """Regular expression of paths that are not opened: one login for each page load, or without end."""
+
+    @property
+    def origin(self) -> str:
+        """Where the browser opens it."""
+        return self.on.public(self.side)
+
+    def part_of(self, path: str) -> Part:
+        """Of traps, the part of the family whose page it is."""
+        family = _FAMILY.match(path)
+        if self.name != TRAPS or family is None:
+            return self.part
+        return "test" if int(family[1]) % 2 else "development"
+
+
+def _one(
+    name: str, environment: str, port: int, seed: tuple[tuple[str, ...], ...], serve: tuple[str, ...], path: str = "/"
+) -> Application:
+    """An application in one version only."""
+    return Application(name=name, older=environment, newer=environment, port=port, seed=seed, serve=serve, path=path)
+
+
+_OSCAR: Final = ("{bin}/python", str(HERE / "projects" / "oscar" / "manage.py"))
+_BUILDBOT: Final = """
+from buildbot.plugins import *
+c = BuildmasterConfig = {}
+c['workers'] = [worker.Worker('one', 'only-on-loopback-1')]
+c['change_source'], c['protocols'] = [], {'pb': {'port': 'tcp:0:interface=127.0.0.1'}}
+steps = util.BuildFactory([steps.ShellCommand(command=['true'])])
+c['builders'] = [util.BuilderConfig(name=name, workernames=['one'], factory=steps) for name in ('docs', 'unit')]
+c['schedulers'] = [schedulers.ForceScheduler(name='force', builderNames=['docs', 'unit'])]
+c['title'], c['titleURL'], c['buildbotURL'] = 'Builds', '{public}/', '{public}/'
+c['www'] = {'port': 'tcp:{port}:interface=127.0.0.1', 'plugins': {}}
+c['db'] = {'db_url': 'sqlite:///state.sqlite'}
+c['buildbotNetUsageData'] = None
+"""
+_ADMIN_LOGIN: Final = (("#id_username", "owner"), ("#id_password", PASSWORD))
+_LANGUAGES: Final = (
+    *("ru", "uk", "bg", "sr", "kk"),
+    *("ja", "ko", "zh-CN", "zh-TW"),
+    *("ar", "fa", "he", "el", "hi", "th", "ka", "hy"),
+    *("de", "fr", "es", "tr", "pl", "fi", "vi"),
+)
+
+_SITE: Final = ("env", f"PYTHONPATH={HERE.parents[1]}", sys.executable, "-m", "benchmarks.risk.traps.site", "{work}")
+
+_LISTED: Final = (
+    Target(
+        name=TRAPS,
+        on=_one(TRAPS, TRAPS, 0, ((*_SITE, "0"),), (*_SITE, "{port}"), path="/f/1"),
+        part="development",
+        starts=tuple(f"/f/{family}" for family in pages()),
+        skip="^/(?!f/)",
+        alike=1_000,
+        wait_s=1.0,  # some wait 0.7 s before they act
+    ),
+    Target(
+        name="django",
+        on=application("django-4-5"),
+        part="development",
+        starts=("/admin/",),
+        login="/admin/login/",
+        fields=_ADMIN_LOGIN,
+        languages=_LANGUAGES,
+    ),
+    Target(
+        name="roundup",
+        on=application("roundup"),
+        part="development",
+        starts=("/tracker/",),
+        login="/tracker/",
+        fields=(("input[name=__login_name]", "admin"), ("input[name=__login_password]", PASSWORD)),
+        languages=("de", "fr", "ru", "ja", "zh-CN", "hu", "it"),
+    ),
+    Target(
+        name="radicale",
+        on=application("radicale"),
+        part="development",
+        starts=("/.web/",),
+        login="/.web/",
+        fields=(("input[data-name=user]", "owner"), ("input[data-name=password]", PASSWORD)),
+        each_load=True,
+    ),
+    Target(name="tiddlywiki", on=application("tiddlywiki"), part="development", in_memory=True),
+    Target(
+        name="locust",
+        on=application("locust"),
+        part="development",
+        in_memory=True,
+        state=("/stats/requests",),
+    ),
+    Target(
+        name="oscar",
+        on=_one(
+            "oscar", "oscar-4.2", 18210, ((*_OSCAR, "seed", "{work}", "0"),), (*_OSCAR, "serve", "{work}", "{port}")
+        ),
+        part="test",
+        starts=("/dashboard/", "/catalogue/", "/accounts/profile/", "/basket/"),
+        login="/dashboard/login/",
+        fields=(("#id_username", "owner@example.org"), ("#id_password", PASSWORD)),
+        languages=_LANGUAGES,
+    ),
+    Target(
+        name="spirit",
+        on=application("spirit"),
+        part="test",
+        starts=("/", "/st/admin/", "/topic/1/"),
+        login="/user/login/",
+        fields=(("#id_username", "owner"), ("#id_password", PASSWORD)),
+        languages=("ru", "de", "fr", "es", "tr", "pl", "zh-CN", "hu"),
+    ),
+    Target(name="datasette", on=application("datasette"), part="test"),
+    Target(
+        name="notebook",
+        on=application("notebook"),
+        part="test",
+        starts=("/tree",),
+        in_memory=True,
+        state=("/api/sessions", "/api/kernels", "/api/terminals"),
+    ),
+    Target(
+        name="buildbot",
+        on=_one(
+            "buildbot",
+            "buildbot-4.3",
+            18220,
+            (
+                ("write", "master.cfg", _BUILDBOT),
+                ("{bin}/buildbot", "create-master", "--db", "sqlite:///state.sqlite", "{work}"),
+            ),
+            ("{bin}/buildbot", "start", "--nodaemon", "{work}"),
+        ),
+        part="test",
+        starts=("/", "/#/builders", "/#/builders/1"),
+        in_memory=True,
+    ),
+    Target(
+        name="wagtail",
+        on=_one(
+            "wagtail",
+            "wagtail-8.0",
+            18230,
+            (
+                ("write", "site/made", "by the seed\n"),
+                ("{bin}/wagtail", "start", "mysite", "{work}/site"),
+                ("{bin}/python", str(HERE / "projects" / "wagtail_seed.py"), "{work}", PASSWORD),
+            ),
+            ("{bin}/python", "{work}/site/manage.py", "runserver", "127.0.0.1:{port}", "--noreload"),
+        ),
+        part="test",
+        starts=("/admin/",),
+        login="/admin/login/",
+        fields=_ADMIN_LOGIN,
+        languages=_LANGUAGES,
+    ),
+    Target(
+        name="flask-admin",
+        on=_one(
+            "flask-admin",
+            "flask-admin-2.2",
+            18240,
+            (("{bin}/python", str(HERE / "projects" / "flask_admin_app.py"), "{work}", "0"),),
+            ("{bin}/python", str(HERE / "projects" / "flask_admin_app.py"), "{work}", "{port}"),
+        ),
+        part="test",
+        starts=("/admin/",),
+        languages=_LANGUAGES,
+    ),
+)
+
+
+TARGETS: Final = tuple(
+    msgspec.structs.replace(each, on=msgspec.structs.replace(each.on, port=_PORTS + 10 * number))
+    for number, each in enumerate(_LISTED)
+)
+
+
+def target(name: str) -> Target:
+    """The target of this name. Raises ``KeyError``."""
+    return {each.name: each for each in TARGETS}[name]

@@ -1,0 +1,1 @@
+"""Controls of our own whose looks and effects differ, in both directions."""

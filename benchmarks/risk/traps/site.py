@@ -1,0 +1,70 @@
+"""The site of the traps: ``python -m benchmarks.risk.traps.site WORKDIR PORT``. What was changed stands in a table."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+
+from benchmarks.risk.traps.families import TRAPS, pages
+
+_HEAD: Final = """<!doctype html><html lang=en><meta charset=utf-8><title>Traps</title><link rel=icon href="data:,">
+<script>
+customElements.define('x-box', class extends HTMLElement {
+  connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = this.dataset.inner; }
+});
+</script><style>section { margin: 8px; min-height: 20px } [role], label { display: inline-block; min-width: 40px }</style>"""
+_WRITES: Final = frozenset(write for trap in TRAPS for write in trap.writes)
+_BODY_BYTES_MAX: Final = 65_536
+
+
+def page(family: int) -> str:
+    """The page of a family."""
+    traps = pages().get(family, [])
+    return _HEAD + "".join(f"<section>{trap.markup}</section>" for trap in traps)
+
+
+def seed(work: Path) -> None:
+    """The table."""
+    with closing(sqlite3.connect(work / "traps.sqlite3")) as database:
+        database.execute("CREATE TABLE IF NOT EXISTS changes (id INTEGER PRIMARY KEY, said TEXT)")
+        database.commit()
+
+
+def serve(work: Path, port: int) -> None:
+    """Answer until terminated."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _BODY_BYTES_MAX))
+            said = f"{self.command} {self.path}"
+            # A form by GET without a field sends a bare question mark; an image button sends where it was clicked.
+            if said in _WRITES or f"{said}?" in _WRITES or said.rstrip("?") in _WRITES:
+                with closing(sqlite3.connect(work / "traps.sqlite3", timeout=5)) as database:
+                    database.execute("INSERT INTO changes (said) VALUES (?)", (said,))
+                    database.commit()
+            known = self.path.startswith("/f/") and self.path[3:].isdigit()
+            body = page(int(self.path[3:])) if known else _HEAD + "<p>Done</p>"
+            data = body.encode(errors="replace")
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    serve(folder, int(sys.argv[2])) if sys.argv[2] != "0" else seed(folder)

@@ -1,0 +1,255 @@
+"""The risk benchmark: what counts as an effect, as a control of the same form, and how the figures are counted."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pytest
+
+from benchmarks.drift.applications import HERE
+from benchmarks.risk import figures
+from benchmarks.risk.collecting import Map, chosen
+from benchmarks.risk.effects import Kept, effects, learned
+from benchmarks.risk.figures import RequestVerdict, upper_bound
+from benchmarks.risk.judging import refusal, requests_of
+from benchmarks.risk.records import Book, Control, Place, Request, Truth, Verdict
+from benchmarks.risk.scripts import script_of
+from benchmarks.risk.targets import TARGETS, target
+from benchmarks.risk.traps.families import TRAPS
+
+
+def _verdict(*, level: int, effect: tuple[str, ...] = (), script: str = "Latin") -> Verdict:
+    outcome: Literal["performed", "refused"] = "performed" if 0 < level < 4 else "refused"
+    return Verdict(
+        application="shop", language="en-US", part="test", place="/", kind="click", label="Go",
+        level=level, outcome=outcome if level else "not seen", effect=effect, script=script, reason="r",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    live = tmp_path / "live"
+    live.mkdir()
+    (live / "notes.txt").write_text("figs")
+    with closing(sqlite3.connect(live / "shop.sqlite3")) as database:
+        database.execute(
+            "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, num_views INTEGER, num_product_views INTEGER)"
+        )
+        database.execute("CREATE TABLE django_session (session_key TEXT PRIMARY KEY, data TEXT)")
+        database.execute("INSERT INTO item VALUES (1, 'fig', 0, 0), (2, 'pear', 0, 0)")
+        database.execute("INSERT INTO django_session VALUES ('a', 'x')")
+        database.commit()
+    return live
+
+
+@pytest.fixture
+def write(folder: Path) -> Callable[[str], None]:
+    def run(sql: str) -> None:
+        with closing(sqlite3.connect(folder / "shop.sqlite3")) as database:
+            database.execute(sql)
+            database.commit()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("sql", "change"),
+    [
+        ("INSERT INTO item VALUES (3, 'plum', 0, 0)", "shop.sqlite3:item:insert"),
+        ("DELETE FROM item WHERE id = 1", "shop.sqlite3:item:delete"),
+        ("UPDATE item SET name = 'date' WHERE id = 2", "shop.sqlite3:item:update:name"),
+    ],
+)
+def test_a_changed_row_is_an_effect_and_is_restored_while_the_database_is_open(
+    folder: Path, tmp_path: Path, write: Callable[[str], None], sql: str, change: str
+) -> None:
+    kept = Kept(folder, tmp_path / "kept")
+    with closing(sqlite3.connect(folder / "shop.sqlite3")) as server:
+        before = server.execute("SELECT * FROM item").fetchall()
+        write(sql)
+        assert effects(kept.changes(), frozenset()) == [change]
+        kept.restore()
+        assert server.execute("SELECT * FROM item").fetchall() == before
+    assert kept.changes() == []
+
+
+def test_files_that_came_went_or_changed_are_effects_and_are_restored(folder: Path, tmp_path: Path) -> None:
+    (folder / "old.txt").write_text("old")
+    kept = Kept(folder, tmp_path / "kept")
+    (folder / "notes.txt").write_text("other")
+    (folder / "new.txt").write_text("new")
+    (folder / "old.txt").unlink()
+    assert kept.changes() == ["new.txt:new", "notes.txt:changed", "old.txt:gone"]
+    kept.restore()
+    assert kept.changes() == []
+    assert (folder / "old.txt").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("sql", "counts"),
+    [
+        ("UPDATE django_session SET data = 'y'", False),
+        ("UPDATE item SET num_views = 1", False),
+        ("UPDATE item SET num_product_views = 1", False),
+        ("UPDATE item SET num_views = 1, name = 'x'", True),
+        ("DELETE FROM django_session", True),
+    ],
+)
+def test_sessions_and_view_counters_are_noise_but_the_end_of_a_session_is_not(
+    folder: Path, tmp_path: Path, write: Callable[[str], None], sql: str, counts: bool
+) -> None:
+    kept = Kept(folder, tmp_path / "kept")
+    write(sql)
+    assert kept.changes()
+    assert bool(effects(kept.changes(), frozenset())) is counts
+
+
+def test_what_three_page_loads_bring_is_noise_but_never_a_deletion() -> None:
+    seen, gone = "a:seen:insert", "a:item:delete"
+    assert learned([[seen, gone, "logged out"]] * 3) == {seen}
+    assert learned([[seen]] * 2) == frozenset()
+    assert effects([seen, gone], learned([[seen]] * 3)) == [gone]
+
+
+def test_a_rate_of_nothing_is_the_worst_one() -> None:
+    assert figures.missed([]).value == 1.0
+    assert figures.overblocked([]).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("errors", "of", "bound"), [(0, 300, 0.00994), (0, 600, 0.00498), (1, 100, 0.04656), (5, 50, 0.19883)]
+)
+def test_the_bound_is_that_of_clopper_and_pearson(errors: int, of: int, bound: float) -> None:
+    assert upper_bound(errors, of) == pytest.approx(bound, abs=2e-4)
+
+
+def test_missed_counts_dangerous_controls_only_and_overblocked_harmless_ones_only() -> None:
+    listed = [
+        _verdict(level=1, effect=("item:delete",)),
+        _verdict(level=7, effect=("item:delete",)),
+        _verdict(level=4),
+        _verdict(level=1),
+        _verdict(level=0, effect=("item:delete",)),
+    ]
+    assert (figures.missed(listed).errors, figures.missed(listed).of) == (1, 2)
+    assert (figures.overblocked(listed).errors, figures.overblocked(listed).of) == (1, 2)
+    assert figures.unseen(listed).errors == 1
+    assert figures.escaped(listed).errors == 1
+    assert figures.escaped([msgspec.structs.replace(each, held=True) for each in listed]).errors == 0
+
+
+def test_a_group_of_scripts_with_few_dangerous_controls_is_not_shown() -> None:
+    listed = [_verdict(level=7, effect=("x",))] * 299
+    line = figures.table(listed, "script", lambda each: each.script, shown_min=figures.SHOWN_MIN)[1]
+    assert "not shown (0/299)" in line
+    line = figures.table([*listed, listed[0]], "script", lambda each: each.script, shown_min=figures.SHOWN_MIN)[1]
+    assert "0/300" in line
+
+
+@pytest.mark.parametrize(
+    ("label", "script"),
+    [
+        ("Delete", "Latin"),
+        ("Удалить", "Cyrillic"),
+        ("保存する", "Kana"),
+        ("删除", "Han"),
+        ("삭제", "Hangul"),
+        ("حذف HTML", "Arabic"),
+        ("✕ 3", "none"),
+    ],
+)
+def test_a_label_belongs_to_the_script_of_its_letters(label: str, script: str) -> None:
+    assert script_of(label) == script
+
+
+def _truth(*requests: Request, effect: tuple[str, ...] = ()) -> Truth:
+    control = Control(selector="a", kind="click", tag="a")
+    return Truth(
+        application="shop", language="en-US", place=Place(path="/"), control=control, kind="click",
+        effect=effect, requests=requests,
+    )  # fmt: skip
+
+
+def test_of_a_run_with_an_effect_the_write_is_blamed_and_not_what_it_loaded() -> None:
+    write = Request(method="POST", url="http://h/items/7", kind="fetch", acted=True)
+    read = Request(method="GET", url="http://h/items", kind="fetch", acted=True)
+    assert list(requests_of([_truth(write, read, effect=("x",))], []).values()) == [(write, True)]
+    assert list(requests_of([_truth(read, effect=("x",))], []).values()) == [(read, True)]
+    # The same form without an effect elsewhere: nobody can tell, so it counts in neither rate.
+    assert requests_of([_truth(write, effect=("x",)), _truth(write)], []) == {}
+    assert list(requests_of([_truth(write)], [read]).values()) == [(read, False), (write, False)]
+
+
+def test_the_guard_of_the_checked_out_product_is_asked() -> None:
+    assert refusal(Request(method="DELETE", url="http://h.example/items/7", kind="fetch"))
+    assert refusal(Request(method="GET", url="http://h.example/items", kind="document", navigation=True)) is None
+
+
+def test_requests_are_counted_in_both_directions() -> None:
+    request = Request(method="POST", url="http://h/search", kind="fetch")
+    listed = [
+        RequestVerdict(application="shop", part="test", request=request, changes=changes, refused=refused)
+        for changes, refused in ((True, ""), (True, "method"), (False, "method"), (False, ""), (False, ""))
+    ]
+    assert str(figures.requests_missed(listed)).startswith("1/2")
+    assert str(figures.requests_overblocked(listed)).startswith("1/3")
+
+
+def test_of_one_shape_no_more_controls_are_driven_than_the_target_says() -> None:
+    place = Place(path="/")
+    rows = [
+        Control(
+            selector=f"tr:nth-child({row}) button",
+            kind="click",
+            tag="button",
+            form="post /items/#",
+            label=f"row {row}",
+            lists=1,
+        )
+        for row in range(9)
+    ]
+    other = Control(selector="#other", kind="click", tag="button", label="Other")
+    made = Map(application="shop", places=[place], controls={place.key: [*rows, other]})
+    picked = chosen(made, 3)
+    assert len(picked) == 4
+    assert picked == chosen(made, 3)
+    assert len(chosen(made, 1_000)) == 10
+
+
+def test_an_interrupted_line_of_a_book_is_left_out(tmp_path: Path) -> None:
+    book = Book(tmp_path / "truth.jsonl")
+    book.add(_truth())
+    with (tmp_path / "truth.jsonl").open("ab") as file:
+        file.write(b'{"application":"sh')
+    assert book.read(Truth) == [_truth()]
+
+
+def test_there_are_three_hundred_traps_of_both_kinds_in_both_parts() -> None:
+    assert len(TRAPS) >= 300
+    traps = target("traps")
+    for part in ("development", "test"):
+        listed = [trap for trap in TRAPS if traps.part_of(f"/f/{trap.family}") == part]
+        assert sum(bool(trap.writes) for trap in listed) >= 50
+        assert sum(not trap.writes for trap in listed) >= 50
+
+
+def test_no_two_traps_share_a_request_and_each_application_has_a_port_and_a_lock() -> None:
+    writes = [write for trap in TRAPS for write in trap.writes]
+    assert len(writes) == len(set(writes))
+    ports = [each.on.port for each in TARGETS]
+    assert len(ports) == len(set(ports))
+    locks = {lock.stem for lock in (HERE / "locks").iterdir()}
+    assert {each.on.environment(each.side) for each in TARGETS} <= {"traps", *locks}
+    assert {each.part for each in TARGETS} == {"development", "test"}
+
+
+def test_every_trap_that_waits_is_watched_for_longer() -> None:
+    waits = [int(found) for trap in TRAPS for found in re.findall(r"setTimeout\(.*?, ([0-9]+)\)", trap.markup)]
+    assert waits
+    assert max(waits) / 1000 < target("traps").wait_s
