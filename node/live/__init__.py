@@ -16,6 +16,7 @@ from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
 from node.live.keeping import Recording, shows_secret
 from node.live.live_sessions import LiveSessions
+from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
 from node.live.recorder import Recorder, record, record_actions
@@ -46,6 +47,7 @@ __all__ = [
     "data_address",
     "guard_for",
     "judged",
+    "keeping",
     "may_open",
     "record",
     "record_actions",

@@ -16,6 +16,7 @@ from protocol.page.redaction import placeholder, redact_text
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
 from protocol.recording.session import BrowserInfo, Held, Input, Profile, Session, Skipped, Verdict
+from protocol.risk.sites import SiteRule
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +41,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Steps of an imported file that are left out."""
     following: Following | None = None
     """An earlier recording of the same steps, which this one is compared with."""
-    personal: bool = False
-    """Whether personal data of pages is stored as it is: only where the owner's policy for the site says so."""
+    sites: tuple[SiteRule, ...] = ()
+    """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
 
 
 def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: str, caller: str) -> Session:

@@ -21,6 +21,7 @@ from node.live.browsers import Lent
 from node.live.keeping import Recording, shows_secret
 from node.live.metering import Meter
 from node.live.options import by_label
+from node.live.personal import by_stored_name
 from node.live.recorder import Recorder
 from node.live.signer import Signer
 from node.verbs.live import Acted, Observed, PageInfo
@@ -206,7 +207,9 @@ class LiveSession:
                 element, seen = self._ref
                 place = still_there(element, seen.observation, now)
                 placed = [_placed(action, place) for action in actions]
-                actions = tuple([await by_label(tab.page, action, now) for action in placed])
+                labelled = [await by_label(tab.page, action, now) for action in placed]
+                # Its caller named a ref: what stands on the element is the page's, and is stored as such.
+                actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
         did: list[tuple[str, Risk]] = []
         outcomes: list[Outcome] = []
         for action in actions:

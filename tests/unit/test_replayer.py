@@ -20,6 +20,7 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.reports import check_report
 from protocol.recording.session import Level, Profile
 from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import SiteRule
 from tests.gates import unreported
 from tests.given_secrets import given
 from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite
@@ -53,11 +54,18 @@ class Bench:
         actions: Sequence[Action] = (Goto(url=HOME),),
         allow: tuple[str, ...] = (),
         gate: Gate = GATE,
+        sites: tuple[SiteRule, ...] = (),
     ) -> Recorder:
         """A session of these actions."""
         await self.witness.load()
         plan = Recording(
-            title="t", start_url=HOME, profile=Profile(), browser=self.browser.info, gate=gate, secrets=secrets
+            title="t",
+            start_url=HOME,
+            profile=Profile(),
+            browser=self.browser.info,
+            gate=gate,
+            secrets=secrets,
+            sites=sites,
         )
         page = await (await self.browser.open(Profile(), GuardPolicy(allow=allow))).page()
         async with record(self.store, page, self.clock, self.witness, plan) as recorder:
@@ -76,6 +84,7 @@ class Bench:
         pictures: bool = False,
         level: Level | None = None,
         strict: bool = False,
+        sites: tuple[SiteRule, ...] = (),
     ) -> Replayed:
         """What was recorded, driven again."""
         recorded = Recorded(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
@@ -89,6 +98,7 @@ class Bench:
             every_screenshot=pictures,
             level=level,
             strict=strict,
+            sites=sites,
         )
         page = await (await self.browser.open(Profile(), GuardPolicy())).page()
         return await replay(recorded, store or self.store, page, self.clock, self.witness, plan)
