@@ -14,7 +14,7 @@ from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers
 from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
-from node.live.keeping import Recording, shows_secret
+from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
@@ -44,6 +44,7 @@ __all__ = [
     "Unlike",
     "Uploads",
     "compacted",
+    "covering_on",
     "data_address",
     "guard_for",
     "judged",
@@ -52,5 +53,4 @@ __all__ = [
     "record",
     "record_actions",
     "seek",
-    "shows_secret",
 ]

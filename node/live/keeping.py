@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from node.live.acting import Gate
 from node.live.following import Following
+from node.live.personal import covered_at
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol import limits
 from protocol.page.action import Action, Assert
+from protocol.page.covering import Covering, covering_for
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import placeholder, redact_text
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -81,11 +83,18 @@ def as_written(action: Action, performed: Action) -> Action:
     return with_text(performed, text) if text is not None and references(text) else performed
 
 
+def covering_on(page: Observation | None, secrets: Secrets, sites: Sequence[SiteRule]) -> Covering | None:
+    """What is covered in a picture of ``page``, which may have changed since: secrets, and personal data where the owner's policy
+    for the site says so. A page that nobody has seen is one of those sites."""
+    personal = covered_at(sites)(page.url) if page else any(rule.personal_data == "cover" for rule in sites)
+    return covering_for(secrets, personal=personal, must=bool(secrets) and shows_secret(page, secrets))
+
+
 def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:
     """Whether a secret stands readable on ``page``: in a plain field, or said back by the site in any form that is searched for,
     also over several elements. Unknown pages count as showing.
 
-    A picture cannot be redacted as text can. Password fields show dots, and no placeholder in the observation.
+    In its picture something must be found to be covered, then. Password fields show dots, and no placeholder in the observation.
     """
     if page is None:
         return True

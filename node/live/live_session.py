@@ -18,7 +18,7 @@ from node.base import to_its_end
 from node.live.acting import Gate, Report
 from node.live.asking import Asking
 from node.live.browsers import Lent
-from node.live.keeping import Recording, shows_secret
+from node.live.keeping import Recording, covering_on
 from node.live.metering import Meter
 from node.live.options import by_label
 from node.live.personal import by_stored_name
@@ -297,11 +297,11 @@ class LiveSession:
         )
 
     async def picture(self) -> bytes:
-        """A PNG of what the current page shows. Errors: ``action.not_possible`` (a secret stands readable), ``browser.*``."""
+        """A PNG of what the current page shows; secrets in it are covered. Errors: ``action.not_possible`` (their places cannot be
+        told), ``browser.*``."""
         recorder = self._tab.recorder
-        if recorder is not None and shows_secret(await recorder.look(), self._secrets):
-            raise MeshError("action.not_possible", "the page shows a secret in readable form: no screenshot is taken")
-        return await self._tab.page.screenshot()
+        seen = await recorder.look() if recorder else BLANK
+        return await self._tab.page.screenshot(covering_on(seen, self._secrets, self._plan.recording.sites))
 
     # --- pages -------------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ def keeping(rules: Sequence[SiteRule]) -> Keeps:
     return _saying(rules, "keep")
 
 
-def covering(rules: Sequence[SiteRule]) -> Keeps:
+def covered_at(rules: Sequence[SiteRule]) -> Keeps:
     """On which pages personal data is covered in pictures."""
     return _saying(rules, "cover")
 

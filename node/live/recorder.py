@@ -14,7 +14,7 @@ from node.base import interruptible
 from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.live.console import Console
-from node.live.keeping import Recording, as_written, opened, shows_secret, unmet
+from node.live.keeping import Recording, as_written, covering_on, opened, unmet
 from node.live.masking import Masking
 from node.live.personal import keeping, stored_names
 from node.live.pictures import Pictures
@@ -213,7 +213,7 @@ class Recorder:
         text = redact_snapshot(page.text, secrets) if page else ""
         snapshot = stored_snapshot(text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(
-            self._screenshot(failed=bool(error)), self._masks(text, page, error), self._snapshot(snapshot, page)
+            self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
         step = Step(
             index=len(self.steps) + 1,
@@ -295,14 +295,11 @@ class Recorder:
             self._blob_sizes[digest] = len(data)
         return digest
 
-    async def _screenshot(self, *, failed: bool) -> bytes:
+    async def _screenshot(self) -> bytes:
         if not self._plan.screenshots:
             return b""
-        # After a failure the observation may be older than the page, so it cannot show whether a secret is visible.
-        if self._plan.secrets and (failed or shows_secret(self.observation, self._plan.secrets)):
-            return b""
         try:
-            return await self._page.screenshot()
+            return await self._page.screenshot(covering_on(self.observation, self._plan.secrets, self._plan.sites))
         except MeshError:
             # If the screenshot fails, the performed step is still recorded.
             return b""

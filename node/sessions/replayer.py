@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
-from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, keeping, shows_secret
+from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, covering_on, keeping
 from node.sessions.alerting import Alerting
 from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
@@ -178,7 +178,7 @@ class _Run:
             self.matches.append(match)
             self.noticed.after(step.index, performed=match.performed)
             if self._plan.every_screenshot or (self._plan.screenshots and not match.matched):
-                await self._picture(step.index, failed=not match.performed)
+                await self._picture(step.index)
             if on_step is not None:
                 on_step(match, self._instead(match))
             if not goes_on(step, match):
@@ -342,14 +342,13 @@ class _Run:
     def _since(self, began_ms: int) -> int:
         return max(0, self._clock.now_ms() - began_ms)
 
-    async def _picture(self, index: int, *, failed: bool) -> None:
+    async def _picture(self, index: int) -> None:
         """Take a picture by the rules of a recorder. Without all secrets of the recording it cannot be known what a page shows."""
         if not self._explains:
             return
-        if self._plan.secrets and (failed or shows_secret(self._driver.observation, self._plan.secrets)):
-            return
         try:
-            image = await self._page.screenshot()
+            cover = covering_on(self._driver.observation, self._plan.secrets, self._plan.sites)
+            image = await self._page.screenshot(cover)
         except MeshError:
             return  # the report contains the failure; the screenshot is optional
         if len(image) <= limits.SCREENSHOT_BYTES_MAX:
