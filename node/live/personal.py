@@ -14,6 +14,7 @@ from protocol.page.evidence import Evidence, Judge
 from protocol.page.observation import Observation
 from protocol.page.personal import TOKEN
 from protocol.page.redaction import redact_address, redact_text
+from protocol.page.secret_search import PLACEHOLDER
 from protocol.page.secrets import Keeps, Secrets, Stored
 from protocol.risk.sites import SiteRule, rule_at
 
@@ -66,14 +67,19 @@ def stored_name(locator: Locator, secrets: Stored) -> Locator:
 
 
 def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> Locator:
-    """``locator`` with the name that its element has on the page, where a recording holds a token of it.
+    """``locator`` with the name that its element has in the observation, where a recording holds a token of it or the name of a
+    secret: the one stands there as it is, the other as what the browser has put in its place.
 
     It stays as it is if no element there has such a name, and if the token is one of another installation.
     """
-    if not TOKEN.search(locator.name):
+    kept = redact_text(locator.name, secrets)
+    if kept == locator.name and not (TOKEN.search(kept) or PLACEHOLDER.search(kept)):
         return locator
     for element in observation.elements:
-        if element.role == locator.role and redact_text(element.name, secrets.stored) == locator.name:
+        if (
+            element.role == locator.role
+            and redact_text(element.name, secrets.stored if TOKEN.search(kept) else secrets) == kept
+        ):
             return msgspec.structs.replace(locator, name=element.name)
     return locator
 

@@ -2,7 +2,7 @@
 
 The value, its reverse, its encodings and its digests are searched for in several readings of the text (``readings``): as it
 is written, without case and invisible characters, without white space, with letters and digits only, and each of these with
-escapes decoded once and twice. All are searched for at once, in time that grows with the text and not with their number.
+escapes decoded up to three times. All are searched for at once, in time that grows with the text and not with their number.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _SINGLES: Final = re.compile(r"(?<![^\W_])[^\W_](?:[\W_]+[^\W_](?![^\W_])){3,}")
 """Letters and digits that each stand alone: how a short secret is spelled out, or put into an element for each character."""
 PLACEHOLDER: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›")
 """What stands for a secret in a redacted text, and is never looked into."""
+_DECODED_MAX: Final = 3
+"""So often escapes are decoded."""
 _SPELLED: Final = re.compile(r"(?<!\S)\S(?:\s+\S(?!\S)){3,}")
 """The same of any characters with white space between them."""
 _DIGESTS: Final = ("md5", "sha1", "sha256", "sha512")
@@ -93,8 +95,8 @@ class Finder:
             return []
         found: list[Found] = []
         reading: Reading | None = Reading(text)
-        # Twice: an address in an address is encoded again.
-        for _ in range(3):
+        # Three times: an address in an address is encoded again, and a page may have encoded what it puts into it.
+        for _ in range(_DECODED_MAX + 1):
             if reading is None:
                 break
             found += self._in(reading)

@@ -59,6 +59,7 @@ MADE: Mapping[str, Callable[[str], str]] = {
     "percent lower": lambda text: quote(text, safe="").lower(),
     "percent each": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
     "percent twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "percent three times": lambda text: quote(quote(quote(text, safe=""), safe=""), safe=""),
     "plus": lambda text: quote(text, safe="").replace("%20", "+"),
     "base64": _b64,
     "base64 shifted by one": lambda text: _b64(text, "a"),

@@ -1,0 +1,248 @@
+"""Sites that say a word in everything a page can say, and all that a node stores and tells of them.
+
+The same for a given secret in each form that a page can make of it, and for personal data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from node.live.browsers import Browsers
+from protocol.errors import MeshError
+from protocol.page.downloads import Download
+from protocol.page.observation import Element, Traits
+from protocol.page.secrets import GivenSecret
+from protocol.recording.snapshot import snapshot_text
+from protocol.risk.requests import GuardPolicy
+from protocol.wire import cbor
+from tests.commands import Answers
+from tests.twins.browser import Control, Document, Effect, Kept, MemoryBrowser, MemoryPage
+from tests.unit.test_sessions_room import ORIGIN, Bench
+
+CARRIERS = (
+    "text",
+    "title",
+    "address",
+    "link",
+    "name of an element",
+    "heading around it",
+    "cell of its row",
+    "option of a list",
+    "value of a field",
+    "attribute of an element",
+    "dialog",
+    "download",
+    "console",
+    "refused request",
+    "failed request",
+    "extracted value",
+    "title of a new tab",
+    "element that an error names",
+    "text that an assertion found",
+)
+_STEPS = """
+start: {start}
+steps:
+- click: {{selectors: [css=.show]}}
+- extract: {{as: said, selectors: [css=.said]}}
+- extract: {{as: field, selectors: [css=.field]}}
+- click: {{role: link, name: Next}}
+"""
+_FAILING = (
+    "start: {start}\nsteps:\n- assert: {{title: Nothing of the kind}}",
+    "start: {start}\nsteps:\n- click: {{role: button, name: You type}}",
+    "start: {start}\nsteps:\n- click: {{selectors: [css=.several]}}",
+)
+
+
+class Telling(MemoryPage):
+    """A page of a browser that masks nothing."""
+
+    def _mask(self) -> Callable[[str], str]:
+        return lambda text: text
+
+
+class _Browser(MemoryBrowser):
+    """A browser whose pages mask as those of Chromium do, or nothing."""
+
+    telling = False
+
+    def new_page(self, guard: GuardPolicy, kept: Kept) -> MemoryPage:
+        return (Telling if self.telling else MemoryPage)(self._site, guard, kept)
+
+
+def _control(
+    role: str, name: str, *selectors: str, effect: Effect | None = None, level: int = 0, **more: Any
+) -> Control:
+    element = Element(ref="", role=role, name=name, **more)
+    return Control(
+        element=element, effect=effect or Effect(), selectors=tuple(f"css=.{each}" for each in selectors), level=level
+    )
+
+
+def _documents(said: str) -> dict[str, Document]:
+    """A site that says ``said`` by each of the ``CARRIERS``."""
+    written = quote(said, safe="")
+    marked = Traits(tag="button", attributes=(("id", said), ("data-testid", said)))
+    effect = Effect(
+        dialog="alert",
+        asks=f"You typed {said}.",
+        download=Download(name=f"{said} 1.pdf", size_bytes=3, sha256=bytes(32)),
+        fetch=(("POST", f"/hook/{written}"), ("GET", f"/lost?said={written}")),
+    )
+    home = (
+        _control("heading", f"Welcome {said}"),
+        _control("row", ""),
+        _control("cell", said, "said", level=1),
+        _control("button", f"Show {said}", "show", effect=effect, level=1, context=said, traits=marked),
+        _control("button", f"You typed {said}", "several"),
+        _control("button", f"You typed {said}", "several"),
+        _control("combobox", "Pick", options=(said, "other"), traits=Traits(tag="select")),
+        _control("textbox", "Name", "field", value=said),
+        _control("link", "Next", url=f"/next?said={written}"),
+    )
+    return {
+        f"{ORIGIN}/": Document(
+            title=f"Hello {said}",
+            controls=home,
+            text=(f"You typed {said}.", said),
+            console=(f"TypeError: {said} is not a function", f"GET {ORIGIN}/lost?said={written} 404"),
+        ),
+        f"{ORIGIN}/next?said={written}": Document(title=said, text=(said,)),
+    }
+
+
+class Stored:
+    """What is left of sessions at a site: by place, all of it as text."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+        """What is in the store, and in files that leave it."""
+        self.told: dict[str, str] = {}
+        """What is printed or answered."""
+
+    def places(self, *texts: str, told: bool) -> list[str]:
+        """Where one of ``texts`` stands as it is. told: also in what is printed or answered."""
+        said = {name: text + "\n".join(_strings(text)) for name, text in self.told.items()} if told else {}
+        return [name for name, text in (self.kept | said).items() if any(each in text for each in texts)]
+
+
+def _strings(text: str) -> Iterator[str]:
+    """The texts in ``text``, if it is JSON: without its escapes."""
+    try:
+        pending = [json.loads(text)]
+    except ValueError:
+        return
+    while pending:
+        match pending.pop():
+            case str(said):
+                yield said
+            case dict(items):
+                pending += [*items, *items.values()]
+            case list(items):
+                pending += items
+
+
+def visit(said: str, secrets: dict[str, GivenSecret], *, telling: bool = False) -> Stored:
+    """Record, show, replay and export sessions at a site that says ``said``. telling: by a browser that masks nothing.
+
+    Call it outside of a running loop: a command is run too.
+    """
+    left = asyncio.run(_visit(said, secrets, telling=telling))
+    answer = json.loads(left.told["shown"])
+    printed = Answers(session_show=[answer]).run("session", "show", answer["session"]["id"])
+    left.told["printed"] = "\n".join((*printed.out, *printed.err))
+    return left
+
+
+async def _visit(said: str, secrets: dict[str, GivenSecret], *, telling: bool) -> Stored:
+    bench = Bench()
+    await bench.witness.load()
+    await bench.peers.load()
+    bench.site.documents = _documents(said)
+    bench.site.answers["/lost"] = 404
+
+    async def started() -> MemoryBrowser:
+        browser = _Browser(bench.site)
+        browser.telling = telling
+        return browser
+
+    bench.browsers = bench.room._browsers = Browsers(started)
+    left = Stored()
+    given = {"start": f"{ORIGIN}/", "secrets": secrets, "approve_class": 7}
+    done = await _record(bench, _STEPS, given)
+    for place, steps in enumerate(_FAILING):
+        try:
+            await _record(bench, steps, given)
+        except MeshError as error:
+            left.told[f"error {place}"] = json.dumps(error.to_dict(), ensure_ascii=False)
+    with tempfile.TemporaryDirectory() as folder:
+        await _show(bench, done.id, secrets, Path(folder), left)
+    await _read(bench, left)
+    left.told["events"] = json.dumps(bench.told, ensure_ascii=False, default=str)
+    await bench.browsers.close()
+    return left
+
+
+async def _record(bench: Bench, steps: str, given: dict[str, Any]) -> Any:
+    named = {key: value for key, value in given.items() if key != "start"}
+    return await bench.call("record", actions=steps.format(start=given["start"]), **named)
+
+
+async def _show(bench: Bench, session: str, secrets: dict[str, GivenSecret], folder: Path, left: Stored) -> None:
+    shown = await bench.call("show", session=session, html=str(folder / "session.html"))
+    # A replay tells what is another than was recorded.
+    home = bench.site.documents[f"{ORIGIN}/"]
+    changed = msgspec.structs.replace(home, title=f"Other {home.title}", text=("Other", *home.text))
+    bench.site.documents[f"{ORIGIN}/"] = changed
+    replayed = await bench.call(
+        "replay", session=session, secrets=secrets, approve_class=7, on_mismatch="go", html=str(folder / "replay.html"),
+        out=str(folder / "replay.report"),
+    )  # fmt: skip
+    for form in ("bundle", "recorder", "playwright"):
+        await bench.call("export", session=session, form=form, out=str(folder / f"exported.{form}"))
+    for name, record in (("shown", shown), ("replayed", replayed)):
+        left.told[name] = msgspec.json.encode(record).decode()
+    left.kept |= await asyncio.to_thread(_files, folder)
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {file.name: html.unescape(file.read_bytes().decode("utf-8", "replace")) for file in sorted(folder.iterdir())}
+
+
+async def _read(bench: Bench, left: Stored) -> None:
+    """Every byte of the store."""
+    for place, session in enumerate(await bench.store.sessions()):
+        steps = await bench.store.steps(session.id)
+        left.kept[f"session {place}"] = "".join(
+            cbor.encode(record).decode("utf-8", "replace") for record in (session, *steps)
+        )
+    for place, blob in enumerate(bench.store._blobs.values()):
+        left.kept[f"text {place}"] = snapshot_text(blob) or blob.decode("utf-8", "replace")
+    left.kept["artefacts"] = "".join(each.decode("utf-8", "replace") for each in _bytes_of(bench.store._artefacts))
+
+
+def _bytes_of(kept: Any) -> Iterator[bytes]:
+    for each in kept.values():
+        yield each if isinstance(each, bytes) else each.envelope
+
+
+def leaks_of(value: str, made: str) -> list[str]:
+    """The places in which ``value``, or ``made`` of it but for its ends, is left at a site that says ``made`` everywhere.
+
+    Also if the browser masks nothing: what is stored is redacted again, whatever the browser did.
+    """
+    secrets = {"word": GivenSecret(value=value, origins=(ORIGIN,))}
+    # The ends of a base64 text hold a few bits of what stands around the value, too.
+    core = made[2:-4] if len(made) > 12 else made
+    found = visit(made, secrets).places(value, core, told=True)
+    return found + visit(made, secrets, telling=True).places(value, core, told=False)
