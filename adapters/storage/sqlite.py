@@ -149,10 +149,12 @@ class SqliteStore(QuestionMethods):
         return await self.get_meta(removal.remains_key(session_id))
 
     async def remove_session(self, session_id: str, remains: bytes = b"", *, news: News | None = None) -> bool:
-        return await self._database.write(
+        removed = await self._database.write(
             told(lambda db: removal.remove_session(db, session_id, remains), news),
             then=lambda db: removal.sweep(db, self._blobs),
         )
+        await self._database.fold()
+        return removed
 
     async def session(self, session_id: str) -> Session | None:
         return await self._database.read(lambda db: session_tables.one(db, session_id))
@@ -191,7 +193,9 @@ class SqliteStore(QuestionMethods):
         return await self._database.read(lambda db: search_tables.searches(db, status, after, limit))
 
     async def remove_search(self, search_id: str, *, news: News | None = None) -> bool:
-        return await self._database.write(told(lambda db: removal.remove_search(db, search_id), news))
+        removed = await self._database.write(told(lambda db: removal.remove_search(db, search_id), news))
+        await self._database.fold()
+        return removed
 
     async def search_removed(self, search_id: str) -> bool:
         return await self.get_meta(removal.removed_key(search_id)) is not None

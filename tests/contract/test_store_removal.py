@@ -40,6 +40,32 @@ async def test_a_removed_search_takes_everything_about_it_along_and_nothing_else
     assert (await store.search_removed("sea-1"), await store.search_removed("sea-11")) == (True, False)
 
 
+@pytest.mark.parametrize("words", [b"said", b"said" * 5_000])
+async def test_nothing_of_what_is_removed_stays_in_a_file(tmp_path: Path, words: bytes) -> None:
+    """Not in free pages, nor in the write-ahead log, while the store is open and once it is closed.
+
+    Guard: adapters/storage/database.py, _SETTINGS. Guard: adapters/storage/sqlite.py, SqliteStore.remove_session.
+    """
+    store = await SqliteStore.open(tmp_path)
+
+    def files() -> bytes:
+        return b"".join(path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file())
+
+    for number in (1, 2):
+        word = b"%s-%d" % (words, number)
+        await store.put_session(session(number))
+        await store.append_step(f"ses-{number}", step(1, title=word.decode(), snapshot=await store.put_blob(word)))
+        await store.put_search(search(number, coordinator="P"))
+        await store.append_delta(delta(of=f"sea-{number}", envelope=word))
+    assert b"said-1" in files()
+    for number in (1, 2):
+        assert await store.remove_search(f"sea-{number}")
+        assert await store.remove_session(f"ses-{number}")
+        assert (b"said-1" in files(), b"said-2" in files()) == (False, number == 1)
+    await store.close()
+    assert b"said" not in files()
+
+
 async def test_a_search_is_removed_once(store: Store) -> None:
     await store.put_search(search())
     assert [await store.remove_search("sea-1") for _ in range(2)] == [True, False]
