@@ -12,11 +12,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from node.live.asking import Sought
 from node.live.browsers import Browsers
+from protocol.approval.forms import RequestForm, request_words
+from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.downloads import Download
 from protocol.page.observation import Element, Traits
@@ -49,19 +52,33 @@ CARRIERS = (
     "element that an error names",
     "text that an assertion found",
 )
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlLWNhbmFyeQ"
+"""Stands in the addresses of the site."""
 _STEPS = """
+title: {title}
 start: {start}
 steps:
+- wait: {{text: {written}}}
+- fill: {{role: textbox, name: Name, value: {written}}}
 - click: {{selectors: [css=.show]}}
+  expect: {{dialog: {{kind: alert, text: {written}}}}}
 - extract: {{as: said, selectors: [css=.said]}}
 - extract: {{as: field, selectors: [css=.field]}}
 - click: {{role: link, name: Next}}
 """
 _FAILING = (
-    "start: {start}\nsteps:\n- assert: {{title: Nothing of the kind}}",
-    "start: {start}\nsteps:\n- click: {{role: button, name: You type}}",
-    "start: {start}\nsteps:\n- click: {{selectors: [css=.several]}}",
+    "- assert: {title: Nothing of the kind}",
+    "- assert: {address: /nothing, match: contains}",
+    "- assert: {text: Nothing of the kind}",
+    "- assert: {role: row, name: '', nth: 0, text: Nothing of the kind}",
+    "- assert: {no_console_error: yes}",
+    "- assert: {download: nothing.txt}",
+    "- extract: {as: day, type: date, selectors: [css=.said]}",
+    "- click: {role: button, name: You type}",
+    "- click: {selectors: [css=.several]}",
+    "- click: {selectors: [css=.show]}\n  expect: {dialog: {kind: alert, text: Nothing of the kind}}",
 )
+_UNAPPROVED = "- click: {selectors: [css=.show]}"
 
 
 class Telling(MemoryPage):
@@ -89,15 +106,15 @@ def _control(
     )
 
 
-def _documents(said: str) -> dict[str, Document]:
-    """A site that says ``said`` by each of the ``CARRIERS``."""
-    written = quote(said, safe="")
+def _documents(said: str, written: str) -> dict[str, Document]:
+    """By path, a site that says ``said`` by each of the ``CARRIERS``, and ``written`` in its text."""
+    quoted = quote(said, safe="")
     marked = Traits(tag="button", attributes=(("id", said), ("data-testid", said)))
     effect = Effect(
         dialog="alert",
         asks=f"You typed {said}.",
         download=Download(name=f"{said} 1.pdf", size_bytes=3, sha256=bytes(32)),
-        fetch=(("POST", f"/hook/{written}"), ("GET", f"/lost?said={written}")),
+        fetch=(("POST", f"/hook/{quoted}?token={TOKEN}"), ("GET", f"/lost?said={quoted}&token={TOKEN}")),
     )
     home = (
         _control("heading", f"Welcome {said}"),
@@ -108,17 +125,38 @@ def _documents(said: str) -> dict[str, Document]:
         _control("button", f"You typed {said}", "several"),
         _control("combobox", "Pick", options=(said, "other"), traits=Traits(tag="select")),
         _control("textbox", "Name", "field", value=said),
-        _control("link", "Next", url=f"/next?said={written}"),
+        _control("link", "Next", url=f"/next?said={quoted}&token={TOKEN}"),
     )
     return {
-        f"{ORIGIN}/": Document(
+        "/": Document(
             title=f"Hello {said}",
             controls=home,
-            text=(f"You typed {said}.", said),
-            console=(f"TypeError: {said} is not a function", f"GET {ORIGIN}/lost?said={written} 404"),
+            text=(f"You typed {said}.", said, written),
+            console=(f"TypeError: {said} is not a function", f"GET {ORIGIN}/lost?said={quoted} 404"),
         ),
-        f"{ORIGIN}/next?said={written}": Document(title=said, text=(said,)),
+        "/next": Document(title=said, text=(said,)),
     }
+
+
+class _Asked:
+    """Whoever asks the owner: keeps what would be asked."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    async def granted(self, sought: Sought) -> Cover | None:
+        self.said.append(msgspec.json.encode(sought).decode())
+        return None
+
+    async def covers(self, sought: Sought) -> tuple[Cover, ...]:
+        return ()
+
+    async def stands(self, sought: Sought) -> bool:
+        return False
+
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
+        self.said += map(request_words, requests)
+        return ""
 
 
 class Stored:
@@ -168,7 +206,10 @@ async def _visit(said: str, secrets: dict[str, GivenSecret], *, telling: bool) -
     bench = Bench()
     await bench.witness.load()
     await bench.peers.load()
-    bench.site.documents = _documents(said)
+    # What an author writes holds a secret as it is. Personal data that an author wrote stays.
+    written = next((secret.value for secret in secrets.values()), "typed")
+    documents = _documents(said, written)
+    bench.site.document = lambda url: documents.get(urlsplit(url).path)  # type: ignore[method-assign]
     bench.site.answers["/lost"] = 404
 
     async def started() -> MemoryBrowser:
@@ -178,40 +219,52 @@ async def _visit(said: str, secrets: dict[str, GivenSecret], *, telling: bool) -
 
     bench.browsers = bench.room._browsers = Browsers(started)
     left = Stored()
-    given = {"start": f"{ORIGIN}/", "secrets": secrets, "approve_class": 7}
-    done = await _record(bench, _STEPS, given)
-    for place, steps in enumerate(_FAILING):
+    asked = _Asked()
+    bench.room._asks = lambda caller, search: asked
+    start = f"{ORIGIN}/?typed={quote(written, safe='')}&token={TOKEN}"
+    typed = json.dumps(written, ensure_ascii=False)
+    done = await bench.call(
+        "record", actions=_STEPS.format(start=start, title=typed, written=typed), secrets=secrets, approve_class=7
+    )
+    for place, step in enumerate((*_FAILING, _UNAPPROVED)):
+        actions = f"start: {start}\nsteps:\n{step}"
         try:
-            await _record(bench, steps, given)
+            await bench.call("record", actions=actions, secrets=secrets, approve_class=0 if step is _UNAPPROVED else 7)
         except MeshError as error:
             left.told[f"error {place}"] = json.dumps(error.to_dict(), ensure_ascii=False)
     with tempfile.TemporaryDirectory() as folder:
-        await _show(bench, done.id, secrets, Path(folder), left)
+        await _show(bench, done.id, secrets, Path(folder), documents, left)
+    left.kept["asked"] = "\n".join(asked.said)
     await _read(bench, left)
     left.told["events"] = json.dumps(bench.told, ensure_ascii=False, default=str)
     await bench.browsers.close()
     return left
 
 
-async def _record(bench: Bench, steps: str, given: dict[str, Any]) -> Any:
-    named = {key: value for key, value in given.items() if key != "start"}
-    return await bench.call("record", actions=steps.format(start=given["start"]), **named)
-
-
-async def _show(bench: Bench, session: str, secrets: dict[str, GivenSecret], folder: Path, left: Stored) -> None:
+async def _show(
+    bench: Bench,
+    session: str,
+    secrets: dict[str, GivenSecret],
+    folder: Path,
+    documents: dict[str, Document],
+    left: Stored,
+) -> None:
     shown = await bench.call("show", session=session, html=str(folder / "session.html"))
     # A replay tells what is another than was recorded.
-    home = bench.site.documents[f"{ORIGIN}/"]
+    home = documents["/"]
     changed = msgspec.structs.replace(home, title=f"Other {home.title}", text=("Other", *home.text))
-    bench.site.documents[f"{ORIGIN}/"] = changed
-    replayed = await bench.call(
-        "replay", session=session, secrets=secrets, approve_class=7, on_mismatch="go", html=str(folder / "replay.html"),
-        out=str(folder / "replay.report"),
-    )  # fmt: skip
+    # Of the second one, also what was tried for an element that is not there.
+    lacks = msgspec.structs.replace(changed, controls=tuple(each for each in home.controls if each.level == 0))
+    for name, document in (("replayed", changed), ("stopped", lacks)):
+        documents["/"] = document
+        replayed = await bench.call(
+            "replay", session=session, secrets=secrets, approve_class=7, on_mismatch="go",
+            html=str(folder / f"{name}.html"), out=str(folder / f"{name}.report"),
+        )  # fmt: skip
+        left.told[name] = msgspec.json.encode(replayed).decode()
     for form in ("bundle", "recorder", "playwright"):
         await bench.call("export", session=session, form=form, out=str(folder / f"exported.{form}"))
-    for name, record in (("shown", shown), ("replayed", replayed)):
-        left.told[name] = msgspec.json.encode(record).decode()
+    left.told["shown"] = msgspec.json.encode(shown).decode()
     left.kept |= await asyncio.to_thread(_files, folder)
 
 
@@ -241,7 +294,7 @@ def leaks_of(value: str, made: str) -> list[str]:
 
     Also if the browser masks nothing: what is stored is redacted again, whatever the browser did.
     """
-    secrets = {"word": GivenSecret(value=value, origins=(ORIGIN,))}
+    secrets = {"word": GivenSecret(value=value, origins=(ORIGIN,), text=True)}
     # The ends of a base64 text hold a few bits of what stands around the value, too.
     core = made[2:-4] if len(made) > 12 else made
     found = visit(made, secrets).places(value, core, told=True)

@@ -41,7 +41,7 @@ _SETTINGS: Final = (
     "PRAGMA fullfsync = ON",
     "PRAGMA checkpoint_fullfsync = ON",
     "PRAGMA trusted_schema = OFF",
-    # What is deleted is overwritten: its page could stay free in the file for years. Only some builds of SQLite do so by themselves.
+    # What is deleted is overwritten: its page could stay free in the file for years. Only some builds of SQLite do so anyway.
     "PRAGMA secure_delete = ON",
 )
 

@@ -51,7 +51,7 @@ from protocol.page.redaction import reveal_address
 from protocol.page.scope import part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
-from protocol.recording.effects import redact_dialogs
+from protocol.recording.effects import redact_answer, redact_dialogs
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
@@ -148,7 +148,8 @@ class Driver:
         outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets, given=given)
         self.observation, self.on_tab = outcome.observation, outcome.on_tab
         await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
-        require_expected(redact_dialogs(outcome.dialogs, self._secrets), answer)
+        # Both as they are stored: the error of another dialog says what was expected.
+        require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets))
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)

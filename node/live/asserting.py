@@ -17,7 +17,7 @@ from protocol.page.locator import disagrees, fitting
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
-from protocol.page.secrets import Secrets
+from protocol.page.secrets import Secrets, Stored
 from protocol.page.tables import cell_text, cell_trouble, column_texts, named_texts
 from protocol.recording.effects import redact_downloads
 
@@ -65,8 +65,18 @@ async def hold(
             return seen.element, observation
         pause_ms = next(pauses, 0)
         if not pause_ms:
-            raise failed(wanted, seen)
+            raise failed(wanted, seen, _as_stored(seen, secrets.stored_at(observation.url)))
         await page.pause(pause_ms)
+
+
+def _as_stored(seen: Seen, secrets: Stored) -> Seen:
+    return msgspec.structs.replace(
+        seen,
+        text=None if seen.text is None else redact_text(seen.text, secrets),
+        instead=redact_text(seen.instead, secrets),
+        downloads=redact_downloads(seen.downloads, secrets),
+        items=tuple(redact_text(item, secrets) for item in seen.items),
+    )
 
 
 def _pauses(left_ms: int) -> Iterator[int]:

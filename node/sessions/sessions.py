@@ -38,6 +38,7 @@ from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.page.action import Extract, describe
+from protocol.page.redaction import redact_text
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.inputs import require_plain_inputs
 from protocol.recording.replay import replayable, stopped_at, unreached
@@ -199,7 +200,7 @@ class Sessions:
 
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
-            tell({"note": note})
+            tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow), tabs=True) as page:
             plan = Recording(
                 title=file.title,

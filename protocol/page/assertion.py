@@ -157,14 +157,16 @@ def _around(assertion: Assert, text: str) -> str:
     return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
 
 
-def failed(assertion: Assert, seen: Seen) -> MeshError:
-    """The error for an assertion that did not come true."""
-    instead = found(assertion, seen)
+def failed(assertion: Assert, seen: Seen, stored: Seen) -> MeshError:
+    """The error for an assertion that did not come true.
+
+    stored: ``seen`` as it is stored. What was found is cut, and what is cut in two would not be known again.
+    """
     return MeshError(
         "action.assertion_failed",
-        f"expected {demand(assertion)}, found {instead}",
+        f"expected {demand(assertion)}, found {found(assertion, seen)}",
         expected=demand(assertion),
-        found=instead,
+        found=found(assertion, stored),
     )
 
 

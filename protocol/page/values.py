@@ -90,7 +90,8 @@ def require_value(action: Extract, text: str) -> Value:
     if value is None:
         of = f"{action.kind} “{action.pattern}”" if action.pattern else action.kind
         shown = " ".join(text.split())[:80]
-        raise MeshError("action.not_of_type", f"“{shown}” has no {of}", found=shown)
+        # Not cut: it is stored without personal data, which would not be known again if it were cut in two.
+        raise MeshError("action.not_of_type", f"“{shown}” has no {of}", found=text[: limits.ACTION_TEXT_CHARS_MAX])
     return value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from protocol import limits
-from protocol.page.dialogs import Dialog
+from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
 from protocol.page.redaction import redact_text
 from protocol.recording.session import Expect
@@ -30,8 +30,13 @@ def redact_expect(expect: Expect | None, secrets: Mapping[str, str]) -> Expect |
     """``expect`` with the texts of its dialog redacted, as those of an action are."""
     if expect is None or expect.dialog is None:
         return expect
-    answer = expect.dialog
-    changed = msgspec.structs.replace(
+    return msgspec.structs.replace(expect, dialog=redact_answer(expect.dialog, secrets))
+
+
+def redact_answer(answer: Answer | None, secrets: Mapping[str, str]) -> Answer | None:
+    """``answer`` with its texts redacted: as it is stored, and as it is compared with what a dialog said."""
+    if answer is None:
+        return None
+    return msgspec.structs.replace(
         answer, text=redact_text(answer.text, secrets), reply=redact_text(answer.reply, secrets)
     )
-    return msgspec.structs.replace(expect, dialog=changed)
