@@ -34,29 +34,35 @@ _AFTER_CHARS: Final = 160
 _STEMS: Final = {
     "override": "ignor disregard forget bypass overrid overrule supersed neglect discard abandon set_aside no_attention void drop"
     " missacht vergiss oubli olvida dimentica not_follow stop_following not_bound new_ updated_ real_ actual_ true_"
-    " safety_ security_ content_p content_f content_r your_rules your_instruct your_guide your_polic your_task your_role",
+    " your_new your_real your_true your_only your_sole your_safe your_guard your_restr your_filter your_limit end_of"
+    " new_user new_query new_prompt what_you safety_ security_ content_p content_f content_r your_rules your_instruct"
+    " your_guide your_polic your_task your_role",
     "persona": "you_are_now you_are_no developer desarrollador sviluppatore developpeur entwickler jailbr unrestrict uncensor"
     " unfilter god_mode god-mode dan_mode modo_ modalita restric restriz no_filter any_filter no_limit any_limit"
     " no_rules any_rules without_any without_filter without_limit content_policy no_content no_guideline filtro filtri"
-    " filtre censorship einschr beschrank regeln anything_now limiti",
+    " filtre act_as censorship einschr beschrank regeln anything_now limiti",
     "mark": "im_start im_end endoftext |system <system [system [inst [/sys [/inst <<sys thinking> system_prompt> instruction"
-    " system: assistant: developer: system_ systemhinweis systemnachricht sistema systeme begin_of end_of start_of",
+    " system: assistant: developer: system_ systemhinweis systemnachricht sistema systeme begin_of end_of start_of"
+    " (assistant (ai) (model (agent (llm",
     "addressed": "_ai ai_ ai. _bot bot_ chatbot chat_bot _llm gpt assist agent claude gemini copilot language_model crawler"
     " readers _ki _ia ia_",
-    "moment": "when_you whenever_you before_you before_res before_rep before_ans before_con",
+    "moment": "when_you whenever_you before_you before_res before_rep before_ans before_con before_sum instead_of in_place"
+    " summari describ review translat",
     "reveal": "prompt instruction context_window system_message words_above internal_conf credential api_key api-key apikey"
-    " password environment secret admin_page private",
+    " password environment secret admin_page private above so_far preceding before_this your_tools your_func your_plug"
+    " your_conf your_mem your_avail your_int your_own your_cont contents_of your_cred your_cur",
     "send": "password credential api_key api-key apikey secret token cookie environment customer user_ user's conversation"
-    " chat_history session private confidential internal order_data database donnees kundendaten datos dati contrasena passwort"
-    " mots_de_passe summary ssh_key",
+    " chat_history session private confidential internal order_data database donnees kundendaten datos dati contrasena"
+    " passwort mots_de_passe summary ssh_key history memory context_w you_to ![ the_user",
     "tool": "send~ delete~ remove~ http~ post~ write~ read~ exec~ run~ fetch~ create~ update~ transfer~ upload~ download~"
-    " execute~ shell~ forward~ get~ list~ search~ delete_ empty_ remove_ wipe overwrite",
+    " the_following this_ 169.254 file:// localhost metadata. execute~ shell~ forward~ get~ list~ search~ delete_"
+    " empty_ remove_ wipe overwrite",
     "reply": "append include_ insert prepend mention begin_ end_of ende_ hinzugefugt angehangt aggiunto ajoute anadirse repeat"
-    " fine_ fin_ in_your in_every in_each",
+    " fine_ fin_ in_your in_every in_each echo_ quote_ add_ only_ exactly_ just_ instead",
     "hide": "do_not don't never without",
     "decode": "decode decrypt translate unscramble deobfuscate",
     "memory": "remember memory memori persist retain",
-    "comply": "comply obey from_now without_ grant_all exempt disregard granted skip_all",
+    "comply": "comply obey from_now without_ grant_all exempt disregard granted skip_all this_point here_on henceforth",
 }
 """What text must hold for the rules of a name to fit; an underscore stands for a space, a tilde for an underscore."""
 _OTHER_WAYS: Final = {"snoitcurtsni": "reversed", "erongi": "reversed", "vtaber": "rot13", "vafgehpgvba": "rot13"}
@@ -64,6 +70,15 @@ _LEET: Final = str.maketrans("013457@$", "oieastas")
 _CODED: Final = re.compile(
     r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]{23,}={0,6}|[01]{7}(?:[ ,][01]{8}){11,})"
 )
+_CODED_85: Final = re.compile(
+    r"<~[!-u]{20,4000}~>|(?<![!-~])(?=[\w-]{0,40}[!#$%&()*+;<>?@^`{|}~])[\w!#$%&()*+;<=>?@^`{|}~-]{40,4000}(?![!-~])"
+)
+_MORSE: Final = re.compile(r"(?<![.\-/])[.-]{1,6}(?:[ ]{1,2}(?:/ {1,2})?[.-]{1,6}){19,2000}(?![.\-/])")
+_MORSE_CODES: Final = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+    " ----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----."
+)
+_MORSE_LETTERS: Final = dict(zip(_MORSE_CODES.split(), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True))
 _TAGS: Final = re.compile("[\U000e0020-\U000e007e]{4,}")
 _SPELT: Final = re.compile(r"(?<!\w)\w(?: \w(?!\w)){3,}")
 _WORDY: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,24} [A-Za-z]{2,24}(?![A-Za-z])")
@@ -173,13 +188,19 @@ def _windows(text: str) -> dict[str, list[tuple[int, int]]]:
 
 def _coded(text: str) -> Iterator[tuple[int, int, str]]:
     """What is written in another way, and what it says: in tags, spelt, reversed, shifted, with digits for letters, in base64,
-    base32, hexadecimal or binary.
+    base32, base85, hexadecimal, binary or Morse code.
     """
     for match in _TAGS.finditer(text):
         yield *match.span(), "".join(chr(ord(char) - 0xE0000) for char in match[0])
     for match in _CODED.finditer(text):
         if plain := _decoded(match[0]):
             yield *match.span(), plain
+    for match in _CODED_85.finditer(text):
+        if plain := _decoded_85(match[0]):
+            yield *match.span(), plain
+    for match in _MORSE.finditer(text):
+        said_words = (word.split() for word in match[0].split("/"))
+        yield *match.span(), " ".join("".join(_MORSE_LETTERS.get(code, "?") for code in word) for word in said_words)
     lowered = text.lower()
     for word, way in _OTHER_WAYS.items():
         covered = 0
@@ -218,3 +239,13 @@ def _decoded(coded: str) -> str:
         if _WORDY.search(plain) and plain.isprintable():
             return plain
     return ""
+
+
+def _decoded_85(coded: str) -> str:
+    """The words that ``coded`` holds in ASCII85 or base85; empty if it holds none."""
+    ascii85 = coded.startswith("<~")
+    try:
+        plain = (base64.a85decode(coded, adobe=True) if ascii85 else base64.b85decode(coded)).decode()
+    except ValueError:
+        return ""
+    return plain if _WORDY.search(plain) and plain.isprintable() else ""
