@@ -140,17 +140,25 @@ def decoded(under: Reading) -> Reading | None:
     pieces: list[tuple[int, int, str | None]] = []
     at = 0
     for match in _ESCAPE.finditer(under.text):
-        pieces += [(at, match.start(), None), *_decoded(match)]
-        at = match.end()
+        start, end = match.span()
+        if start > at:
+            pieces.append((at, start, None))
+        found = match[0]
+        if end == start + 2:
+            # Written out for the shortest escapes, of which a page can hold more than half a million.
+            pieces.append((start, end, _LETTERS.get(found[1], found[1])))
+        else:
+            pieces += _decoded(start, found)
+        at = end
     if not pieces:
         return None
-    pieces.append((at, len(under.text), None))
+    if at < len(under.text):
+        pieces.append((at, len(under.text), None))
     return Pieces(under, pieces)
 
 
-def _decoded(match: re.Match[str]) -> Iterator[tuple[int, int, str | None]]:
-    """The characters that a run of escapes stands for, each with its own place."""
-    start, found = match.start(), match[0]
+def _decoded(start: int, found: str) -> Iterator[tuple[int, int, str | None]]:
+    """The characters that ``found``, a run of escapes from ``start`` on, stands for, each with its own place."""
     if found[0] == "%":
         raw = bytes.fromhex(found.replace("%", ""))
         at = 0
@@ -160,11 +168,9 @@ def _decoded(match: re.Match[str]) -> Iterator[tuple[int, int, str | None]]:
             yield start + 3 * at, start + 3 * min(at + size, len(raw)), char
             at += size
     elif found[0] == "&":
-        yield start, match.end(), html.unescape(found)
+        yield start, start + len(found), html.unescape(found)
     else:
-        code = found[2:].strip("{}")
-        char = chr(min(int(code, 16), 0x10FFFF)) if code else _LETTERS.get(found[1], found[1])
-        yield start, match.end(), char
+        yield start, start + len(found), chr(min(int(found[2:].strip("{}"), 16), 0x10FFFF))
 
 
 def said(under: Reading) -> Reading:
