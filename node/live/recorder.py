@@ -203,7 +203,8 @@ class Recorder:
         duration_ms = max(0, self.elapsed_ms - started_ms)
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
-        text = redact_snapshot(page.text, secrets) if page else ""
+        # What grows with the page is read in a thread: half a second of a hostile megabyte would hold up everybody.
+        text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
         snapshot = stored_snapshot(text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(
             self._screenshot(failed=bool(error)), self._masks(text, page, error), self._snapshot(snapshot, page)
@@ -220,9 +221,9 @@ class Recorder:
             duration_ms=duration_ms,
             snapshot=digest,
             ref=(prepared.ref or "") if prepared else "",
-            extracted=redact_text(outcome.extracted if outcome else found, secrets),
+            extracted=await asyncio.to_thread(redact_text, outcome.extracted if outcome else found, secrets),
             error=error,
-            blocked=tuple(redact_address(item, secrets) for item in blocked),
+            blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
             evidence=self._redacted(prepared.evidence if prepared else None),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=redact_expect(expect, given),
@@ -296,7 +297,9 @@ class Recorder:
         if not self._plan.screenshots:
             return b""
         # After a failure the observation may be older than the page, so it cannot show whether a secret is visible.
-        if self._plan.secrets and (failed or shows_secret(self.observation, self._plan.secrets)):
+        if self._plan.secrets and (
+            failed or await asyncio.to_thread(shows_secret, self.observation, self._plan.secrets)
+        ):
             return b""
         try:
             return await self._page.screenshot()

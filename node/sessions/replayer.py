@@ -267,7 +267,7 @@ class _Run:
     async def _met(self, outcome: Outcome) -> Met:
         """The page in the redacted form of a recording; requests that the guard refused are noted."""
         secrets = self._secrets
-        blocked = [redact_address(item, secrets) for item in outcome.blocked]
+        blocked = await asyncio.to_thread(lambda: [redact_address(item, secrets) for item in outcome.blocked])
         self.blocked += blocked
         if self._step_at_hand is not None:
             self.noticed.refuse(self._step_at_hand.index, blocked)
@@ -336,7 +336,9 @@ class _Run:
         """Take a picture by the rules of a recorder. Without all secrets of the recording it cannot be known what a page shows."""
         if not self._explains:
             return
-        if self._plan.secrets and (failed or shows_secret(self._driver.observation, self._plan.secrets)):
+        if self._plan.secrets and (
+            failed or await asyncio.to_thread(shows_secret, self._driver.observation, self._plan.secrets)
+        ):
             return
         try:
             image = await self._page.screenshot()

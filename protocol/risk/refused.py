@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.action import WITHHELD
 from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN
 from protocol.risk.sites import REFUSED
 
@@ -116,6 +118,8 @@ def _as_web(site: str) -> str:
 
 def _path(url: str) -> str:
     try:
-        return urlsplit(url).path or "/"
+        path = urlsplit(url).path or "/"
+        # Chromium's addresses reach two megabytes. What is cut could end in half a secret, which nothing finds.
+        return path if len(path) <= limits.URL_CHARS_MAX else f"/{WITHHELD}"
     except ValueError:  # an unreadable address is refused; the record still needs a path
         return "/"
