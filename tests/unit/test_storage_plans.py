@@ -75,6 +75,7 @@ async def fill(store: Store) -> None:
     await store.put_live(live())
     await store.add_agent(agent())
     await store.keep_schedule(schedule(), was=0, runs=[run(1)])
+    await store.put_question(question())
     await _logs(store)
     await _audit(store)
     await _feed(store)
