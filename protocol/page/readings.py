@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -92,10 +93,10 @@ class Folded(Reading):
         self._under, self._table = under, table
 
     @cached_property
-    def _ends(self) -> list[int]:
-        """Where the reading of each character of ``under`` ends."""
+    def _ends(self) -> array[int]:
+        """Where the reading of each character of ``under`` ends. A list of numbers would take ten times as much memory."""
         table = self._table
-        return list(accumulate(len(table[ord(char)] or "") for char in self._under.text))
+        return array("Q", accumulate(len(table[ord(char)] or "") for char in self._under.text))
 
     def home(self, start: int, end: int) -> Iterator[Span]:
         yield from self._under.home(*self.under_span(start, end))
@@ -121,7 +122,7 @@ class Pieces(Reading):
         parts = [text[start:end] if instead is None else instead for start, end, instead in pieces]
         super().__init__("".join(parts))
         self._under, self._pieces = under, pieces
-        self._begins = list(accumulate(map(len, parts), initial=0))
+        self._begins = array("Q", accumulate(map(len, parts), initial=0))
 
     def home(self, start: int, end: int) -> Iterator[Span]:
         at = bisect_right(self._begins, start) - 1
