@@ -43,6 +43,18 @@ const action = (form, own) => {
     return /^https?:$/.test(url.protocol) ? url.pathname : '';
   } catch (_) { return ''; }
 };
+// What inline handlers do once ``e`` changes or opens. Listeners that scripts add cannot be seen from a document.
+const SUBMITS = /^\s*(javascript:)?\s*(return\s+)?(this\.form\.|form\.|this\.)(request)?submit\(\s*\)\s*;?\s*$/i;
+const reacts = (e, form) => {
+  const opens = e.tagName === 'SUMMARY';
+  if (!opens && !['INPUT', 'SELECT', 'TEXTAREA'].includes(e.tagName) && !e.isContentEditable) return '';
+  const box = /^(checkbox|radio)$/i.test(attribute(e, 'type'));
+  const own = opens || box ? ['onclick', 'onchange', 'oninput'] : ['onchange', 'oninput'];
+  const around = opens ? getter(Node.prototype, 'parentElement').call(e) : form;
+  const others = around ? opens ? ['onclick', 'ontoggle'] : ['onchange', 'oninput'] : [];
+  const found = [...own.map(n => attribute(e, n)), ...others.map(n => attribute(around, n))].filter(v => v.trim());
+  return !found.length ? '' : form && found.every(v => SUBMITS.test(v)) ? 'submit' : 'script';
+};
 const traits = e => {
   const tag = e.tagName.toLowerCase();
   const form = formOf(e);
@@ -63,7 +75,8 @@ const traits = e => {
   const known = ['id', 'name', 'data-testid'].map(n => [n, attribute(e, n).slice(0, 200)]).filter(([, v]) => v);
   const opens = /^(true|menu|listbox|tree|grid|dialog)$/i.test(attribute(e, 'aria-haspopup'))
     || /^(true|false)$/i.test(attribute(e, 'aria-expanded'));
-  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known, opens];
+  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known, opens,
+    reacts(e, form)];
 };
 """
 
