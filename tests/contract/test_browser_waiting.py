@@ -91,6 +91,27 @@ async def test_what_fades_away_is_waited_for_and_a_change_of_colour_is_not(brows
     await page.close()
 
 
+_CLOSES = """<p>here for now</p><button onclick="const p = document.querySelector('p');
+  p.style.transition = 'opacity .4s'; p.getBoundingClientRect(); p.style.opacity = 0;
+  setTimeout(() => p.remove(), 420)">Close</button>"""
+
+
+async def test_a_picture_of_what_fades_away_does_not_end_the_wait_for_it(browser: Browser, site: PageServer) -> None:
+    """A picture shows animations at their end, but the page takes the text away with a timer of its own.
+
+    Taken out: ``__trailmesh_moves_until`` in ``scripts.HOLD_STILL``.
+    """
+    site.extra["/closes.html"] = _CLOSES
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    opened = await page.perform(Goto(url=f"{site.origin}/closes.html"))
+    await page.screenshot()  # who asked for a picture once gets it with the next look
+    ref = next(item.ref for item in opened.observation.elements if item.role == "button")
+    outcome = await page.perform(Click(target=Locator(role="button", name="Close")), ref=ref)
+    assert "here for now" not in outcome.observation.text
+    assert outcome.settled
+    await page.close()
+
+
 _WRONG = """<h1>Wrong</h1><script>
 fetch('/nothing').catch(() => 0);
 fetch('/write', {method: 'POST', body: 'x'}).catch(() => 0);
