@@ -97,7 +97,7 @@ const WORKING = new RegExp('^(' + [
 ].join('|') + ')$', 'i');
 const isBusy = root => {
   const shown = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true, opacityProperty: true});
-  for (const e of root.querySelectorAll('[aria-busy=true],[role=status],[role=alert],[aria-live=polite],output')) {
+  for (const e of root.querySelectorAll('[aria-busy=true],[role=status],[role=alert],[aria-live]:not([aria-live=off]),output')) {
     if (attribute(e, 'aria-busy') === 'true' ? shown(e) : e.textContent.length < 200 &&
         WORKING.test(e.textContent.trim()) && shown(e)) return true;
   }
