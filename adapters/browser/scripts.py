@@ -95,8 +95,8 @@ const WORKING = new RegExp('^(' + [
   '(saving|loading|updating|uploading|submitting|sending|processing|please wait)( [^.…]{0,30})?(…|\\.{3})?',
   '[^.…]{0,20}(speicher|geladen|lade|lädt|enregistr|charg|guardando|cargando|salva|carica|opslaan|zapis|сохран|загруз|保存|加载|読み込)[^.…]{0,20}(…|\\.{3})',
 ].join('|') + ')$', 'i');
+const shown = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true, opacityProperty: true});
 const isBusy = root => {
-  const shown = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true, opacityProperty: true});
   for (const e of root.querySelectorAll('[aria-busy=true],[role=status],[role=alert],[aria-live]:not([aria-live=off]),output')) {
     if (attribute(e, 'aria-busy') === 'true' ? shown(e) : e.textContent.length < 200 &&
         WORKING.test(e.textContent.trim()) && shown(e)) return true;
@@ -311,9 +311,14 @@ QUIET: Final = (
   // What fades or slides away is often taken out of the page at the end of it, by a timer.
   const moving = () => performance.now() - began > 2000 ? 0 : Math.max(0,
     (globalThis.__trailmesh_moves_until ?? 0) - performance.now(), ...Document.prototype.getAnimations.call(document).map(left));
+  // Scripts that a loaded page asks for later may still be on their way: a young page that has them and shows nothing will.
+  const looked = globalThis.__trailmesh_looked ??= began;
+  const blank = () => performance.now() - looked < BLANK_MS && parent === window && document.scripts.length > 0 && roots.length === 1
+    && !/[\p{L}\p{N}]/u.test(document.body?.innerText) && !Array.prototype.some.call(
+      document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
   const end = () => {
     const ms = moving();
-    if (document.readyState !== 'complete' || works() || ms) {
+    if (document.readyState !== 'complete' || works() || ms || blank()) {
       changes++;  // what moves looks another way at the end of it
       return arm(ms);
     }

@@ -13,7 +13,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
-from tests.sites.pages.server import PageServer
+from tests.sites.pages.server import LATE_S, PageServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 
@@ -109,6 +109,22 @@ async def test_a_picture_of_what_fades_away_does_not_end_the_wait_for_it(browser
     outcome = await page.perform(Click(target=Locator(role="button", name="Close")), ref=ref)
     assert "here for now" not in outcome.observation.text
     assert outcome.settled
+    await page.close()
+
+
+_EMPTY = """<p></p><script>onload = () => setTimeout(() => {
+  const script = document.createElement('script'); script.src = '/shows.js'; document.body.append(script);
+}, 10)</script>"""
+_SHOWS = f"setTimeout(() => document.querySelector('p').textContent = 'shown at last', {int(LATE_S * 1000)})"
+
+
+async def test_a_loaded_page_that_shows_nothing_yet_is_waited_for(browser: Browser, site: PageServer) -> None:
+    """Taken out: ``blank`` in ``scripts.QUIET``."""
+    site.extra["/bare.html"], site.extra["/shows.js"] = _EMPTY, _SHOWS
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    opened = await page.perform(Goto(url=f"{site.origin}/bare.html"))
+    assert "shown at last" in opened.observation.text
+    assert opened.settled
     await page.close()
 
 
