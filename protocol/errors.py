@@ -642,6 +642,13 @@ CODES: dict[str, Code] = {
         "Look at the page (`trailmesh live snapshot`, or `trailmesh session show` for a recorded step): another action may have to reveal"
         " or enable the element first.",
     ),
+    "action.tab_missing": Code(
+        _O,
+        False,
+        "There is no tab with this number: none was opened, or it has closed.",
+        "Name one of the tabs that the message lists with `switch_tab`. If an earlier step opened the tab before and does so no longer,"
+        " see what that step did: `trailmesh session show`.",
+    ),
     "action.text_missing": Code(
         _O,
         False,

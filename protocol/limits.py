@@ -327,4 +327,6 @@ NAVIGATION_TIMEOUT_MS: Final = 15_000
 STEP_TIMEOUT_MS: Final = 5_000
 SETTLE_QUIET_MS: Final = 80
 SETTLE_BUSY_MS: Final = 3_000  # a page that says for longer that it is at work may always say so
+SETTLE_BLANK_MS: Final = 2_000
+"""For how long a page with scripts is not believed to stay empty."""
 SETTLE_TIMEOUT_MS: Final = 4_000
