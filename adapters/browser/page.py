@@ -31,6 +31,7 @@ from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Wait
+from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -394,13 +395,14 @@ class ChromiumPage:
         requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
         return Blocked(requests, tuple(each.rule for each in refused), forms)
 
-    async def screenshot(self) -> bytes:
+    async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""
-        return self._ahead.taken() or await self._picture()
+        ahead = self._ahead.taken() if cover is None else None
+        return ahead or await self._picture(cover)
 
-    async def _picture(self) -> bytes:
+    async def _picture(self, cover: Covering | None = None) -> bytes:
         return await self._activity.alive(
-            self._camera.picture(),
+            self._camera.picture(cover),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="browser.timeout",
             doing="taking a screenshot",

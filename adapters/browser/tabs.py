@@ -18,6 +18,7 @@ from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, CloseTab, SwitchTab, Wait
+from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
@@ -187,9 +188,9 @@ class Tabs:
         """``adapters.ports.Page.pause``."""
         await self._front.pause(pause_ms)
 
-    async def screenshot(self) -> bytes:
+    async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""
-        return await self._front.screenshot()
+        return await self._front.screenshot(cover)
 
     # --- all of them ---
 

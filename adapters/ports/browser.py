@@ -12,6 +12,7 @@ from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Action
+from protocol.page.covering import Covering
 from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
 from protocol.page.observation import Element, Observation
@@ -173,8 +174,11 @@ class Page(Protocol):
     def blocked(self) -> Blocked:
         """What the guard refused since it was last told, here or in an outcome: of an action that failed, there is none."""
 
-    async def screenshot(self) -> bytes:
-        """A PNG of the viewport, animations stopped, caret hidden, password fields never readable."""
+    async def screenshot(self, cover: Covering | None = None) -> bytes:
+        """A PNG of the viewport, animations stopped, caret hidden, password fields never readable.
+
+        cover: what is black in it, wherever it is painted as text. Errors: ``action.not_possible`` (its places cannot be told).
+        """
 
     async def close(self) -> None:
         """Close the page; its context stays. Never raises; a second call does nothing."""

@@ -14,8 +14,9 @@ from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers
 from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
-from node.live.keeping import Recording, shows_secret
+from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
+from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
 from node.live.recorder import Recorder, record, record_actions
@@ -43,12 +44,13 @@ __all__ = [
     "Unlike",
     "Uploads",
     "compacted",
+    "covering_on",
     "data_address",
     "guard_for",
     "judged",
+    "keeping",
     "may_open",
     "record",
     "record_actions",
     "seek",
-    "shows_secret",
 ]

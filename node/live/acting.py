@@ -19,6 +19,7 @@ from node.live.gate import Report as Report
 from node.live.gate import never as never
 from node.live.giving import accepting
 from node.live.options import as_label, fit
+from node.live.personal import judge_of, shown_name
 from node.live.selecting import around, selected
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol.errors import MeshError
@@ -37,7 +38,7 @@ from protocol.page.action import (
 )
 from protocol.page.assertion import condition_of, of_one_element
 from protocol.page.dialogs import Answer, require_expected
-from protocol.page.evidence import Evidence, Judge, collect
+from protocol.page.evidence import Evidence, collect
 from protocol.page.keys import require_key
 from protocol.page.locator import (
     disagrees,
@@ -46,7 +47,7 @@ from protocol.page.locator import (
     resolve,
 )
 from protocol.page.observation import BLANK, INTERACTIVE_ROLES, Element, Observation
-from protocol.page.redaction import redact_address, redact_text, reveal_address
+from protocol.page.redaction import reveal_address
 from protocol.page.scope import part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
@@ -214,6 +215,7 @@ async def prepare(
         return _unaimed(action, observation), observation
     if target.selectors:
         observation = await page.observe()
+        target = shown_name(target, observation, secrets)
         element = await selected(
             page, observation, target, reads=isinstance(action, Extract), recorded=evidence is not None
         )
@@ -280,21 +282,12 @@ def judged(action: Action, element: Element, observation: Observation) -> Risk:
     return max(each, key=lambda risk: risk.level)
 
 
-def _judge(evidence: Evidence, observation: Observation, secrets: Secrets) -> Judge:
-    return Judge(
-        evidence,
-        observation,
-        text=lambda text: redact_text(text, secrets.stored),
-        address=lambda url: redact_address(url, secrets.stored),
-    )
-
-
 def _require_recorded(
     evidence: Evidence, element: Element, observation: Observation, action: Action, secrets: Secrets
 ) -> None:
     """Errors: ``action.target_differs`` where the element that the author's selector found is not the recorded one."""
     writes = judged(action, element, observation).level >= WRITE_CLASS
-    judge = _judge(evidence, observation, secrets)
+    judge = judge_of(evidence, observation, secrets)
     if found := judge.differs(element, reads=isinstance(action, Extract), writes=writes):
         raise disagrees(target_of(action), element, found)
 
@@ -322,8 +315,9 @@ async def _resolved(
     secrets: Secrets,
 ) -> Element:
     seen = part(await around(page, observation, target), observation)
+    target = shown_name(target, seen, secrets)
     pool = fitting(target, seen)
     if evidence is None or not pool:
         return resolve(target, seen)
     writes = any(classify(action, item, observation).level >= WRITE_CLASS for item in pool)
-    return _judge(evidence, observation, secrets).choose(target, pool, writes=writes)
+    return judge_of(evidence, observation, secrets).choose(target, pool, writes=writes)

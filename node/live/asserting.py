@@ -9,14 +9,16 @@ from typing import Final
 import msgspec
 
 from adapters.ports import Page
+from node.live.personal import judge_of, shown_name
 from protocol.errors import MeshError
 from protocol.page.action import Assert, Locator
 from protocol.page.assertion import Seen, count_named, failed, holds
-from protocol.page.evidence import Evidence, Judge
+from protocol.page.evidence import Evidence
 from protocol.page.locator import disagrees, fitting
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
+from protocol.page.secrets import Secrets
 from protocol.page.tables import cell_text, cell_trouble, column_texts, named_texts
 from protocol.recording.effects import redact_downloads
 
@@ -41,7 +43,7 @@ async def hold(
     assertion: Assert,
     around: Around,
     find: Find,
-    secrets: Mapping[str, str],
+    secrets: Secrets,
     evidence: Evidence | None = None,
 ) -> tuple[Element | None, Observation]:
     """The element of which ``assertion`` holds, and the observation it was found in, once it does.
@@ -77,18 +79,13 @@ def _pauses(left_ms: int) -> Iterator[int]:
         left_ms, number = left_ms - pause_ms, number + 1
 
 
-def _agreeing(find: Find, evidence: Evidence | None, secrets: Mapping[str, str]) -> Find:
+def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets) -> Find:
     """As ``find``, and the element must be the recorded one. Of several that look alike, the evidence chooses, not the place."""
     if evidence is None:
         return find
 
     async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
-        judge = Judge(
-            evidence,
-            observation,
-            text=lambda text: redact_text(text, secrets),
-            address=lambda url: redact_address(url, secrets),
-        )
+        judge = judge_of(evidence, observation, secrets)
         pool = [] if target.selectors else fitting(target, scope)
         if pool:
             return judge.choose(target, pool, writes=False)
@@ -101,7 +98,7 @@ def _agreeing(find: Find, evidence: Evidence | None, secrets: Mapping[str, str])
 
 
 async def _look(
-    page: Page, observation: Observation, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]
+    page: Page, observation: Observation, assertion: Assert, around: Around, find: Find, secrets: Secrets
 ) -> Seen:
     if assertion.what == "download":
         return Seen(downloads=redact_downloads(page.downloads(), secrets))
@@ -117,6 +114,7 @@ async def _look(
         scope = part(await around(page, observation, target), observation)
     except MeshError as error:
         return Seen(count=_count_around(error))
+    target = shown_name(target, scope, secrets)
     try:
         element = await find(page, observation, _any(target) if assertion.what == "visible" else target, scope)
     except MeshError as error:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from node.live.acting import Gate
 from node.live.following import Following
+from node.live.personal import covered_at
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol import limits
 from protocol.page.action import Action, Assert
+from protocol.page.covering import Covering, covering_for
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import placeholder, redact_text
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
 from protocol.recording.session import BrowserInfo, Held, Input, Profile, Session, Skipped, Verdict
+from protocol.risk.sites import SiteRule
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +43,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Steps of an imported file that are left out."""
     following: Following | None = None
     """An earlier recording of the same steps, which this one is compared with."""
-    personal: bool = False
-    """Whether personal data of pages is stored as it is: only where the owner's policy for the site says so."""
+    sites: tuple[SiteRule, ...] = ()
+    """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
 
 
 def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: str, caller: str) -> Session:
@@ -80,11 +83,18 @@ def as_written(action: Action, performed: Action) -> Action:
     return with_text(performed, text) if text is not None and references(text) else performed
 
 
+def covering_on(page: Observation | None, secrets: Secrets, sites: Sequence[SiteRule]) -> Covering | None:
+    """What is covered in a picture of ``page``, which may have changed since: secrets, and personal data where the owner's policy
+    for the site says so. A page that nobody has seen is one of those sites."""
+    personal = covered_at(sites)(page.url) if page else any(rule.personal_data == "cover" for rule in sites)
+    return covering_for(secrets, personal=personal, must=bool(secrets) and shows_secret(page, secrets))
+
+
 def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:
     """Whether a secret stands readable on ``page``: in a plain field, or said back by the site in any form that is searched for,
     also over several elements. Unknown pages count as showing.
 
-    A picture cannot be redacted as text can. Password fields show dots, and no placeholder in the observation.
+    In its picture something must be found to be covered, then. Password fields show dots, and no placeholder in the observation.
     """
     if page is None:
         return True

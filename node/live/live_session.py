@@ -18,9 +18,10 @@ from node.base import to_its_end
 from node.live.acting import Gate, Report
 from node.live.asking import Asking
 from node.live.browsers import Lent
-from node.live.keeping import Recording, shows_secret
+from node.live.keeping import Recording, covering_on
 from node.live.metering import Meter
 from node.live.options import by_label
+from node.live.personal import by_stored_name
 from node.live.recorder import Recorder
 from node.live.signer import Signer
 from node.verbs.live import Acted, Observed, PageInfo
@@ -206,7 +207,9 @@ class LiveSession:
                 element, seen = self._ref
                 place = still_there(element, seen.observation, now)
                 placed = [_placed(action, place) for action in actions]
-                actions = tuple([await by_label(tab.page, action, now) for action in placed])
+                labelled = [await by_label(tab.page, action, now) for action in placed]
+                # Its caller named a ref: what stands on the element is the page's, and is stored as such.
+                actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
         did: list[tuple[str, Risk]] = []
         outcomes: list[Outcome] = []
         for action in actions:
@@ -297,11 +300,12 @@ class LiveSession:
         return tuple(redact_text(line, self._secrets) for line in outline(observation, number))
 
     async def picture(self) -> bytes:
-        """A PNG of what the current page shows. Errors: ``action.not_possible`` (a secret stands readable), ``browser.*``."""
+        """A PNG of what the current page shows; secrets in it are covered. Errors: ``action.not_possible`` (their places cannot be
+        told), ``browser.*``."""
         recorder = self._tab.recorder
-        if recorder is not None and await asyncio.to_thread(shows_secret, await recorder.look(), self._secrets):
-            raise MeshError("action.not_possible", "the page shows a secret in readable form: no screenshot is taken")
-        return await self._tab.page.screenshot()
+        seen = await recorder.look() if recorder else BLANK
+        cover = await asyncio.to_thread(covering_on, seen, self._secrets, self._plan.recording.sites)
+        return await self._tab.page.screenshot(cover)
 
     # --- pages -------------------------------------------------------------------------------------------------------
 

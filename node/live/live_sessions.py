@@ -181,6 +181,7 @@ class LiveSessions:
             secrets=Secrets(params.secrets, begins=params.url),
             uploads=Uploads(self._config.browser.upload_folders),
             caller=caller,
+            sites=self._config.policy.sites,
         )
         risk_max = max(self._config.policy.risk_class_max, params.approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None

@@ -8,7 +8,7 @@ from adapters.ports import Page
 from protocol.errors import MeshError
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_snapshot
-from protocol.page.secrets import Stored
+from protocol.page.secrets import Secrets
 from protocol.recording.masks import find_masks, learn_masks
 from protocol.recording.session import Mask
 
@@ -16,7 +16,7 @@ from protocol.recording.session import Mask
 class Masking:
     """Masks of the steps on one page."""
 
-    def __init__(self, page: Page, secrets: Stored) -> None:
+    def __init__(self, page: Page, secrets: Secrets) -> None:
         self._page = page
         self._secrets = secrets
         self._seen: tuple[str, tuple[Mask, ...]] = ("", ())
@@ -33,7 +33,7 @@ class Masking:
         except MeshError:
             later = page  # the next step reports the error
         if later.state == page.state:
-            again = await asyncio.to_thread(redact_snapshot, later.text, self._secrets)
+            again = await asyncio.to_thread(redact_snapshot, later.text, self._secrets.stored_at(later.url))
             masks = await asyncio.to_thread(learn_masks, text, again, masks)
         self._seen = text, masks
         # Where elements changed, refs are numbered anew: those of ``page`` would lead the next action to other elements.

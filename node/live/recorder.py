@@ -14,8 +14,9 @@ from node.base import interruptible
 from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.live.console import Console
-from node.live.keeping import Recording, as_written, opened, shows_secret, unmet
+from node.live.keeping import Recording, as_written, covering_on, opened, unmet
 from node.live.masking import Masking
+from node.live.personal import keeping, stored_names
 from node.live.pictures import Pictures
 from node.live.sightings import Sightings
 from node.live.signer import Signer
@@ -35,6 +36,7 @@ from protocol.page.redaction import (
     secrets_named,
     without_value,
 )
+from protocol.page.secrets import Stored
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect
@@ -75,12 +77,12 @@ class Recorder:
         self._blob_sizes: dict[bytes, int] = {}
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
-        self._secrets = plan.secrets.keyed(None if plan.personal else signer.tokens)
+        self._secrets = plan.secrets.keyed(signer.tokens, keeping(plan.sites))
         self._driver = Driver(page, plan.gate, self._secrets, plan.uploads)
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
         self._pictures = Pictures(self._keep_picture)
-        self._masking = Masking(page, self._secrets.stored)
+        self._masking = Masking(page, self._secrets)
         self.sightings = Sightings(page)
         self._console = Console(page, self._secrets.stored)
         self.steps: list[Step] = []
@@ -109,6 +111,10 @@ class Recorder:
     def size_bytes(self) -> int:
         """How much is kept of what was seen so far; the last picture may still be missing."""
         return sum(self._blob_sizes.values())
+
+    def stored_at(self, url: str) -> Stored:
+        """What is taken out of what the page at ``url`` says before it is stored."""
+        return self._secrets.stored_at(url)
 
     async def look(self) -> Observation:
         """The page now; the next action finds its element in this. Errors: ``browser.*``."""
@@ -191,10 +197,11 @@ class Recorder:
         found: what an assertion that failed has found instead.
         """
         # What the author wrote stays but for secrets, since a replay needs it; personal data leaves what the page says.
-        given, secrets = self._secrets, self._secrets.stored
         page, prepared = self._driver.observation, self._driver.prepared
+        given, secrets = self._secrets, self.stored_at(page.url if page else "")
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
         performed = redact_action(as_written(action, prepared.action) if prepared else action, given)
+        performed = stored_names(performed, action, secrets)
         if isinstance(action, Goto):
             performed = Goto(url=self._address(action.url))
         if error:
@@ -207,13 +214,13 @@ class Recorder:
         text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
         snapshot = stored_snapshot(text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(
-            self._screenshot(failed=bool(error)), self._masks(text, page, error), self._snapshot(snapshot, page)
+            self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
             ok=not error,
-            url=self._seen_at(page.url) if page else "",
+            url=self._redacted_address(page.url, secrets) if page else "",
             title=redact_text(page.title, secrets) if page else "",
             state=page.state if page else bytes(16),
             risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
@@ -224,7 +231,7 @@ class Recorder:
             extracted=await asyncio.to_thread(redact_text, outcome.extracted if outcome else found, secrets),
             error=error,
             blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
-            evidence=self._redacted(prepared.evidence if prepared else None),
+            evidence=self._redacted(prepared.evidence if prepared else None, secrets),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=redact_expect(expect, given),
             held=outcome.held if outcome else unmet(action, error),
@@ -234,7 +241,7 @@ class Recorder:
             downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
             tab=outcome is not None and outcome.tab,
             on_tab=self._driver.on_tab,
-            evidence_onto=self._redacted(prepared.evidence_onto if prepared else None),
+            evidence_onto=self._redacted(prepared.evidence_onto if prepared else None, secrets),
             unseen=await self.sightings.judge(action, self._driver.observation) and not error,
             console=self._console.new(),
         )
@@ -249,10 +256,10 @@ class Recorder:
         if self._plan.following is not None:
             self._plan.following.check(step)
 
-    def _redacted(self, seen: Evidence | None) -> Evidence | None:
+    def _redacted(self, seen: Evidence | None, secrets: Stored) -> Evidence | None:
         if seen is None:
             return None
-        return redacted(seen, lambda text: redact_text(text, self._secrets.stored), self._seen_at)
+        return redacted(seen, lambda text: redact_text(text, secrets), lambda url: self._redacted_address(url, secrets))
 
     async def _snapshot(self, snapshot: bytes, page: Observation | None) -> bytes:
         return await self._blob(snapshot) if page is not None else b""
@@ -270,10 +277,6 @@ class Recorder:
     def _address(self, url: str) -> str:
         """An address that the author gave, as it is stored."""
         return self._redacted_address(url, self._secrets)
-
-    def _seen_at(self, url: str) -> str:
-        """An address that a page gave, as it is stored."""
-        return self._redacted_address(url, self._secrets.stored)
 
     def _redacted_address(self, url: str, secrets: Mapping[str, str]) -> str:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")
@@ -293,16 +296,12 @@ class Recorder:
             self._blob_sizes[digest] = len(data)
         return digest
 
-    async def _screenshot(self, *, failed: bool) -> bytes:
+    async def _screenshot(self) -> bytes:
         if not self._plan.screenshots:
             return b""
-        # After a failure the observation may be older than the page, so it cannot show whether a secret is visible.
-        if self._plan.secrets and (
-            failed or await asyncio.to_thread(shows_secret, self.observation, self._plan.secrets)
-        ):
-            return b""
+        cover = await asyncio.to_thread(covering_on, self.observation, self._plan.secrets, self._plan.sites)
         try:
-            return await self._page.screenshot()
+            return await self._page.screenshot(cover)
         except MeshError:
             # If the screenshot fails, the performed step is still recorded.
             return b""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
-from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, shows_secret
+from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, covering_on, keeping
 from node.sessions.alerting import Alerting
 from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
@@ -18,9 +18,9 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Assert, Wait
-from protocol.page.personal import Tokens
+from protocol.page.personal import TOKEN, Tokens
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
-from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.secrets import NO_SECRETS, Secrets, Stored
 from protocol.recording.call_log import call_log
 from protocol.recording.caution import forbids
 from protocol.recording.findings import Difference, in_words, merged
@@ -46,6 +46,7 @@ from protocol.recording.snapshot import snapshot_text
 from protocol.recording.tabs import tabs_acted_in
 from protocol.recording.verdicts import default_level, judge_replay
 from protocol.risk.refused import may_be_allowed
+from protocol.risk.sites import SiteRule
 
 OnStep = Callable[[StepMatch, str], None]
 """Told of each step, and what was there instead of what is recorded."""
@@ -82,8 +83,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether also what is masked must be the same."""
     inputs: Mapping[str, str] = {}
     """Values for inputs by name, or for texts by the number of their step (``protocol.recording.inputs.change``)."""
-    personal: bool = False
-    """As ``Recording.personal``."""
+    sites: tuple[SiteRule, ...] = ()
+    """As ``Recording.sites``."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +126,7 @@ class _Run:
         plan: ReplayPlan,
         mapping: Rebase,
         *,
-        tokens: Tokens | None,
+        tokens: Tokens,
         bar: Bar,
         explains: bool,
         values: Mapping[str, str],
@@ -141,9 +142,9 @@ class _Run:
         self._known = KnownChanges()
         self._alerting = Alerting(self._snapshot)
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
-        keyed = plan.secrets.keyed(tokens)
-        self._secrets = keyed.stored
-        self._driver = Driver(page, gate, keyed, plan.uploads)
+        self._keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
+        self._secrets = self._keyed.stored
+        self._driver = Driver(page, gate, self._keyed, plan.uploads)
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
@@ -177,7 +178,7 @@ class _Run:
             self.matches.append(match)
             self.noticed.after(step.index, performed=match.performed)
             if self._plan.every_screenshot or (self._plan.screenshots and not match.matched):
-                await self._picture(step.index, failed=not match.performed)
+                await self._picture(step.index)
             if on_step is not None:
                 on_step(match, self._instead(match))
             if not goes_on(step, match):
@@ -266,7 +267,7 @@ class _Run:
 
     async def _met(self, outcome: Outcome) -> Met:
         """The page in the redacted form of a recording; requests that the guard refused are noted."""
-        secrets = self._secrets
+        secrets = await self._stored_at(outcome.observation.url)
         blocked = await asyncio.to_thread(lambda: [redact_address(item, secrets) for item in outcome.blocked])
         self.blocked += blocked
         if self._step_at_hand is not None:
@@ -286,6 +287,15 @@ class _Run:
             downloads=outcome.downloads,
             tab=outcome.tab,
         )
+
+    async def _stored_at(self, url: str) -> Stored:
+        """What is taken out of the page at ``url`` before it is compared. Tokens are compared with tokens, whatever the policy for
+        the site says by now."""
+        step, secrets = self._step_at_hand, self._keyed.stored_at(url)
+        if step is None or secrets is self._secrets:
+            return secrets
+        recorded = (step.title, step.url, step.extracted, snapshot_text(await self._snapshot(step)) or "")
+        return self._secrets if any(map(TOKEN.search, recorded)) else secrets
 
     async def _once_still(self, met: Met) -> Met:
         """``met`` with the text of the page after it stops changing, unless its state has changed by then."""
@@ -332,16 +342,13 @@ class _Run:
     def _since(self, began_ms: int) -> int:
         return max(0, self._clock.now_ms() - began_ms)
 
-    async def _picture(self, index: int, *, failed: bool) -> None:
+    async def _picture(self, index: int) -> None:
         """Take a picture by the rules of a recorder. Without all secrets of the recording it cannot be known what a page shows."""
         if not self._explains:
             return
-        if self._plan.secrets and (
-            failed or await asyncio.to_thread(shows_secret, self._driver.observation, self._plan.secrets)
-        ):
-            return
+        cover = await asyncio.to_thread(covering_on, self._driver.observation, self._plan.secrets, self._plan.sites)
         try:
-            image = await self._page.screenshot()
+            image = await self._page.screenshot(cover)
         except MeshError:
             return  # the report contains the failure; the screenshot is optional
         if len(image) <= limits.SCREENSHOT_BYTES_MAX:
@@ -372,9 +379,17 @@ async def replay(
     bar = Bar(level=plan.level or default_level(steps), strict=plan.strict)
     changed = change(recorded.session, steps, plan.inputs, plan.secrets)
     values = values_of(recorded.session.inputs) | {item.name: item.value for item in changed}
-    tokens = None if plan.personal else signer.tokens
     run = _Run(
-        store, page, clock, plan, mapping, tokens=tokens, bar=bar, explains=not missing, values=values, changed=changed
+        store,
+        page,
+        clock,
+        plan,
+        mapping,
+        tokens=signer.tokens,
+        bar=bar,
+        explains=not missing,
+        values=values,
+        changed=changed,
     )
     began_ms = clock.now_ms()
     await run.drive(steps, on_step)
@@ -413,6 +428,6 @@ async def replay(
         noticed=run.noticed,
         stopped=run.stopped,
         lacking=redact_text(
-            lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets.keyed(tokens).stored
+            lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets.keyed(signer.tokens).stored
         ),
     )

@@ -210,6 +210,7 @@ class Sessions:
                 uploads=Uploads(self._config.browser.upload_folders),
                 gate=self._gate(approve_class),
                 inputs=file.inputs,
+                sites=self._config.policy.sites,
                 parent=parent,
                 skipped=file.skipped,
                 following=following,
@@ -284,6 +285,7 @@ class Sessions:
                     level=level,
                     strict=strict,
                     inputs=inputs,
+                    sites=self._config.policy.sites,
                 )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(

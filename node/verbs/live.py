@@ -301,7 +301,8 @@ SCREENSHOT: Final = _verb(
     gives=Pictured,
     help="""Take a screenshot of the current page.
 
-    Password fields are covered. No screenshot is taken of a page that shows a secret of this live session in readable form.
+    Password fields are covered, and secrets of this live session wherever the page shows them as text. There is no screenshot if
+    it cannot be told where that is.
     """,
     owner_fields=frozenset({"out"}),
     row=Row(subject=_about, note=lambda given: {"out": given.out}),

@@ -7,7 +7,7 @@ would hand it to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
 from typing import Annotated, Final
@@ -24,6 +24,10 @@ from protocol.page.secret_search import Search
 from protocol.trust.origin import ANY, fits, origin_of, parse_pattern
 
 Name = Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
+
+
+Keeps = Callable[[str], bool]
+"""Whether personal data of the page at an address is stored as it is."""
 
 
 _CODES: Final = frozenset({"current-password", "new-password", "one-time-code", "cc-number", "cc-csc"})
@@ -59,6 +63,7 @@ class Secrets(Mapping[str, str]):
         """
         self._given = dict(given or {})
         self._tokens: Tokens | None = None
+        self._keeps: Keeps = _nowhere
         self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
 
     def __getitem__(self, name: str) -> str:
@@ -108,12 +113,19 @@ class Secrets(Mapping[str, str]):
                 f"the secret “{name}” is for {known}, and the {what} is of {origin or 'no site'}",
             )
 
-    def keyed(self, tokens: Tokens | None) -> Secrets:
-        """These secrets, and by what personal data is replaced where something is stored; None to leave it."""
+    def keyed(self, tokens: Tokens | None, keeps: Keeps | None = None) -> Secrets:
+        """These secrets, and by what personal data is replaced where something is stored.
+
+        tokens: None to leave it. keeps: which pages' data is left.
+        """
         kept = copy(self)
-        kept._tokens = tokens
+        kept._tokens, kept._keeps = tokens, keeps or _nowhere
         kept.__dict__.pop("stored", None)
         return kept
+
+    def stored_at(self, url: str) -> Stored:
+        """How what the page at ``url`` says is redacted before it is stored."""
+        return Stored(self, None) if self._keeps(url) else self.stored
 
     @cached_property
     def stored(self) -> Stored:
@@ -143,6 +155,10 @@ class Stored(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self.secrets)
+
+
+def _nowhere(url: str) -> bool:
+    return False
 
 
 NO_SECRETS = Secrets()

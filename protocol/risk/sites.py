@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -44,6 +44,9 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Requests that may be sent although they are not GET, each ``METHOD path``, as ``POST /search``."""
     connect: tuple[str, ...] = ()
     """WebSockets. Must be empty: they cannot be judged yet."""
+    personal_data: Literal["replace", "cover", "keep"] = "replace"
+    """What is stored of e-mail addresses, telephone, card, account and national numbers on pages of the site: ``replace`` stores
+    tokens in their place, ``cover`` also covers them in pictures, ``keep`` stores them as they are."""
 
 
 def rule_at(rules: Sequence[SiteRule], url: str) -> int | None:

@@ -42,6 +42,7 @@ from protocol.page.action import (
     Upload,
     Wait,
 )
+from protocol.page.covering import Covering
 from protocol.page.dialogs import Dialog, DialogKind
 from protocol.page.downloads import Download
 from protocol.page.keys import require_key
@@ -62,6 +63,11 @@ _PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550000000a4944415478da63f80f00010101"
     "001cb08c990000000049454e44ae426082"
 )
+BLACK = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550000000a49444154789c6360000000"
+    "02000148afa4710000000049454e44ae426082"
+)
+"""The picture of a page on which something is covered: one black pixel."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -721,10 +727,20 @@ class MemoryPage:
 
     # --- the rest ---
 
-    async def screenshot(self) -> bytes:
-        """``adapters.ports.Page.screenshot``: one white pixel."""
+    async def screenshot(self, cover: Covering | None = None) -> bytes:
+        """``adapters.ports.Page.screenshot``: one pixel, white, or black if something is covered."""
         self._require_alive()
-        return _PNG
+        if cover is None:
+            return _PNG
+        shown = [part for index, each in enumerate(self._document.controls) for part in self._painted(index, each)]
+        found = cover.find("\n".join([*self._document.text, *shown]))
+        if cover.must and not found:
+            raise MeshError("action.not_possible", "what must be covered in the picture cannot be placed on the page")
+        return BLACK if found else _PNG
+
+    def _painted(self, index: int, control: Control) -> tuple[str, ...]:
+        hides = control.element.traits.input_type == "password"
+        return () if control.hidden else (control.element.name, "" if hides else self._read(index, control))
 
     async def close(self) -> None:
         """``adapters.ports.Page.close``."""

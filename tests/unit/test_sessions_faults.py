@@ -19,6 +19,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Wait
+from protocol.page.covering import Covering
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
@@ -114,8 +115,10 @@ class Pictured(MemoryPage):
     def __init__(self, bench: Bench, image: bytes | None) -> None:
         super().__init__(bench.site, GuardPolicy())
         self._image = image
+        self.covers: list[Covering | None] = []
 
-    async def screenshot(self) -> bytes:
+    async def screenshot(self, cover: Covering | None = None) -> bytes:
+        self.covers.append(cover)
         if self._image is None:
             raise MeshError("browser.timeout")
         return self._image
@@ -157,11 +160,14 @@ async def test_a_picture_is_kept_if_it_is_taken_and_not_too_large(bench: Bench) 
     assert recorder.size_bytes == len(await bench.store.blob(recorder.steps[0].snapshot))
 
 
-async def test_no_picture_is_kept_of_a_failed_step_if_there_are_secrets(bench: Bench) -> None:
+async def test_secrets_are_covered_in_each_picture_also_of_a_step_that_failed(bench: Bench) -> None:
+    """Guard: node/live/recorder.py, Recorder._screenshot."""
     fails = Click(target=Locator(role="link", name="Cups"))
-    for secrets, kept in ((NO_SECRETS, [True, True]), (given(at=HOME.url, word="unseen-word"), [True, False])):
-        recorder = await recorded(bench, HOME, fails, page=Pictured(bench, b"x"), secrets=secrets)
-        assert [bool(step.screenshot) for step in recorder.steps] == kept
+    for secrets, covered in ((NO_SECRETS, False), (given(at=HOME.url, word="unseen-word"), True)):
+        page = Pictured(bench, b"x")
+        recorder = await recorded(bench, HOME, fails, page=page, secrets=secrets)
+        assert [bool(step.screenshot) for step in recorder.steps] == [True, True]
+        assert [cover is not None and cover.find("an unseen-word here") != [] for cover in page.covers] == [covered] * 2
         assert recorder.session.secrets == ()
 
 

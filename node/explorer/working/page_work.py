@@ -98,6 +98,7 @@ class PageWork:
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 gate=self._gate_of(spec),
                 search=spec.id,
+                sites=self._config.policy.sites,
             )
             async with record(self._store, page, self._clock, self._witness, plan) as recorder:
                 for action in actions:
