@@ -328,7 +328,8 @@ QUIET: Final = (
     (globalThis.__trailmesh_moves_until ?? 0) - performance.now(), ...Document.prototype.getAnimations.call(document).map(left));
   // Scripts that a loaded page asks for later may still be on their way: a young page that has them and shows nothing will.
   const looked = globalThis.__trailmesh_looked ??= began;
-  const blank = () => performance.now() - looked < BLANK_MS && parent === window && document.scripts.length > 0 && roots.length === 1
+  const blank = () => performance.now() - looked < BLANK_MS
+    && parent === window && document.scripts.length > 0 && roots.length === 1
     && !/[\p{L}\p{N}]/u.test(document.body?.innerText) && !Array.prototype.some.call(
       document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
   const end = () => {
