@@ -57,6 +57,8 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "audit_find": lambda store: store.audit_find(AuditQuery(limit=10)),
     "feed": lambda store: store.feed(after=0),
     "feed newest": lambda store: store.feed(),
+    "questions": lambda store: store.questions(),
+    "history": lambda store: store.history("https://shop.example"),
     "usage": lambda store: store.usage(),
     "check": lambda store: store.check(),
     "remove_session": lambda store: store.remove_session("ses-1"),
