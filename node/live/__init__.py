@@ -8,16 +8,18 @@ room and not in ``sessions`` because live sessions use it too. ``live_session`` 
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """
 
-from node.live.acting import Driver, Gate, judged
+from node.live.acting import Driver, Gate, judged, remembering
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers
 from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
+from node.live.history import History, Known
 from node.live.keeping import Recording, shows_secret
 from node.live.live_sessions import LiveSessions
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
+from node.live.probing import Ledger, Probes, Probing
 from node.live.recorder import Recorder, record, record_actions
 from node.live.signer import Signer
 from node.live.uploads import NO_UPLOADS, Uploads
@@ -34,8 +36,13 @@ __all__ = [
     "Earlier",
     "Following",
     "Gate",
+    "History",
+    "Known",
+    "Ledger",
     "LiveSessions",
     "LiveVerbs",
+    "Probes",
+    "Probing",
     "Recorder",
     "Recording",
     "Signer",
@@ -49,6 +56,7 @@ __all__ = [
     "may_open",
     "record",
     "record_actions",
+    "remembering",
     "seek",
     "shows_secret",
 ]

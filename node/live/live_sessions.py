@@ -177,7 +177,7 @@ class LiveSessions:
             start_url=params.url,
             profile=profile,
             browser=await self._browsers.info(),
-            gate=Gate(report=report),
+            gate=Gate(report=report, history=self._browsers.history),
             secrets=Secrets(params.secrets, begins=params.url),
             uploads=Uploads(self._config.browser.upload_folders),
             caller=caller,

@@ -86,7 +86,7 @@ class Sessions:
     def _gate(self, approve_class: int) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
-        return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking)
+        return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking, history=self._browsers.history)
 
     # --- recording ---------------------------------------------------------------------------------------------------
 

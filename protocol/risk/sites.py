@@ -44,6 +44,9 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Requests that may be sent although they are not GET, each ``METHOD path``, as ``POST /search``."""
     connect: tuple[str, ...] = ()
     """WebSockets. Must be empty: they cannot be judged yet."""
+    probe: bool = True
+    """Whether searches may press controls that are not understood, where no write can leave; false for a site on which a login is
+    used that must not be risked."""
 
 
 def rule_at(rules: Sequence[SiteRule], url: str) -> int | None:
