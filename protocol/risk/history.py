@@ -143,7 +143,7 @@ def after(past: Past, press: Press, now_ms: int) -> Past:
         return Past(tried=tried, tried_ms=now_ms)
     if not press.clear:
         return past
-    quiet = min(limits.HISTORY_PRESSES_MAX, int(past.quiet * _left(past.quiet_ms, now_ms)) + 1)
+    quiet = min(limits.HISTORY_PRESSES_MAX, round(past.quiet * _left(past.quiet_ms, now_ms)) + 1)
     return msgspec.structs.replace(past, quiet=quiet, quiet_ms=now_ms)
 
 

@@ -39,8 +39,8 @@ def key_of(element: Element = BUTTON, on: Observation | None = None, key: bytes 
 
 def past(presses: int, press: Press = QUIET) -> Past:
     found = Past()
-    for _ in range(presses):
-        found = after(found, press, NOW_MS)
+    for left in reversed(range(presses)):
+        found = after(found, press, NOW_MS - left * 1_000)
     return found
 
 
