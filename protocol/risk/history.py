@@ -98,7 +98,7 @@ def _places(element: Element, page: Observation) -> list[str]:
     tree = page.tree
     if index < 0 or index not in tree.elements:
         return []
-    node, found = tree.parents[tree.elements.index(index)], []
+    node, found = tree.parents[tree.elements.index(index)], list[str]()
     while node >= 0 and len(found) < _PLACES_MAX:
         if tree.roles[node] in _PLACES:
             found.append(tree.roles[node])
