@@ -14,7 +14,7 @@ from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers
 from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
-from node.live.history import History, Known
+from node.live.history import Held, History, Known
 from node.live.keeping import Recording, shows_secret
 from node.live.live_sessions import LiveSessions
 from node.live.pictures import compacted, data_address
@@ -36,6 +36,7 @@ __all__ = [
     "Earlier",
     "Following",
     "Gate",
+    "Held",
     "History",
     "Known",
     "Ledger",

@@ -174,7 +174,7 @@ class Driver:
             self._noise |= frozenset(outcome.blocked)
             return
         press = judge_press(zip(outcome.blocked, outcome.blocked_by, strict=True), self._noise, shows=False)
-        await self._gate.history.note(prepared.element, prepared.observation, press)
+        await self._gate.history.note(_pressed(prepared.element, prepared.observation), prepared.observation, press)
 
     def _sought(self, prepared: Prepared) -> Sought:
         """What an owner would be asked about the action that is about to be performed."""
@@ -306,6 +306,13 @@ def judged(action: Action, element: Element, observation: Observation, history: 
         return classify(action, element, observation)
     each = [classify(action, item, observation) for item in (element, around)]
     return max(each, key=lambda risk: risk.level)
+
+
+def _pressed(element: Element, observation: Observation) -> Element:
+    """The control that a press of ``element`` reaches; history speaks of that one (``judged``)."""
+    if element.role in INTERACTIVE_ROLES and not element.inside:
+        return element
+    return observation.control_around(element) or element
 
 
 def remembering(action: Action, element: Element, observation: Observation, history: Known) -> Risk:

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
-from node.live.history import Known, Nothing
+from node.live.history import Held, Known, Nothing
 from node.live.metering import Metering, Unmetered, until_spent
 from node.live.places import Places
 from node.live.pool import Pool, Seat
@@ -46,6 +46,10 @@ class Browsers:
         """Counts the time that a caller has a context. Set by whoever knows the budgets of callers."""
         self.history: Known = Nothing()
         """What presses of controls did on this node before. Set by whoever keeps it."""
+
+    def known(self, guard: GuardPolicy) -> Known:
+        """What is known of controls, for work under ``guard``."""
+        return Held(self.history, guard)
 
     async def _start(self) -> Browser:
         browser = await self._open_browser()

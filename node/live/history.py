@@ -7,8 +7,10 @@ from typing import Final, Protocol
 from adapters.ports import Clock, HistoryRecord, HistoryStore
 from protocol.page.action import Action, Check, Click
 from protocol.page.observation import Element, Observation
-from protocol.risk.history import Past, Press, after, element_key, evidence_of
-from protocol.risk.judgement import Evidence
+from protocol.risk.history import Past, Press, after, element_key, evidence_of, has_label
+from protocol.risk.judgement import APPROVAL_CLASS, Evidence
+from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import rule_at
 from protocol.trust.origin import origin_of
 
 _ORIGINS_MAX: Final = 32
@@ -41,6 +43,38 @@ class Nothing:
         """Implements ``Known.note``."""
 
 
+class Held:
+    """What is known, for work under a guard. Implements ``Known``.
+
+    A probe sees what a control tries at once, and in the state in which the page was. Where something else than reading is allowed,
+    that is not enough for a press without an approval: what was tried later, or at the last step of several, would be sent.
+    """
+
+    def __init__(self, known: Known, guard: GuardPolicy) -> None:
+        self._known, self._guard = known, guard
+
+    async def about(self, url: str) -> None:
+        """Implements ``Known.about``."""
+        await self._known.about(url)
+
+    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
+        """Implements ``Known.of``."""
+        found = self._known.of(action, element, page)
+        lowers = found is not None and found.level < APPROVAL_CLASS
+        return None if lowers and not only_reads(self._guard, page.url) else found
+
+    async def note(self, element: Element, page: Observation, press: Press) -> None:
+        """Implements ``Known.note``."""
+        await self._known.note(element, page, press)
+
+
+def only_reads(guard: GuardPolicy, url: str) -> bool:
+    """Whether ``guard`` lets nothing but reads leave the page at ``url``."""
+    index = rule_at(guard.sites, url)
+    rule = None if index is None else guard.sites[index]
+    return guard.read_only and not guard.allow and (rule is None or not (rule.post or rule.connect))
+
+
 class History:
     """What this node has observed itself. Implements ``Known``."""
 
@@ -70,7 +104,17 @@ class History:
         known = self._origins.get(origin_of(page.url))
         if not known or not is_press(action):
             return None
-        return evidence_of(known.get(self.key(element, page)), self._clock.now_ms())
+        key = self.key(element, page)
+        found = evidence_of(known.get(key), self._clock.now_ms())
+        lowers = found is not None and found.level < APPROVAL_CLASS
+        return None if lowers and not self._alone(element, page, key) else found
+
+    def _alone(self, element: Element, page: Observation, key: bytes) -> bool:
+        """Whether what is known by ``key`` can only mean ``element``: without a label it means every such control of a page."""
+        return has_label(element) or not any(
+            other.ref != element.ref and other.role == element.role and self.key(other, page) == key
+            for other in page.elements
+        )
 
     async def note(self, element: Element, page: Observation, press: Press) -> None:
         """Implements ``Known.note``."""

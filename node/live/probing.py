@@ -17,7 +17,7 @@ from adapters.ports import BrowserState, Clock, Outcome, Page
 from node.live.acting import Driver, remembering
 from node.live.browsers import Browsers
 from node.live.gate import Gate
-from node.live.history import History, is_press
+from node.live.history import History, is_press, only_reads
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Check, Click, Goto, target_of
@@ -35,7 +35,6 @@ _OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_l
 """Codes of errors that only mean that a control could not be tried."""
 _SILENT_DIALOGS: Final = frozenset({"alert"})
 """Kinds of dialogs that ask nothing. Every other one is dismissed, and what its other answer does is not known."""
-_SOCKETS: Final = ("WS ", "WSS ")
 
 
 class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -83,13 +82,10 @@ def guard_of_probes(guard: GuardPolicy) -> GuardPolicy:
 def may_probe(guard: GuardPolicy, url: str) -> bool:
     """Whether controls of the page at ``url`` may be tried under ``guard``.
 
-    Not where a WebSocket is allowed: a probe opens none, so what a control sends over one would not be seen, and what the probe
-    found harmless would send it later.
+    Not where more than reading is allowed: what a probe finds harmless counts for nothing there (``Held``).
     """
-    if any(entry.startswith(_SOCKETS) for entry in guard.allow):
-        return False
     index = rule_at(guard.sites, url)
-    return index is None or (guard.sites[index].probe and not guard.sites[index].connect)
+    return only_reads(guard, url) and (index is None or guard.sites[index].probe)
 
 
 class Probing:
@@ -122,7 +118,7 @@ class Probing:
         doubtful = doubtful[: min(self.ledger.room, limits.PROBES_PER_PAGE_MAX)]
         if not doubtful:
             return False
-        self.ledger.tried |= {key for key, _ in doubtful}
+        pressed: list[tuple[bytes, Action]] = []
         began_ms = self._clock.now_ms()
         try:
             guard, state = guard_of_probes(self._guard), await self._state()
@@ -131,8 +127,10 @@ class Probing:
                 opened,
             ):
                 visit = _Visit(opened, page, way, self._history)
-                for _, action in doubtful:
-                    await self._try(visit, action)
+                for key, action in doubtful:
+                    self.ledger.tried.add(key)
+                    if await self._try(visit, action):
+                        pressed.append((key, action))
                 await visit.leave()
         except MeshError as error:
             if not error.code.startswith(_OF_THE_PAGE):
@@ -140,8 +138,8 @@ class Probing:
             log.info("controls were not tried: %s", error)
         finally:
             self.ledger.counts.milliseconds += max(0, self._clock.now_ms() - began_ms)
-        self._count(page, doubtful)
-        return True
+        self._count(page, pressed)
+        return bool(pressed)
 
     def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[tuple[bytes, Action]]:
         found: dict[bytes, Action] = {}
@@ -154,17 +152,19 @@ class Probing:
                 found.setdefault(key, action)
         return list(found.items())
 
-    async def _try(self, visit: _Visit, action: Action) -> None:
-        for _ in range(limits.HISTORY_PRESSES_MIN):
+    async def _try(self, visit: _Visit, action: Action) -> bool:
+        """Press one control as often as it takes; whether it was pressed at all."""
+        for number in range(limits.HISTORY_PRESSES_MIN):
             try:
                 press = await visit.press(action)
             except MeshError as error:
                 if not error.code.startswith("action.") and error.code != "risk.refused":
                     raise
                 log.info("a control was not tried: %s", error)
-                return
+                return number > 0
             if press.tried or not press.clear:
-                return
+                break
+        return True
 
     def _count(self, page: Observation, doubtful: Sequence[tuple[bytes, Action]]) -> None:
         counts = self.ledger.counts
@@ -185,7 +185,8 @@ class _Visit:
         self._driver = Driver(page, self._gate)
         self._noise: frozenset[str] | None = None
         """What the page tries when nothing is pressed; None before it was opened."""
-        self._last: tuple[Element, Observation] | None = None
+        self._last: tuple[Element, Observation, bool] | None = None
+        """What was pressed, and whether that counts as quiet if nothing is tried as the page is left."""
 
     async def press(self, action: Action) -> Press:
         """Press the control of ``action`` on a fresh page. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
@@ -205,8 +206,10 @@ class _Visit:
         press = judge_press(refused, self._noise or frozenset(), shows=_shows(before, outcome, shown) and not asks)
         prepared = self._driver.prepared
         if prepared is not None and prepared.element is not None:
-            self._last = (prepared.element, prepared.observation)
-            await self._history.note(*self._last, press)
+            quiet = press.clear and not press.tried
+            self._last = (prepared.element, prepared.observation, quiet)
+            if not quiet:
+                await self._history.note(prepared.element, prepared.observation, press)
         return press
 
     async def leave(self) -> None:
@@ -219,8 +222,8 @@ class _Visit:
             self._noise = frozenset(line for line, _ in refused)
         elif self._last is not None:
             left = [each for each in refused if each[0] not in self._noise]
-            press = judge_press(left, self._noise, shows=False)
-            await self._history.note(*self._last, press)
+            element, page, quiet = self._last
+            await self._history.note(element, page, judge_press(left, self._noise, shows=quiet))
         self._last = None
 
     async def _open(self) -> list[tuple[str, str]]:

@@ -64,15 +64,16 @@ def element_key(element: Element, page: Observation, key: bytes) -> bytes:
     """The form of ``element``, 16 bytes: what it is, what it says and where it stands, at the origin of ``page``.
 
     key: of this installation. The label and the words of id, class and icon count without case and digits; of what stands
-    around it the roles of the next three containers. In a form, a dialog or the panel of a tab also the name of the nearest
-    container and the path of the page, with its ids replaced.
+    around it the roles of the next three containers, and the frame. In a form, a dialog or the panel of a tab, and without a label,
+    also the name of the nearest container and the address of the page, with its ids and digits replaced.
     """
     origin, path = place_of(page.url)
     places = _places(element, page)
     traits = element.traits
-    narrow = traits.submits or bool(traits.form_method) or not _NARROW.isdisjoint(places)
+    narrow = traits.submits or bool(traits.form_method) or not _NARROW.isdisjoint(places) or not has_label(element)
     facts = [
         origin,
+        element.frame,
         element.role,
         traits.tag,
         traits.input_type,
@@ -83,9 +84,19 @@ def element_key(element: Element, page: Observation, key: bytes) -> bytes:
         path_form(traits.form_action),
         traits.opens,
         places,
-        [path, _folded(element.context)] if narrow else [],
+        [path, _rest(page.url), _folded(element.context)] if narrow else [],
     ]
     return hmac.new(key, b"trailmesh-element-v1\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
+
+
+def has_label(element: Element) -> bool:
+    """Whether its label tells ``element`` from others: “×” or “12” stands on controls that do different things."""
+    return sum(letter.isalpha() for letter in element.name) > 1
+
+
+def _rest(url: str) -> str:
+    """Query and fragment of an address, folded: many applications keep all of their pages at one path."""
+    return _folded(url.partition("?")[2] or url.partition("#")[2])
 
 
 def _folded(text: str) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from node.live.history import Held, History
 from protocol import limits
-from protocol.page.action import Click, Locator
+from protocol.page.action import Action, Click, Locator
 from protocol.page.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import classify
 from protocol.risk.history import Past, Press, after, element_key, evidence_of, judge_press
 from protocol.risk.judgement import Evidence, weigh
 from protocol.risk.refused import PROBED, SOCKET
 from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.sites import SiteRule
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 KEY = bytes(range(32))
 DAY_MS = 86_400_000
@@ -161,3 +165,70 @@ def test_a_probe_sends_no_post_and_says_which_of_them_would_only_have_read() -> 
     assert judge_request(*search, GuardPolicy(probe=True)) == PROBED
     assert judge_request("POST", "https://shop.example/rows", "fetch", False, "{}", GuardPolicy(probe=True)) == "method"
     assert judge_request("GET", "https://shop.example/rows", "fetch", False, "", GuardPolicy(probe=True)) is None
+
+
+def test_without_a_label_the_page_counts_and_one_on_another_frame_is_another_control() -> None:
+    icon = msgspec.structs.replace(BUTTON, name="×")
+    assert key_of(icon) != key_of(icon, on=page(icon, path="/b"))
+    assert key_of() != key_of(msgspec.structs.replace(BUTTON, frame="f1"))
+
+
+def test_in_a_form_pages_that_share_a_path_are_told_apart() -> None:
+    pages = [page(path=path, role="form") for path in ("/#/first", "/#/send", "/?do=first", "/?do=send")]
+    assert len({key_of(on=each) for each in pages}) == 4
+    assert key_of(on=page(path="/#/first")) == key_of(on=page(path="/#/send"))
+
+
+class OnePress:
+    """Knows one thing about every control."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    async def about(self, url: str) -> None: ...
+
+    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
+        return Evidence(source="history", level=self.level, certain=True, says="did it before")
+
+    async def note(self, element: Element, page: Observation, press: Press) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("guard", "lowers"),
+    [
+        (GuardPolicy(), True),
+        (GuardPolicy(allow=("POST https://shop.example/rows",)), False),
+        (GuardPolicy(read_only=False), False),
+        (GuardPolicy(sites=(SiteRule(site="https://shop.example", why="orders", post=("POST /rows",)),)), False),
+        (GuardPolicy(sites=(SiteRule(site="https://other.example", why="orders", post=("POST /rows",)),)), True),
+        (GuardPolicy(sites=(SiteRule(site="https://shop.example", why="read", read=("/**",)),)), True),
+    ],
+)
+def test_what_was_harmless_counts_only_where_nothing_but_reads_can_leave_and_what_wrote_everywhere(
+    guard: GuardPolicy, lowers: bool
+) -> None:
+    click = Click(target=Locator(role="button", name=BUTTON.name))
+    assert (Held(OnePress(1), guard).of(click, BUTTON, page()) is not None) == lowers
+    assert Held(OnePress(4), guard).of(click, BUTTON, page()) is not None
+
+
+async def test_of_several_controls_without_a_label_none_is_harmless_because_another_was() -> None:
+    icon = msgspec.structs.replace(BUTTON, name="×")
+    click = Click(target=Locator(role="button", name="×"))
+    alone = page(icon)
+    history = History(KEY, MemoryStore(), ManualClock())
+    for _ in range(limits.HISTORY_PRESSES_MIN):
+        await history.note(icon, alone, QUIET)
+    assert history.of(click, icon, alone) is not None
+    twice = msgspec.structs.replace(
+        alone,
+        elements=(*alone.elements, msgspec.structs.replace(icon, ref="e3")),
+        tree=Tree(
+            parents=(-1, 0, 0),
+            roles=("listitem", "button", "button"),
+            said=("", "×", "×"),
+            elements=(0, 1, 2),
+        ),
+    )
+    assert history.key(icon, twice) == history.key(icon, alone)
+    assert history.of(click, icon, twice) is None

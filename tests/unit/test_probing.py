@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
 
+from node.cli.explore import show_summary
 from node.config.settings import BrowserConfig, PolicyConfig
+from node.explorer.showing.show import Parts, show_search
 from node.live.probing import Ledger, Probes, guard_of_probes, may_probe
+from node.verbs.owner import ChangeParams
 from protocol import limits
 from protocol.goal.condition import Condition
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
-from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
+from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh, until
+from tests.owners import ANNA, entry
 from tests.twins.browser import Control, Document, Effect, MemorySite
 from tests.twins.clock import ManualClock
-from tests.unit.test_explorer_doubts import button, link, questions, warehouse
+from tests.unit.test_explorer_doubts import BEHIND, button, link, questions, say, warehouse
 
 pytestmark = pytest.mark.virtual_time
 
@@ -81,6 +86,31 @@ async def test_a_control_that_writes_is_held_found_out_and_asked_about() -> None
         assert (counts.probed, counts.harmless, counts.writing, counts.asked) == (1, 0, 1, 1)
 
 
+async def test_a_yes_while_it_runs_brings_a_search_back_to_what_was_found_to_write() -> None:
+    async with probing(site=warehouse(), asks=True) as (anna,):
+        made = entry(anna.approvals.keys.owners, ANNA)
+        await anna.approvals.keys.change(ChangeParams(by="first", change=made.change.hex(), signed=made.signed.hex()))
+        searching = asyncio.create_task(anna.run(BEHIND, seconds=4_000))
+        (asked,) = await until(lambda: questions(anna), "a question")
+        assert not any("/behind" in request for request in anna.site.reached)
+        await say(anna, asked.id)
+        found = await searching
+        counts = await probes(anna, found.id)
+        assert (found.status, counts.writing, counts.asked) == ("done", 1, 1)
+        assert "POST /behind" in anna.site.reached
+
+
+async def test_what_a_search_tried_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    async with probing(site=warehouse(), asks=True) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        parts = Parts(anna.explorer, None, anna.peers, anna.store, anna.mesh.clock, anna.name)  # type: ignore[arg-type]
+        shown = await show_search(parts, found.id, "")
+    assert (shown.probed, shown.found_harmless, shown.found_writing, shown.asked) == (1, 0, 1, 1)
+    show_summary(msgspec.to_builtins(shown))
+    said = "1 control in doubt tried where nothing can be changed: 0 only read, 1 would write; 1 question asked"
+    assert said in capsys.readouterr().out
+
+
 async def test_a_control_that_tries_to_delete_is_not_even_asked_about() -> None:
     deletes = button("Frobnicate", Effect(fetch=(("DELETE", "/rows/7"),)))
     async with probing(site=MemorySite({f"{ORIGIN}/": Document(title="", controls=(deletes,))}), asks=True) as (anna,):
@@ -132,7 +162,7 @@ async def test_nothing_is_tried_where_probing_is_off(off: dict[str, object]) -> 
 
 
 async def test_what_a_peer_found_harmless_counts_here_only_after_an_own_probe() -> None:
-    async with probing("anna", "bruno", site=shop()) as (anna, bruno):
+    async with probing("anna", "bruno", site=shop()) as (anna, _):
         found = await anna.run(SHELF, seconds=4_000)
         assert found.status == "done"
         # Both have pressed it themselves: whoever verifies the claim too.

@@ -17,6 +17,7 @@ from node.live import (
     Browsers,
     Driver,
     Gate,
+    Held,
     History,
     Ledger,
     Probes,
@@ -70,10 +71,10 @@ class PageWork:
         # All searches share the limit on concurrent exploring; this node's own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
-    def _gate_of(self, spec: SearchSpec) -> Gate:
+    def _gate_of(self, spec: SearchSpec, guard: GuardPolicy) -> Gate:
         """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
         asking = self._asks(current_caller(), spec.id) if self._asks else None
-        return msgspec.structs.replace(self._gate, asking=asking)
+        return msgspec.structs.replace(self._gate, asking=asking, history=Held(self._gate.history, guard))
 
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin fails with the reason.
@@ -98,7 +99,7 @@ class PageWork:
         guard = guard_for(self._config.policy, within=within)
         async with self._places, self._browsers.opened(replica.spec.profile, guard) as (context, page):
             seed = seed_of(replica.spec.seed, assignment.lease)
-            gate = self._gate_of(replica.spec)
+            gate = self._gate_of(replica.spec, guard)
             replica.ledger = replica.ledger or Ledger(Probes(), self._clock)
             probing = self._probing(replica.spec, guard, context.state, replica.ledger)
             worker = Worker(replica, page, self._clock, self._config, gate, seed, probing)
@@ -133,7 +134,7 @@ class PageWork:
                 start_url=spec.start_url,
                 profile=spec.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
-                gate=self._gate_of(spec),
+                gate=self._gate_of(spec, guard),
                 search=spec.id,
             )
             async with record(self._store, page, self._clock, self._witness, plan) as recorder:
