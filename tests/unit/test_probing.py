@@ -12,10 +12,12 @@ import pytest
 from node.cli.explore import show_summary
 from node.config.settings import BrowserConfig, PolicyConfig
 from node.explorer.showing.show import Parts, show_search
-from node.live.probing import Ledger, Probes, guard_of_probes, may_probe
+from node.live.probing import Ledger, Probes, _in_doubt, guard_of_probes, may_probe
 from node.verbs.owner import ChangeParams
 from protocol import limits
 from protocol.goal.condition import Condition
+from protocol.page.action import Click, Locator
+from protocol.risk.judgement import Risk
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh, until
@@ -206,3 +208,10 @@ def test_probes_take_a_share_of_the_time_of_a_search_and_a_number_of_controls() 
     assert ledger.room == limits.PROBES_PER_SEARCH_MAX
     ledger.counts.probed = limits.PROBES_PER_SEARCH_MAX
     assert ledger.room == 0
+
+
+def test_a_probe_presses_what_is_in_doubt_and_nothing_else_beyond_its_class() -> None:
+    press = Click(target=Locator(role="button", name="Frobnicate"))
+    assert _in_doubt(press, Risk(level=4, reason="not understood", doubt=True))
+    assert not _in_doubt(press, Risk(level=4, reason="says “save”"))
+    assert not _in_doubt(press, Risk(level=7, reason="says “delete”"))

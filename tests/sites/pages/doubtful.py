@@ -21,7 +21,7 @@ _WRITES: Final = {
     "荷札": "fetch('/rows/7', {method: 'DELETE'})",
     "棚卸": "fetch('/rows/7/delete')",
     "ป้าย": "setTimeout(() => fetch('/late', {method: 'POST'}), 200)",
-    "ตะกร้า": "addEventListener('pagehide', () => navigator.sendBeacon('/left', '1'))",
+    "ตะกร้า": "window.addEventListener('pagehide', () => navigator.sendBeacon('/left', '1'))",
     "จุด": "localStorage.pending = '/stored'",
 }
 BEHIND: Final = frozenset(address for _, address in _OPENS.values())
