@@ -39,6 +39,7 @@ async def test_of_an_origin_everything_comes_back_in_the_order_in_which_it_was_o
 async def test_one_origin_keeps_a_number_of_controls_and_takes_nothing_from_others(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: adapters/storage/history_table.py, put."""
     monkeypatch.setattr(limits, "HISTORY_ROWS_PER_ORIGIN_MAX", 3)
     await store.put_history(remembered(99, "https://other.example"))
     for key in range(6):

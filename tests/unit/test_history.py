@@ -94,6 +94,7 @@ def test_presses_that_tried_nothing_lower_the_class_only_together() -> None:
 
 
 def test_one_press_that_tried_to_change_something_counts_at_once_and_ends_what_was_quiet() -> None:
+    """Guard: protocol/risk/history.py, after."""
     found = after(past(8), Press(tried=4), NOW_MS)
     assert found == Past(tried=4, tried_ms=NOW_MS)
     evidence = evidence_of(found, NOW_MS)
@@ -153,6 +154,7 @@ def test_a_press_that_shows_nothing_is_not_clear() -> None:
 @pytest.mark.parametrize("source", ["words", "surroundings", "request"])
 @pytest.mark.parametrize("level", [5, 6, 7])
 def test_quiet_presses_never_lower_what_is_certainly_grave(source: str, level: int) -> None:
+    """Guard: protocol/risk/judgement.py, weigh."""
     quiet = evidence_of(past(limits.HISTORY_PRESSES_MAX), NOW_MS)
     assert quiet is not None
     grave = Evidence(source=source, level=level, certain=True, says="grave")  # type: ignore[arg-type]
@@ -160,6 +162,7 @@ def test_quiet_presses_never_lower_what_is_certainly_grave(source: str, level: i
 
 
 def test_a_probe_sends_no_post_and_says_which_of_them_would_only_have_read() -> None:
+    """Guard: protocol/risk/requests.py, judge_request."""
     search = ("POST", "https://shop.example/search", "fetch", False, '{"q": "blue"}')
     assert judge_request(*search, GuardPolicy()) is None
     assert judge_request(*search, GuardPolicy(probe=True)) == PROBED
@@ -168,6 +171,7 @@ def test_a_probe_sends_no_post_and_says_which_of_them_would_only_have_read() -> 
 
 
 def test_without_a_label_the_page_counts_and_one_on_another_frame_is_another_control() -> None:
+    """Guard: protocol/risk/history.py, element_key."""
     icon = msgspec.structs.replace(BUTTON, name="×")
     assert key_of(icon) != key_of(icon, on=page(icon, path="/b"))
     assert key_of() != key_of(msgspec.structs.replace(BUTTON, frame="f1"))
@@ -207,12 +211,14 @@ class OnePress:
 def test_what_was_harmless_counts_only_where_nothing_but_reads_can_leave_and_what_wrote_everywhere(
     guard: GuardPolicy, lowers: bool
 ) -> None:
+    """Guard: node/live/history.py, only_reads. Guard: node/live/history.py, Held.of."""
     click = Click(target=Locator(role="button", name=BUTTON.name))
     assert (Held(OnePress(1), guard).of(click, BUTTON, page()) is not None) == lowers
     assert Held(OnePress(4), guard).of(click, BUTTON, page()) is not None
 
 
 async def test_of_several_controls_without_a_label_none_is_harmless_because_another_was() -> None:
+    """Guard: node/live/history.py, History._alone."""
     icon = msgspec.structs.replace(BUTTON, name="×")
     click = Click(target=Locator(role="button", name="×"))
     alone = page(icon)

@@ -183,6 +183,7 @@ async def test_a_probe_leaves_cookies_and_storage_of_the_work_alone() -> None:
 
 
 def test_a_guard_of_probes_lets_nothing_pass_that_the_owner_allows_otherwise() -> None:
+    """Guard: node/live/probing.py, guard_of_probes."""
     rule = SiteRule(site=ORIGIN, why="orders", post=("POST /orders",), read=("/shelf/**",))
     guard = guard_of_probes(GuardPolicy(allow=(f"POST {ORIGIN}/rows",), sites=(rule,), read_only=False))
     for path in ("/orders", "/rows", "/search"):
@@ -211,6 +212,7 @@ def test_probes_take_a_share_of_the_time_of_a_search_and_a_number_of_controls() 
 
 
 def test_a_probe_presses_what_is_in_doubt_and_nothing_else_beyond_its_class() -> None:
+    """Guard: node/live/probing.py, _in_doubt."""
     press = Click(target=Locator(role="button", name="Frobnicate"))
     assert _in_doubt(press, Risk(level=4, reason="not understood", doubt=True))
     assert not _in_doubt(press, Risk(level=4, reason="says “save”"))
