@@ -24,7 +24,7 @@ from node.base import LoopWatch, Serving
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
-from node.live import Browsers, LiveSessions
+from node.live import Browsers, History, LiveSessions
 from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
@@ -136,8 +136,9 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     serving = Serving(home)
     keys_of_owners = OwnerKeys(witness, store, clock)
     approvals = Approvals(witness, store, clock, keys_of_owners)
+    browsers.history = history = History(own.element_key, store, clock)
     explorer = Explorer(
-        witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand, approvals
+        witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand, approvals, history
     )
     sessions = Sessions(witness, config, store, clock, browsers, peers, approvals.asker)
     parts = Parts(explorer, sessions, peers, store, clock, config.name)

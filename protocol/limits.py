@@ -124,6 +124,19 @@ QUESTIONS_KEPT_MAX: Final = 1_000
 SITE_RULES_MAX: Final = 64
 SITE_ENTRIES_MAX: Final = 64
 
+# History and probes (docs/adr/0047-probing-under-the-guard.md)
+HISTORY_PRESSES_MIN: Final = 2  # quiet presses before they lower a class
+HISTORY_PRESSES_MAX: Final = 8  # more count as this many, which last three half-lives
+HISTORY_HALF_LIFE_DAYS: Final = 30
+HISTORY_ROWS_MAX: Final = 20_000
+HISTORY_ROWS_PER_ORIGIN_MAX: Final = 1_000  # a site cannot make a node forget others
+PROBES_PER_PAGE_MAX: Final = 6  # controls
+PROBES_PER_SEARCH_MAX: Final = 60  # controls
+PROBE_FREE_MS: Final = 10_000  # of a search, spent on probes before their share of its time counts
+PROBE_SHARE_MAX: Final = 0.25  # of the time of a search
+PROBE_SETTLE_MS: Final = 500  # what a script may send after the page is still
+PROBE_WAIT_S: Final = 1
+
 # Distrust (docs/protocol/distrust.md)
 DISTRUST_REASON_CHARS_MAX: Final = 300
 NOTICES_PER_PEER_MAX: Final = 64

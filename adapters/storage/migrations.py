@@ -142,6 +142,13 @@ _QUESTIONS: Final = (
     "CREATE TABLE questions (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
 )
 
+# AUTOINCREMENT: a number is the time of the last observation, so it is never reused.
+_HISTORY: Final = (
+    """CREATE TABLE history (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, origin TEXT NOT NULL, body BLOB NOT NULL) STRICT""",
+    "CREATE INDEX history_by_origin ON history (origin, seq)",
+)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -153,6 +160,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FEED,
     _SCHEDULES,
     _QUESTIONS,
+    _HISTORY,
 )
 VERSION: Final = len(MIGRATIONS)
 

@@ -257,7 +257,10 @@ class LiveSession:
             raise MeshError("action.not_possible", "the page has opened nothing yet: open an address first")
         first = self.record.sessions[0] if self.record.sessions else ""
         fixed = self._plan
-        gate = Gate(report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking)
+        known = fixed.recording.gate.history
+        gate = Gate(
+            report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking, history=known
+        )
         plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate)
         recorder = Recorder(self._store, tab.page, self._clock, self._signer, plan)
         await recorder.begin()

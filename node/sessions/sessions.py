@@ -45,6 +45,7 @@ from protocol.recording.session import Level, Session, Step, StepMatch, Verdict
 from protocol.recording.tabs import has_tabs
 from protocol.recording.verdicts import doubts
 from protocol.risk.refused import what_helps
+from protocol.risk.requests import GuardPolicy
 from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor
 
@@ -83,10 +84,11 @@ class Sessions:
         """Sessions that are being removed, which takes several reads of the store: nobody begins to replay one meanwhile."""
         self._questions = Questions(clock)
 
-    def _gate(self, approve_class: int) -> Gate:
+    def _gate(self, approve_class: int, guard: GuardPolicy) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
-        return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking)
+        known = self._browsers.known(guard)
+        return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking, history=known)
 
     # --- recording ---------------------------------------------------------------------------------------------------
 
@@ -200,7 +202,8 @@ class Sessions:
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
             tell({"note": note})
-        async with self._browsers.page(file.profile, guard_for(self._config.policy, allow), tabs=True) as page:
+        guard = guard_for(self._config.policy, allow)
+        async with self._browsers.page(file.profile, guard, tabs=True) as page:
             plan = Recording(
                 title=file.title,
                 start_url=file.start_url,
@@ -208,7 +211,7 @@ class Sessions:
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=secrets,
                 uploads=Uploads(self._config.browser.upload_folders),
-                gate=self._gate(approve_class),
+                gate=self._gate(approve_class, guard),
                 inputs=file.inputs,
                 sites=self._config.policy.sites,
                 parent=parent,
@@ -277,7 +280,7 @@ class Sessions:
                     browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),
                     uploads=Uploads(self._config.browser.upload_folders),
-                    gate=self._gate(approve_class),
+                    gate=self._gate(approve_class, guard),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
                     ask=lambda question: self._questions.ask(session_id, question, tell),

@@ -20,6 +20,8 @@ SOCKET: Final = "socket"
 """Rule: a read-only context opens no WebSocket."""
 WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
+PROBED: Final = "probe"
+"""Rule: a probe sends no POST, although this one is known to read only."""
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
@@ -33,6 +35,7 @@ _MEANINGS: Final = {
     "address": "its address cannot be read",
     "method": "it is not sent by GET, and not known to read only",
     SOCKET: "WebSockets are never opened",
+    PROBED: "a probe sends nothing but GET",
     REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }
 

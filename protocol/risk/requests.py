@@ -10,6 +10,7 @@ from protocol.risk.addresses import destructive_url
 from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.reads import reads_by_form
+from protocol.risk.refused import PROBED
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
@@ -27,6 +28,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Patterns of those among them that may lie on this machine or in a private network (``protocol.risk.destinations``)."""
     sites: tuple[SiteRule, ...] = ()
     """What the owner has said of single sites."""
+    probe: bool = False
+    """Refuse every POST, also one that is known to read only: what a control would send is being found out."""
 
 
 def judge_request(
@@ -84,7 +87,9 @@ def judge_request(
         return f"address: {word}" if word else None
     # The body of the announced POST is not known yet; the POST itself is judged when it comes.
     reads = not word and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
-    return None if reads else "method"
+    if not reads:
+        return "method"
+    return PROBED if policy.probe and not announced else None
 
 
 def _reads(url: str, is_navigation: bool, content_type: str, body: str | None) -> bool:

@@ -58,6 +58,7 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "feed": lambda store: store.feed(after=0),
     "feed newest": lambda store: store.feed(),
     "questions": lambda store: store.questions(),
+    "history": lambda store: store.history("https://shop.example"),
     "usage": lambda store: store.usage(),
     "check": lambda store: store.check(),
     "remove_session": lambda store: store.remove_session("ses-1"),
