@@ -179,7 +179,9 @@ async def connected(
         try:
             with translated(otherwise, doing):
                 browser = await connect(driver)
-                judge = BrowserJudge(await browser.new_browser_cdp_session()) if ground is not None else None
+                judge = (
+                    BrowserJudge(await browser.new_browser_cdp_session(), ground.wall) if ground is not None else None
+                )
                 if judge is not None:
                     await judge.start()
         except MeshError as error:

@@ -17,10 +17,11 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Destinations
+from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
-from protocol.risk.refused import SOCKET, WINDOW, Refused, may_be_allowed, refused, request_line
+from protocol.risk.refused import SOCKET, UNSEEN, WINDOW, Refused, may_be_allowed, refused, request_line
 from protocol.risk.requests import GuardPolicy, judge_request
 
 _BLOCKED_MAX: Final = 200
@@ -139,6 +140,8 @@ class NetworkGuard:
         with held:
             rule = None if self._destinations is None else await self._destinations.refuse(url, self.policy)
         if rule is None:
+            if self._destinations is not None:
+                self._destinations.wall.admit(method, url)
             return True
         self._refuse(refused(method, url, rule), kind)
         return False
@@ -170,6 +173,10 @@ class NetworkGuard:
     def one_too_many(self, method: str, url: str) -> None:
         """A window beside the page wants its document, and there are too many."""
         self._refuse(refused(method, url, WINDOW), "")
+
+    def turned_away(self, turned: Turned) -> None:
+        """The tunnel refused what this guard was never asked about."""
+        self._refuse(refused(turned.method, turned.url, UNSEEN), "")
 
     async def may_follow(self, url: str) -> bool:
         """Whether the window that opened with ``url`` asks for it by GET, so that the page can go there instead."""

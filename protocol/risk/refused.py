@@ -1,6 +1,6 @@
 """Requests that the network guard refused: how they are recorded, what the error of a refused navigation says, and what helps.
 
-A rule is the answer of ``judge_request`` or ``judge_destination``, or one of the two below.
+A rule is the answer of ``judge_request`` or ``judge_destination``, or one of the three below.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ SOCKET: Final = "socket"
 """Rule: a read-only context opens no WebSocket."""
 WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
+UNSEEN: Final = "unseen"
+"""Rule: a feature of the browser wanted to send it past the guard, and the tunnel did not let it."""
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
-_UNALTERABLE: Final = ("origin", REFUSED, "private address", "address of no site", SOCKET)
+_UNALTERABLE: Final = ("origin", REFUSED, "private address", "address of no site", SOCKET, UNSEEN)
 """Rules that ``--allow`` does not change, first what a person would rather know."""
 _MEANINGS: Final = {
     "origin": "it is not among the origins that may be visited",
@@ -31,6 +33,7 @@ _MEANINGS: Final = {
     "address": "its address cannot be read",
     "method": "it is not sent by GET, and not known to read only",
     SOCKET: "WebSockets are never opened",
+    UNSEEN: "the browser wanted to send it by itself, where no request of the page was judged",
     REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }
 
