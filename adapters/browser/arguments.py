@@ -63,7 +63,7 @@ HARDENING_ARGS: Final = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-speech-api",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 DETERMINISM_ARGS: Final = (
     "--font-render-hinting=none",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from aiohttp import web
@@ -99,7 +99,8 @@ class Ground:
         if kind == "go":
             return web.Response(status=int(request.query.get("s", "302")), headers={"Location": filled("TO")})
         if kind == "file":
-            return web.Response(text=filled(row.script), content_type="text/javascript")
+            allowed = {"Service-Worker-Allowed": "/"}
+            return web.Response(text=filled(row.script), content_type="text/javascript", headers=allowed)
         if row.name == "Early Hints" and request.transport is not None:
             hints = f"HTTP/1.1 103 Early Hints\r\nLink: <{filled('TO')}>; rel=preload; as=image\r\n\r\n"
             request.transport.write(hints.encode())  # type: ignore[attr-defined]
@@ -130,29 +131,30 @@ class Ground:
 
     # --- trying ---
 
+    def ways(self) -> set[Way]:
+        """All that are tried."""
+        return {
+            Way(row.name, own) for row in self._rows for own in (True, False) if (row.same if own else row.elsewhere)
+        }
+
     def pages(self) -> list[str]:
         """Addresses of pages that try every way once, those together that can be."""
-        ways = [(row, f"{number}.{where}") for number, row in enumerate(self._rows) for where in ("own", "out")]
+        ways = [
+            (row, f"{number}.{'own' if own else 'out'}")
+            for number, row in enumerate(self._rows)
+            for own in (True, False)
+            if (row.same if own else row.elsewhere)
+        ]
         framed = [way for row, way in ways if not row.top]
         groups = ["+".join(framed[start : start + _FRAMES]) for start in range(0, len(framed), _FRAMES)]
         return [f"{self.origin}/frames/{group}" for group in groups] + [
             f"{self.origin}/row/{way}" for row, way in ways if row.top
         ]
 
-    async def tried(self, opens: Iterable[Callable[[], Awaitable[object]]], *, at_once: int, rest_s: float) -> None:
-        """Open pages, so many at once, and give each ``rest_s`` without an arrival until it is closed by its caller."""
-        turn = asyncio.Semaphore(at_once)
-
-        async def one(opened: Callable[[], Awaitable[object]]) -> None:
-            async with turn:
-                await opened()
-
-        await asyncio.gather(*map(one, opens))
-
     async def quiet(self, rest_s: float, most_s: float) -> None:
         """Wait until nothing has arrived for ``rest_s``."""
         end = time.monotonic() + most_s
-        while (left := min(end, self._last_s + rest_s) - time.monotonic()) > 0:
+        while (left := min(end, self._last_s + rest_s) - time.monotonic()) > 0:  # noqa: ASYNC110  (until nothing happens)
             await asyncio.sleep(left)
 
 

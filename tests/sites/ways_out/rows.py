@@ -1,7 +1,7 @@
-"""The ways out of a page. Each is tried with an address of another origin, and with a destructive one of the page's own.
+"""The ways out of a page. Each is tried with an address of another origin, and with a destructive one of its own.
 
-In the texts ``TO`` is the address, ``WS`` the same for a WebSocket, ``TLS`` the same with https, ``AT`` its host and port, ``GO`` an
-address of the site that redirects there, ``FILE`` that of the script of the row, served by the site.
+In the texts ``TO`` is the address, ``WS`` the same for a WebSocket, ``TLS`` the same with https, ``AT`` its host and port, ``GO``
+an address of the site that redirects there, ``FILE`` that of the script of the row, served by the site.
 """
 
 from __future__ import annotations
@@ -197,7 +197,6 @@ _SCRIPTS: Final = {
     "'AT'.split(':'); await p.addIceCandidate({candidate: `candidate:1 1 udp 2122260223 ${h} ${n} typ host`, sdpMid: '0', "
     "sdpMLineIndex: 0}) })()",
     "worker of the address": "new Worker('TO')",
-    "worker": "new Worker('FILE')",
     "worker of a redirect": "new Worker('GO')",
     "shared worker of the address": "new SharedWorker('TO')",
     "paint worklet": "CSS.paintWorklet.addModule('TO')",
@@ -212,9 +211,10 @@ _SCRIPTS: Final = {
     "FedCM active": "navigator.credentials.get({identity: {mode: 'active', providers: [{configURL: 'TO', clientId: '1'}]}})",
     "FedCM disconnect": "IdentityCredential.disconnect({configURL: 'TO', clientId: '1', accountHint: '1'})",
     "passkey of another site": "navigator.credentials.get({publicKey: {challenge: new Uint8Array(9), rpId: 'localhost'}})",
-    "ad interest group": "navigator.joinAdInterestGroup({owner: location.origin, name: 'x', biddingLogicURL: 'TO', updateURL: 'TO'}, "
-    "9e3)",
-    "ad auction": "navigator.runAdAuction({seller: location.origin, decisionLogicURL: 'TO', interestGroupBuyers: [location.origin]})",
+    "ad interest group": "navigator.joinAdInterestGroup({owner: location.origin, name: 'x', biddingLogicURL: 'TO', "
+    "updateURL: 'TO'}, 9e3)",
+    "ad auction": "navigator.runAdAuction({seller: location.origin, decisionLogicURL: 'TO', interestGroupBuyers: "
+    "[location.origin]})",
     "selectURL of shared storage": "sharedStorage.selectURL('x', [{url: 'TO'}])",
     "presentation": "new PresentationRequest('TO').start()",
     "background fetch": "navigator.serviceWorker.register('FILE', {scope: '/row/'}).then(() => navigator.serviceWorker.ready)"
@@ -312,10 +312,32 @@ _TOP: Final[dict[str, tuple[dict[str, str], str]]] = {
 }
 
 
+_OWN_ONLY: Final = frozenset(
+    {
+        "style filter",
+        "svg use",
+        "XSLT",
+        "service worker of the address",
+        "shared worker of the address",
+        "worker of the address",
+        "worker of a redirect",
+    }
+)
+"""Ways that the web has within one origin only."""
+
+
+def _is_other(name: str) -> bool:
+    """Whether a way speaks a protocol that a site for pages does not."""
+    return name.startswith(("WebRTC", "WebTransport", "ftp:", "passkey"))
+
+
 def _all() -> Iterator[Row]:
-    yield from (Row(name, html) for name, html in _HTML.items())
-    yield from (Row(name, _run(code)) for name, code in _SCRIPTS.items())
-    yield from (Row(f"{name} of a worker", _run("new Worker('FILE')"), code) for name, code in _WORKERS.items())
+    for name, html in _HTML.items():
+        yield Row(name, html, elsewhere=name not in _OWN_ONLY)
+    for name, code in _SCRIPTS.items():
+        yield Row(name, _run(code), elsewhere=name not in _OWN_ONLY, same=not _is_other(name))
+    for name, code in _WORKERS.items():
+        yield Row(f"{name} of a worker", _run("new Worker('FILE')"), code, same=not _is_other(name))
     for name in ("fetch", "WebSocket", "importScripts"):
         yield Row(f"{name} of a shared worker", _run("new SharedWorker('FILE')"), _WORKERS[name])
         yield Row(f"{name} of a service worker", _run("navigator.serviceWorker.register('FILE')"), _WORKERS[name])
