@@ -12,6 +12,7 @@ from playwright.async_api import CDPSession
 
 from adapters.browser.judge import BrowserJudge
 from adapters.ports import Browser, Given, Outcome, Page
+from protocol import limits
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
@@ -284,6 +285,36 @@ async def test_no_socket_of_a_launched_browser_reaches_the_site(browser: Browser
     await blocked(page, site, f'<button onclick="{SOCKETS[made]}">Go</button>', "top")
     await page.close()
     assert [entry for entry in leaks(site) if entry != "GET /socket.js"] == []
+
+
+async def said_by_socket(page: Page, site: PageServer) -> tuple[str, tuple[str, ...]]:
+    """What a page hears that says "a" to a WebSocket and repeats each answer until it is closed, and the rules that closed it."""
+    site.extra["/shown.html"] = (
+        f"<title>heard</title><script>const s = new WebSocket('ws://{site.origin.removeprefix('http://')}/echo'); "
+        "s.onopen = () => s.send('a'); s.onmessage = e => { document.title += ': ' + e.data; s.send(e.data) }; "
+        "s.onclose = () => document.title += ', closed'</script>"
+    )
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    title = outcome.observation.title
+    async with asyncio.timeout(10):
+        while not title.endswith("closed"):
+            title = (await page.observe()).title
+    return title, (*outcome.blocked_by, *page.blocked().rules)
+
+
+async def test_a_socket_is_opened_where_an_entry_names_its_address_and_closed_once_too_much_went_over_it(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/sockets.py, pass_on."""
+    monkeypatch.setattr(limits, "SOCKET_MESSAGES_MAX", 2)
+    for path, heard, rule in [
+        ("/echo", "heard: echo of a, closed", "socket limit"),
+        ("/other", "heard, closed", "socket"),
+    ]:
+        page = await (await browser.open(Profile(), GuardPolicy(allow=(f"WS {site.origin}{path}",)))).page()
+        assert await said_by_socket(page, site) == (heard, (rule,))
+        await page.close()
+    assert [entry for entry in site.reached if "shown" not in entry] == ["GET /echo"]
 
 
 async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: Browser, site: PageServer) -> None:

@@ -50,8 +50,9 @@ from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, T
 from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
-from protocol.risk.refused import SOCKET, Refused, may_be_allowed, navigation_refused, refused, request_line
+from protocol.risk.refused import Refused, may_be_allowed, navigation_refused, refused, request_line
 from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.sockets import judge_socket
 from tests.twins.tabs import MemoryTabs
 
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})
@@ -697,8 +698,8 @@ class MemoryPage:
         """Whether a request got through; it is in the site's log or among the refused ones afterwards."""
         parts = urlsplit(url)
         rule = judge_request("GET" if method == "WS" else method, url, kind, navigation, None, self._policy)
-        if method == "WS" and self._policy.read_only:
-            rule = rule or SOCKET
+        if method == "WS":
+            rule = judge_socket(url, self._policy)
         if rule and may_be_allowed(rule) and method != "WS":
             # The twin sends no bodies, and every form of it is read.
             if any(cover.covers(method, url, "", "") for cover in self._given.covers):
