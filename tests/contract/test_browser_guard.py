@@ -461,6 +461,18 @@ async def test_a_frame_that_no_browser_loads_does_not_keep_the_page_from_being_r
     await page.close()
 
 
+async def test_a_search_that_a_site_has_by_post_only_works_once_it_is_allowed(
+    browser: Browser, site: PageServer
+) -> None:
+    form = "<form method=post action=/send><input name=term value=mug><input type=hidden name=token value=7><button>Go"
+    for allow, title, blocked_by in [((), "", ("method",)), ((f"POST {site.origin}/send",), "Sent", ())]:
+        page = await (await browser.open(Profile(), GuardPolicy(allow=allow))).page()
+        (button,) = [each for each in (await shown(page, site, form)).elements if each.role == "button"]
+        outcome = await page.perform(Click(target=Locator()), ref=button.ref)
+        assert (outcome.observation.title, outcome.blocked_by) == (title, blocked_by)
+        await page.close()
+
+
 async def test_a_page_that_sends_a_form_while_it_is_parsed_is_opened_and_the_form_is_refused(
     browser: Browser, site: PageServer
 ) -> None:
@@ -470,7 +482,10 @@ async def test_a_page_that_sends_a_form_while_it_is_parsed_is_opened_and_the_for
     opened = await page.perform(Goto(url=f"{site.origin}/shown.html"))
     assert opened.observation.title.startswith("Own Own")
     assert [element.name for element in opened.observation.elements] == ["Here"]
-    assert (opened.blocked, leaks(site)) == ((POST,), [])
+    assert (opened.blocked, opened.blocked_by, leaks(site)) == ((POST,), ("method",), [])
+    site.extra["/shown.html"] = f"<script>location = '{CLOSE}'</script>"
+    opened = await page.perform(Goto(url=f"{site.origin}/shown.html"))
+    assert (opened.blocked, opened.blocked_by, leaks(site)) == ((GET,), ("address: close",), [])
     # A document that is refused itself is no page that came.
     with pytest.raises(MeshError) as caught:
         await page.perform(Goto(url=f"{site.origin}{CLOSE}"))

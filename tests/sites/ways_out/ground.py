@@ -103,7 +103,7 @@ class Ground:
             return web.Response(text=filled(row.script), content_type="text/javascript", headers=allowed)
         if row.name == "Early Hints" and request.transport is not None:
             hints = f"HTTP/1.1 103 Early Hints\r\nLink: <{filled('TO')}>; rel=preload; as=image\r\n\r\n"
-            request.transport.write(hints.encode())  # type: ignore[attr-defined]
+            request.transport.write(hints.encode())
         self.served.add(Way(row.name, own))
         self._last_s = time.monotonic()
         headers = {name: filled(value) for name, value in row.headers.items()}
