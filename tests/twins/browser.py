@@ -195,6 +195,11 @@ class MemoryBrowser:
         """Backend, name and version."""
         return BrowserInfo(backend="memory", name="memory", version="1")
 
+    @property
+    def turned_away(self) -> Mapping[tuple[str, str], int]:
+        """``adapters.ports.Browser.turned_away``: it has no tunnel."""
+        return {}
+
     async def open(
         self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False
     ) -> MemoryContext:
