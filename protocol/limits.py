@@ -336,6 +336,16 @@ OPTIONS_CHOSEN_MAX: Final = 64  # beside the first one, in one action
 TABS_MAX: Final = 8  # open at the same time, in one session
 TABS_OPENED_MAX: Final = 100  # in one session, those included that were closed
 TUNNEL_CONNECTIONS_MAX: Final = 1_024
+TUNNEL_WAIT_MS: Final = 250  # a connection can come before the request that it is for
+TUNNEL_ADMITTED_S: Final = (
+    60  # a request that waits for one of six connections to its host may need a new one only then
+)
+SOCKETS_MAX: Final = 64  # WebSockets that one page opens
+SOCKET_MESSAGES_MAX: Final = 10_000  # over one WebSocket, both directions together
+SOCKET_BYTES_MAX: Final = 16 * MIB
+TUNNEL_PLACES_MAX: Final = 2_000  # hosts and ports that a guard has let through
+TUNNEL_REQUESTS_MAX: Final = 20_000
+TUNNEL_HEAD_BYTES_MAX: Final = 256 * KIB
 NAVIGATION_TIMEOUT_MS: Final = 15_000
 STEP_TIMEOUT_MS: Final = 5_000
 SETTLE_QUIET_MS: Final = 80

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
 from node.live.history import Held, Known, Nothing
@@ -65,6 +65,11 @@ class Browsers:
     def contexts(self) -> int:
         """How many contexts are open, or are being opened."""
         return self._pool.contexts
+
+    @property
+    def turned_away(self) -> Mapping[tuple[str, str], int]:
+        """How often tunnels refused what no guard had let through, by who asked (``browser`` or ``page``) and method."""
+        return self._pool.turned_away
 
     @property
     def running(self) -> int:

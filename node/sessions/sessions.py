@@ -46,6 +46,7 @@ from protocol.recording.tabs import has_tabs
 from protocol.recording.verdicts import doubts
 from protocol.risk.refused import what_helps
 from protocol.risk.requests import GuardPolicy
+from protocol.risk.unguarded import limits_of
 from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor
 
@@ -218,6 +219,8 @@ class Sessions:
                 skipped=file.skipped,
                 following=following,
             )
+            for note in limits_of(plan.browser.backend):
+                tell({"note": note})
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             try:
                 async with recording as recorder:
@@ -235,6 +238,7 @@ class Sessions:
                 blocked=tuple(request for step in taken for request in step.blocked),
                 extracted={step.action.name: step.extracted for step in taken if isinstance(step.action, Extract)},
                 doubts=tuple(f"step {step.index}: {said}" for step in taken for said in doubts(step)),
+                unguarded=limits_of(plan.browser.backend),
             )
 
     async def replay(

@@ -14,6 +14,7 @@ from adapters.browser import browser as browsers_of
 from adapters.browser.chromium import launcher
 from adapters.browser.context import ChromiumContext
 from adapters.browser.judge import BrowserJudge
+from adapters.browser.wall import Wall
 from adapters.ports import Browser
 from node.live.browsers import Browsers
 from protocol.errors import MeshError
@@ -246,9 +247,9 @@ async def test_when_nobody_judges_any_more_nothing_is_sent_and_the_next_page_is_
     opened: list[Browser] = []
 
     class Known(BrowserJudge):
-        def __init__(self, session: CDPSession) -> None:
+        def __init__(self, session: CDPSession, wall: Wall | None = None) -> None:
             sessions.append(session)
-            super().__init__(session)
+            super().__init__(session, wall)
 
     async def start() -> Browser:
         opened.append(await launcher(SETTINGS)())
