@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -13,6 +14,10 @@ from protocol.risk.reads import reads_by_form
 from protocol.risk.refused import PROBED
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
+
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "QUERY", "REPORT", "SEARCH"})
+"""Methods that only read: those that the HTTP method registry of IANA calls safe, without TRACE, which no page can send."""
 
 
 class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,7 +85,7 @@ def judge_request(
         return REFUSED
     if by_site == {""}:
         return None
-    if not verbs <= {"GET", "HEAD", "POST"} or (replaced_by and "POST" in verbs):
+    if not verbs <= SAFE_METHODS | {"POST"} or (replaced_by and "POST" in verbs):
         return "method"
     word = destructive_url(url, resource_type)
     if "POST" not in verbs:

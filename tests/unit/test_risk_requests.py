@@ -19,6 +19,13 @@ def judge(
     return judge_request(method, url, kind, kind == "document", body, policy)
 
 
+@pytest.mark.parametrize("method", ["PROPFIND", "REPORT", "SEARCH", "QUERY", "OPTIONS"])
+def test_methods_that_the_registry_of_http_calls_safe_are_judged_as_reads(method: str) -> None:
+    assert judge(method, "https://a.example/calendars/ann/", "<propfind/>") is None
+    assert (judge(method, "https://a.example/items/3/delete") or "").startswith("address: ")
+    assert judge("LOCK", "https://a.example/calendars/ann/") == "method"
+
+
 @pytest.mark.parametrize(
     "url",
     [

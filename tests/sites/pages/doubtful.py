@@ -48,5 +48,7 @@ def pages() -> dict[str, str]:
     if (localStorage.pending) fetch(localStorage.pending, {method: 'POST'});
     """
     home = f"<!doctype html><meta charset=utf-8><title>店</title><h1>店</h1>{opening}{writing}{hidden}<script>{script}</script>"
-    behind = {address: f"<!doctype html><meta charset=utf-8><title>{address}</title><h1>{address}</h1>" for address in BEHIND}
+    behind = {
+        address: f"<!doctype html><meta charset=utf-8><title>{address}</title><h1>{address}</h1>" for address in BEHIND
+    }
     return {"/": home, **behind}
