@@ -15,7 +15,6 @@ from protocol.risk.refused import PROBED
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
-
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "QUERY", "REPORT", "SEARCH"})
 """Methods that only read: those that the HTTP method registry of IANA calls safe, without TRACE, which no page can send."""
 
