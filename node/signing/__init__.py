@@ -1,4 +1,5 @@
-"""The identity of this node and everything it signs: key log, witness key, witness log, rows of the audit trail, and the change feed.
+"""The identity of this node and everything it signs: key log, witness key, witness log, rows of the audit trail, and the change
+feed.
 
 Owns the key log and the witness log of this node, and the numbered sequence of its changes. Every artefact of the node is signed
 here. Never verifies what other nodes signed. The feed only informs: nothing in the node acts because of a row. A row that is told
