@@ -126,7 +126,6 @@ CAPSULE_FRESH_S_MAX: Final = 31 * 86_400
 CAPSULE_LEASE_S_MAX: Final = 86_400
 CAPSULES_MAX: Final = 256
 CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
-CAPSULE_PENDING_MAX: Final = 256  # uses that wait to be reported
 SEALING_KEY_DAYS_MAX: Final = 30
 SEALING_KEYS_MAX: Final = 4  # whose private half a node holds at a time
 

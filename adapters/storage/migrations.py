@@ -142,6 +142,13 @@ _QUESTIONS: Final = (
     "CREATE TABLE questions (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
 )
 
+# Rows of the ledger outlive their capsules: an old copy that is imported again must find its count.
+_CAPSULES: Final = (
+    """CREATE TABLE capsules (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL, stream BLOB NOT NULL) STRICT""",
+    "CREATE TABLE capsule_ledger (id TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT",
+)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -153,6 +160,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FEED,
     _SCHEDULES,
     _QUESTIONS,
+    _CAPSULES,
 )
 VERSION: Final = len(MIGRATIONS)
 
