@@ -105,6 +105,7 @@ CAPSULE_STATE_BYTES_MAX: Final = 16 * MIB
 CAPSULE_CHUNK_BYTES: Final = 64 * KIB
 CAPSULE_HEADER_BYTES_MAX: Final = 64 * KIB
 CAPSULE_ENVELOPE_BYTES_MAX: Final = 128 * KIB
+CAPSULE_MESSAGE_BYTES_MAX: Final = 18 * KIB
 CAPSULE_FILE_BYTES_MAX: Final = 18 * MIB  # state, tags of its chunks, envelope and proof
 CAPSULE_SOURCE_BYTES_MAX: Final = 32 * MIB  # of a file that state is captured from: JSON is longer than what is kept
 CAPSULE_ITEMS_MAX: Final = 400_000
