@@ -34,7 +34,7 @@ KIND_DISTRUST_NOTICE: Final = "distrust-notice"
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Key = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
 Envelope = Annotated[bytes, msgspec.Meta(max_length=limits.ARTEFACT_BYTES_MAX)]
-CapsuleArtefact = Annotated[bytes, msgspec.Meta(max_length=limits.APPROVAL_BYTES_MAX)]
+CapsuleArtefact = Annotated[bytes, msgspec.Meta(max_length=limits.CAPSULE_ARTEFACT_BYTES_MAX)]
 KeyLogBytes = Annotated[bytes, msgspec.Meta(max_length=limits.KEY_LOG_BYTES_MAX)]
 ActionBytes = Annotated[bytes, msgspec.Meta(max_length=limits.CHUNK_VALUE_BYTES_MAX)]
 Path = Annotated[tuple[ActionBytes, ...], msgspec.Meta(max_length=limits.TREE_DEPTH_MAX)]

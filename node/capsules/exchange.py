@@ -319,8 +319,11 @@ class CapsuleExchange:
         """A tenant ends a capsule. Known ids only: others would fill the ledger. Errors: ``envelope.*``, ``capsule.issuer``."""
         said = open_revocation(told.revocation, self._kept.peers.find_key)
         row = await self._kept.store.ledger(said.capsule)
-        if row is not None and row.tenant == said.tenant:
-            more = msgspec.structs.replace(row, revoked_ms=said.revoked_ms, revocation=told.revocation)
+        if row is None or row.tenant != said.tenant or row.revocation:
+            return Done()
+        more = msgspec.structs.replace(row, revoked_ms=said.revoked_ms, revocation=told.revocation)
+        # A row of its own, once for each capsule: a row for each call would let any peer fill the trail.
+        async with self._kept.witness.trail.doing("capsule/revoke", who=caller, subject=row.id):
             await self._end(more)
         return Done()
 

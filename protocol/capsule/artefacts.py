@@ -111,7 +111,9 @@ def open_revocation(sealed: bytes, find_key: envelope.KeyFinder) -> Revocation:
 
 
 def _opened(sealed: bytes, record: type[T], kind: str, find_key: envelope.KeyFinder) -> T:
-    opened = envelope.verify(sealed, kinds=frozenset({kind}), find_key=find_key, bytes_max=limits.APPROVAL_BYTES_MAX)
+    opened = envelope.verify(
+        sealed, kinds=frozenset({kind}), find_key=find_key, bytes_max=limits.CAPSULE_ARTEFACT_BYTES_MAX
+    )
     made = cbor.decode_as(opened.payload, record)
     signer = made.tenant if isinstance(made, Revocation) else made.node
     if opened.header.issuer != signer:
