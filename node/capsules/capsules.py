@@ -231,8 +231,7 @@ class Capsules:
             raise MeshError("capsule.copied", capsule=record.id)
         before = await self.kept.store.ledger(record.id)
         now_ms = self.kept.clock.now_ms()
-        # As if the tenant had just been heard of: whether it has, the report shows below.
-        self._judge(capsule, before, wanted, heard_ms=now_ms)
+        self._judge(capsule, before, wanted, now_ms)
         self.kept.witness.check_signs()
         taken = Taken(
             node=self.kept.witness.node,
@@ -271,15 +270,16 @@ class Capsules:
         elif now_ms > row.heard_ms + header.policy.fresh_s * 1000:
             raise MeshError("capsule.stale", capsule=header.id, heard_ms=row.heard_ms)
 
-    def _judge(self, capsule: Capsule, row: LedgerRecord | None, wanted: Wanted, *, heard_ms: int) -> None:
+    def _judge(self, capsule: Capsule, row: LedgerRecord | None, wanted: Wanted, now_ms: int) -> None:
         header, node = capsule.header, self.kept.witness.node
         mark = self.kept.device(header.id)
         code = judge_use(
             header.policy,
             Facts(
-                now_ms=self.kept.clock.now_ms(),
+                now_ms=now_ms,
                 latest_ms=max(row.latest_ms if row else 0, header.sealed_ms),
-                heard_ms=heard_ms,
+                # As if the tenant had just been heard of: whether it was, the report of the use shows.
+                heard_ms=now_ms,
                 origins=wanted.origins,
                 task=wanted.task,
                 level=wanted.level,

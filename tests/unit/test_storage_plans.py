@@ -154,7 +154,7 @@ async def _everything(store: Store) -> None:
     await store.check()
 
 
-async def _capsules(store: SqliteStore) -> None:
+async def _capsules(store: Store) -> None:
     await store.put_capsule(capsule(), b"stream", expires_ms=9)
     await store.capsule(capsule().id)
     await store.capsules()
