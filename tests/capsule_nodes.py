@@ -42,6 +42,7 @@ class CapsuleNode:
         """As at the start of a node."""
         await self.owners.load()
         await self.capsules.load()
+        await self.capsules.tend()
         return self
 
     async def again(self) -> CapsuleNode:

@@ -88,9 +88,15 @@ class Capsules:
         }
 
     async def load(self) -> None:
-        """Read the sealing keys, and seal own capsules to the next key before theirs ends. Errors: ``store.*``."""
+        """Read the sealing keys. Signs nothing: peers have not been asked yet whether this store is an old copy. Errors:
+        ``store.*``."""
         await self.kept.keys.load()
         await self.kept.store.prune_ledger(self.kept.clock.now_ms())
+
+    async def tend(self) -> None:
+        """Destroy the sealing keys that have ended, and seal own capsules to the next key before theirs ends. Errors:
+        ``store.*``."""
+        await self.kept.keys.sweep()
         for record in await self.kept.store.capsules():
             if record.tenant == self.kept.witness.node:
                 try:
@@ -98,16 +104,17 @@ class Capsules:
                 except MeshError as error:
                     log.warning("%s is not sealed to the next key: %s", record.id, error)
 
-    async def _reseal(self, record: CapsuleRecord) -> None:
+    async def _reseal(self, record: CapsuleRecord) -> CapsuleRecord:
         capsule = self.kept.open(record)
         now_ms = self.kept.clock.now_ms()
         key_id = self.kept.recipient(capsule).key
         ends_ms = self.kept.keys.ends_ms(key_id)
-        if ends_ms - now_ms > _RESEAL_MS or now_ms >= capsule.header.policy.expires_ms:
-            return
+        lost = ends_ms <= now_ms
+        if lost or ends_ms - now_ms > _RESEAL_MS or now_ms >= capsule.header.policy.expires_ms:
+            return record
         state = await self.kept.state(record)
         made, stream = await self.kept.seal(state, capsule.header, {}, record.consents)
-        await self.kept.keep(made, stream, record)
+        return await self.kept.keep(made, stream, record)
 
     # --- verbs -------------------------------------------------------------------------------------------------------
 

@@ -52,8 +52,8 @@ from protocol.trust.origin import fits
 
 log = logging.getLogger(__name__)
 
-_REFUSALS = frozenset({"capsule.revoked", "capsule.replays", "capsule.generation", "capsule.expired", "capsule.task"})
-"""With these the tenant refuses a use. Any other failure of the call means that it was not heard of."""
+_TURNED_AWAY = frozenset({"peer.refused_us", "peer.distrusted"})
+"""Failures of a call that mean that the tenant will not speak to this node: as good as a refusal."""
 
 
 class CapsuleExchange:
@@ -217,11 +217,14 @@ class CapsuleExchange:
         try:
             await self._calls.call(header.tenant, "capsule/use", CapsuleUsed(use=use), CapsuleStands)
         except MeshError as error:
-            if isinstance(error, PeerError) and error.code in _REFUSALS:
+            if isinstance(error, PeerError) and error.code.startswith("capsule."):
                 if error.code == "capsule.revoked":
                     # Its word is enough to stop: the signed revocation may come later.
                     await self._end(self._row(header, revoked_ms=self._kept.clock.now_ms()))
                 raise MeshError(error.code, f"its issuer says so: {error.message}", capsule=header.id) from error
+            # A grant that was withdrawn, or a capsule that it has removed: no freshness window outlives its answer.
+            if error.code in _TURNED_AWAY or (isinstance(error, PeerError) and not error.retryable):
+                raise
             log.info("the issuer of %s was not reached: %s", header.id, error.code)
             return False
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def test_a_login_leaves_nothing_in_clear_on_either_node(tmp_path: Path) -> None:
         assert "sid" in shown[2]
         # While both nodes have it, and their write-ahead logs are on the disk.
         assert _leaks(tmp_path, *shown, json.dumps([kept, exported, taken])) == []
+        anna.run("node", "rotate")
+        anna.run("node", "backup", str(tmp_path / "backup.tar"))
+        with tarfile.open(tmp_path / "backup.tar") as archive:
+            assert not [name for name in archive.getnames() if "sealing" in name]
+        anna.start()
+        # The sealing key lies under the new witness key now.
+        assert anna.run("capsule", "show", "shop", "--names")["holds"][0]["name"] == "sid"
         assert anna.run("capsule", "revoke", "shop", "--yes")["told"] == ["bruno"]
         assert bruno.run("capsule", "ls")["capsules"] == []
         assert refusal("capsule", "import", str(out), home=bruno.home)[0] == "capsule.revoked"

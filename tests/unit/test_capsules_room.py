@@ -262,6 +262,24 @@ async def test_a_holder_that_was_not_reached_learns_of_the_revocation_when_it_wa
     assert await bob.refused(kept.id) == "input.not_found"
 
 
+async def test_a_tenant_that_removed_the_capsule_or_withdrew_the_grant_refuses_its_use(
+    nodes: list[CapsuleNode],
+) -> None:
+    alice, bob = nodes
+    await alice.capture()
+    await bob.take(await alice.give(bob))
+    record = alice.node.peers.record(bob.node.id)
+    assert record is not None
+    await alice.node.store.put_peer(msgspec.structs.replace(record, grants={}))
+    await alice.node.peers.load()
+    assert await bob.refused() == "peer.scope"
+    await alice.node.store.put_peer(record)
+    await alice.node.peers.load()
+    assert await bob.refused() == ""
+    await alice.capsules.remove(CapsuleParams(capsule="shop"))
+    assert await bob.refused() == "input.not_found"
+
+
 async def test_only_the_node_that_captured_it_gives_changes_or_revokes_a_capsule(nodes: list[CapsuleNode]) -> None:
     alice, bob = nodes
     await alice.capture()
