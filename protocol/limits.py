@@ -128,7 +128,6 @@ CAPSULE_LEASE_S_MAX: Final = 86_400
 CAPSULES_MAX: Final = 256
 CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
 SEALING_KEY_DAYS_MAX: Final = 30
-SEALING_KEYS_MAX: Final = 4  # whose private half a node holds at a time
 
 # Questions and approvals (docs/protocol/approval.md)
 OWNERS_MAX: Final = 16
