@@ -21,6 +21,7 @@ from adapters.ports import (
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
+from node.capsules import CapsuleExchange, Capsules, Kept, SealingKeys
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
@@ -58,6 +59,8 @@ class Ports:
     """A digest as six words for people to compare."""
     from_words: Callable[[str], bytes]
     """Decodes a recovery key from its 24 words."""
+    machine: str = ""
+    """An id of this machine, for capsules that stay on it; empty if it has none."""
     addresses: tuple[str, ...] = ()
     """Addresses at which peers can reach this node; empty if it opens every connection itself."""
 
@@ -83,6 +86,8 @@ class Rooms:
     audit: Audit
     approvals: Approvals
     sessions: Sessions
+    capsules: Capsules
+    capsule_exchange: CapsuleExchange
     live: LiveSessions
     explorer: Explorer
     schedules: Schedules
@@ -144,6 +149,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     parts = Parts(explorer, sessions, peers, store, clock, config.name)
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
+    capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
     own_keys = OwnKeys(
         home,
         own,
@@ -155,6 +161,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         end_pairing=pairing.close,
         end_work=explorer.stop_all,
     )
+    own_keys.rewrap = capsules.kept.keys.rewrap
     keys_of_owners.prove_recovery = own_keys.prove_recovery
     return Rooms(
         home=home,
@@ -174,6 +181,8 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         audit=Audit(witness, peers, store),
         approvals=approvals,
         sessions=sessions,
+        capsules=capsules,
+        capsule_exchange=capsule_exchange,
         live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
         explorer=explorer,
         schedules=schedules,
@@ -188,6 +197,16 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         words=ports.to_words,
         serving=serving,
     )
+
+
+def _capsules(
+    home: Path, ports: Ports, witness: Witness, peers: Peers, calls: Calls, keys: OwnerKeys
+) -> tuple[Capsules, CapsuleExchange]:
+    sealing = SealingKeys(home, witness, ports.store, ports.clock)
+    capsules = Capsules(Kept(witness, ports.store, ports.clock, peers, sealing, machine=ports.machine))
+    exchange = CapsuleExchange(capsules, calls, lambda: keys.owners)
+    capsules.report = exchange.report
+    return capsules, exchange
 
 
 def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:

@@ -100,6 +100,35 @@ PASSPHRASE_BYTES_MAX: Final = 1_024
 PASSPHRASE_CHARS_MIN: Final = 8
 RECOVERY_FILE_CHARS_MAX: Final = 4 * KIB
 
+# Capsules (docs/protocol/capsule.md)
+CAPSULE_STATE_BYTES_MAX: Final = 16 * MIB
+CAPSULE_CHUNK_BYTES: Final = 64 * KIB
+CAPSULE_HEADER_BYTES_MAX: Final = 64 * KIB
+CAPSULE_ENVELOPE_BYTES_MAX: Final = 128 * KIB
+CAPSULE_ARTEFACT_BYTES_MAX: Final = 2 * KIB  # a certificate, a use or a revocation
+CAPSULE_FILE_BYTES_MAX: Final = 18 * MIB  # state, tags of its chunks, envelope and proof
+CAPSULE_SOURCE_BYTES_MAX: Final = 32 * MIB  # of a file that state is captured from: JSON is longer than what is kept
+CAPSULE_ITEMS_MAX: Final = 400_000
+CAPSULE_ORIGINS_MAX: Final = 64
+CAPSULE_RECIPIENTS_MAX: Final = 16
+CAPSULE_COOKIES_MAX: Final = 3_000  # as many as Chromium keeps
+CAPSULE_COOKIE_CHARS_MAX: Final = 8 * KIB
+CAPSULE_DOMAIN_CHARS_MAX: Final = 256
+CAPSULE_STORAGES_MAX: Final = 256
+CAPSULE_STORES_MAX: Final = 1_000
+CAPSULE_ENTRIES_MAX: Final = 50_000
+CAPSULE_NAME_CHARS_MAX: Final = 4 * KIB
+CAPSULE_TEXT_CHARS_MAX: Final = 16 * MIB
+CAPSULE_LABEL_CHARS_MAX: Final = 64
+CAPSULE_PURPOSE_CHARS_MAX: Final = 200
+CAPSULE_USES_MAX: Final = 1_000_000
+CAPSULE_DAYS_MAX: Final = 366
+CAPSULE_FRESH_S_MAX: Final = 31 * 86_400
+CAPSULE_LEASE_S_MAX: Final = 86_400
+CAPSULES_MAX: Final = 256
+CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
+SEALING_KEY_DAYS_MAX: Final = 30
+
 # Questions and approvals (docs/protocol/approval.md)
 OWNERS_MAX: Final = 16
 OWNER_PASSPHRASE_CHARS_MIN: Final = 10

@@ -149,6 +149,13 @@ _HISTORY: Final = (
     "CREATE INDEX history_by_origin ON history (origin, seq)",
 )
 
+# Rows of the ledger outlive their capsules: an old copy that is imported again must find its count.
+_CAPSULES: Final = (
+    """CREATE TABLE capsules (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL, stream BLOB NOT NULL) STRICT""",
+    "CREATE TABLE capsule_ledger (id TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT",
+)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -161,6 +168,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _SCHEDULES,
     _QUESTIONS,
     _HISTORY,
+    _CAPSULES,
 )
 VERSION: Final = len(MIGRATIONS)
 

@@ -43,6 +43,7 @@ from adapters.storage import (
     session_tables,
 )
 from adapters.storage.blobs import Blobs
+from adapters.storage.capsule_tables import CapsuleMethods
 from adapters.storage.copying import Snapshot
 from adapters.storage.database import Database
 from adapters.storage.feed_table import told
@@ -58,7 +59,7 @@ DATABASE_FILE: Final = "store.db"
 BLOBS_DIRECTORY: Final = "blobs"
 
 
-class SqliteStore(QuestionMethods, HistoryMethods):
+class SqliteStore(CapsuleMethods, QuestionMethods, HistoryMethods):
     """Implements ``adapters.ports.Store``. The caller owns the data directory (``adapters.storage.lock``)."""
 
     def __init__(self, database: Database, blobs: Blobs) -> None:

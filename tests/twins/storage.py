@@ -41,16 +41,18 @@ from protocol.feed import Change, News
 from protocol.recording.bundle import KIND
 from protocol.recording.session import Session, Step
 from protocol.schedule import RunStatus
+from tests.twins.capsules import MemoryCapsules
 from tests.twins.feed import MemoryFeed
 
 
-class MemoryStore:
+class MemoryStore(MemoryCapsules):
     """Implements ``adapters.ports.Store``. Nothing in a method waits, so each is atomic on its event loop.
 
     Dictionaries keep the order of first insertion, also when a value is replaced: the ``seq`` of the database.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._meta: dict[str, bytes] = {}
         self._peers: dict[str, bytes] = {}
         self._invites: dict[bytes, bytes] = {}

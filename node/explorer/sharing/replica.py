@@ -16,9 +16,8 @@ from node.base import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.sharing.own_share import OwnShare
 from node.explorer.sharing.tree_view import TreeView
-from node.feed import Feed
 from node.live import Ledger
-from node.signing import Witness
+from node.signing import Feed, Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
