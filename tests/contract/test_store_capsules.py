@@ -90,6 +90,7 @@ async def test_uses_are_counted_to_their_limit_and_removing_the_capsule_resets_n
 
 
 async def test_of_many_uses_at_once_exactly_as_many_as_allowed_are_counted(store: Store) -> None:
+    """Guard: adapters/capsule_records.py, with_use."""
     await store.put_capsule(capsule(), b"stream", expires_ms=9)
     # Each finds the lease of the one before over, so only the count stops them.
     tries = [store.take_capsule(ID, taken(replays_max=3, until_ms=6, holder=str(n))) for n in range(10)]

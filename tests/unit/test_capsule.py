@@ -108,12 +108,14 @@ def test_a_policy_that_was_changed_after_sealing_opens_nothing() -> None:
 
 
 def test_a_stream_under_another_header_does_not_fit_its_commitment() -> None:
+    """Guard: protocol/capsule/stream.py, _derived. Guard: protocol/capsule/stream.py, open_stream."""
     stream = streams.seal_stream(b"state", b"header", bytes(32))
     assert code_of(lambda: streams.open_stream(stream, b"Header", bytes(32), state_bytes=5)) == "capsule.altered"
     assert code_of(lambda: streams.open_stream(stream, b"header", bytes([1]) * 32, state_bytes=5)) == "capsule.altered"
 
 
 def test_a_node_that_is_no_recipient_opens_nothing() -> None:
+    """Guard: protocol/capsule/capsule.py, open_state."""
     record, stream = sealed()
     assert code_of(lambda: open_state(record, stream, node=CAROL_ID, key=CAROL_SEALING)) == "capsule.recipient"
     # Nor does a recipient with a key that is not the one it was sealed to.
@@ -149,7 +151,10 @@ def test_a_state_whose_end_is_missing_is_refused() -> None:
 
 
 def test_a_shorter_state_cannot_be_passed_off_with_a_header_that_says_so() -> None:
-    """The chunk that would be the last one was not sealed as the last."""
+    """The chunk that would be the last one was not sealed as the last.
+
+    Guard: protocol/capsule/stream.py, _nonce.
+    """
     _, stream, state = _chunked()
     content, size = bytes(32), limits.CAPSULE_CHUNK_BYTES
     stream = streams.seal_stream(state, b"header", content)
@@ -176,6 +181,7 @@ def test_the_limit_of_a_state_holds_when_it_is_sealed() -> None:
 
 
 def test_a_state_that_cannot_be_read_is_refused_without_a_word_of_it() -> None:
+    """Guard: protocol/capsule/state.py, decode_state."""
     data = encode_state(STATE).replace(b"http_only", b"http_0nly")
     with pytest.raises(MeshError) as caught:
         decode_state(data)
@@ -187,6 +193,7 @@ def test_a_state_that_cannot_be_read_is_refused_without_a_word_of_it() -> None:
 
 
 def test_a_capsule_that_its_importer_signs_again_is_refused() -> None:
+    """Guard: protocol/capsule/capsule.py, open_capsule."""
     record, _ = sealed()
     assert code_of(lambda: open_capsule(artefact(record, key=BOB), BOTH)) == "capsule.issuer"
 

@@ -99,6 +99,7 @@ async def test_every_capsule_use_key_and_revocation_is_in_the_witness_log(nodes:
 
 
 async def test_newer_state_replaces_the_older_one_for_good(nodes: list[CapsuleNode]) -> None:
+    """Guard: adapters/capsule_records.py, entered."""
     alice, bob = nodes
     kept = await alice.capture()
     old = await alice.give(bob)
@@ -152,6 +153,7 @@ async def test_uses_are_counted_to_their_limit_across_restarts(nodes: list[Capsu
 
 
 async def test_a_capsule_ends_and_a_clock_that_was_set_back_does_not_revive_it(nodes: list[CapsuleNode]) -> None:
+    """Guard: protocol/capsule/policy.py, judge_use."""
     alice, _ = nodes
     await alice.capture(expires_s=3_600)
     pass_ms(alice, 1_800_000)
@@ -172,7 +174,10 @@ async def test_one_use_at_a_time(nodes: list[CapsuleNode]) -> None:
 
 
 async def test_a_node_that_cannot_sign_uses_nothing(nodes: list[CapsuleNode]) -> None:
-    """A copy of a store whose peers hold a later log."""
+    """A copy of a store whose peers hold a later log.
+
+    Guard: node/capsules/capsules.py, Capsules.using.
+    """
     alice, _ = nodes
     await alice.capture()
     end = alice.node.witness.log.checkpoint
@@ -191,6 +196,7 @@ async def test_a_node_that_cannot_sign_uses_nothing(nodes: list[CapsuleNode]) ->
 
 
 async def test_a_peer_uses_what_it_was_given_and_the_issuer_counts(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/exchange.py, CapsuleExchange.on_use."""
     alice, bob = nodes
     await alice.capture(replays_max=2)
     await bob.take(await alice.give(bob))
@@ -201,6 +207,7 @@ async def test_a_peer_uses_what_it_was_given_and_the_issuer_counts(nodes: list[C
 
 
 async def test_an_old_copy_of_the_file_resets_no_count(nodes: list[CapsuleNode]) -> None:
+    """Guard: adapters/capsule_records.py, merged."""
     alice, bob = nodes
     kept = await alice.capture(replays_max=1)
     file = await alice.give(bob)
@@ -213,6 +220,7 @@ async def test_an_old_copy_of_the_file_resets_no_count(nodes: list[CapsuleNode])
 
 
 async def test_offline_a_capsule_lives_no_longer_than_its_freshness_window(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/capsules.py, Capsules._reported."""
     alice, bob = nodes
     await alice.capture(fresh_s=3_600)
     await bob.take(await alice.give(bob))
@@ -319,6 +327,7 @@ async def test_what_may_not_leave_is_refused_at_export_or_at_use(
 
 
 async def test_a_peer_without_the_grant_gets_and_gives_nothing(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/exchange.py, CapsuleExchange._check_granted."""
     alice, bob = nodes
     await alice.capture(origins=(SHOP,))
     file = await alice.give(bob)
@@ -402,6 +411,7 @@ async def test_a_capsule_that_needs_consent_is_used_and_given_only_with_it(nodes
 
 
 async def test_a_consent_of_nobody_or_to_something_else_is_refused(nodes: list[CapsuleNode]) -> None:
+    """Guard: protocol/capsule/artefacts.py, consent_until_ms."""
     alice, _ = nodes
     await alice.capture(consent=True)
     assert await code_of(_consent(alice)) == "owner.refused"
@@ -416,6 +426,7 @@ async def test_a_consent_of_nobody_or_to_something_else_is_refused(nodes: list[C
 
 
 async def test_a_sealing_key_is_renewed_in_time_and_destroyed_when_it_ends(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/sealing_keys.py, SealingKeys.sweep."""
     alice, bob = nodes
     await alice.capture(expires_s=90 * 86_400)
     await bob.take(await alice.give(bob))

@@ -81,7 +81,6 @@ async def fill(store: Store) -> None:
     await store.put_question(question())
     await store.add_agent(agent())
     await store.keep_schedule(schedule(), was=0, runs=[run(1)])
-    await store.put_question(question("que-2"))
     await store.put_capsule(capsule(), b"stream", expires_ms=9)
     await _logs(store)
     await _audit(store)
