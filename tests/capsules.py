@@ -22,11 +22,11 @@ from protocol.capsule.capsule import (
     Sealed,
     key_info,
     sealing_key_id,
-    suite,
 )
 from protocol.capsule.policy import Facts, Policy
 from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Item, ObjectStore, OriginStorage, encode_state
 from protocol.wire import cbor, envelope
+from tests.vectors.capsule_vectors import wrap
 
 NOW_MS = 1_900_000_000_000
 DAY_MS = 86_400_000
@@ -126,9 +126,11 @@ def sealed(made: Header | None = None, state: bytes | None = None, **changes: An
     data = encode_state(STATE) if state is None else state
     encoded = cbor.encode(made or header())
     content_key = hashlib.sha256(encoded).digest()
-    publics = {recipient(node, key): key.public_key() for node, key in _KEYS.items()}
+    publics = {recipient(node, key): key.public_key().public_bytes_raw() for node, key in _KEYS.items()}
+    # Not by the library, which draws a random key: what is made of a capsule in tests must be the same each time.
     keys = tuple(
-        suite().encrypt(content_key, publics[each], key_info(encoded)) for each in (made or header()).recipients
+        wrap(content_key, publics[each], key_info(encoded), hashlib.sha256(encoded + bytes([place])).digest())
+        for place, each in enumerate((made or header()).recipients)
     )
     stream = streams.seal_stream(data, encoded, content_key)
     usual: dict[str, Any] = {"header": encoded, "keys": keys, "stream": hashlib.sha256(stream).digest()}

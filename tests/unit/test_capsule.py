@@ -268,6 +268,7 @@ def test_a_use_within_the_policy_is_allowed() -> None:
 def test_each_rule_of_a_policy_refuses_with_its_own_code(
     rules: dict[str, Any], found: dict[str, Any], code: str
 ) -> None:
+    """Guard: protocol/capsule/policy.py, judge_use."""
     assert judge_use(policy(**rules), facts(**found)) == code
 
 

@@ -447,6 +447,7 @@ async def test_a_sealing_key_is_renewed_in_time_and_destroyed_when_it_ends(nodes
 
 
 async def test_a_sealing_key_opens_only_under_the_witness_key_of_its_node(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/sealing_keys.py, SealingKeys._write."""
     alice, bob = nodes
     await alice.capture()
     shutil.rmtree(bob.home / "sealing", ignore_errors=True)
