@@ -21,10 +21,11 @@ from adapters.ports import (
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
+from node.capsules import CapsuleExchange, Capsules, Kept, SealingKeys
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
-from node.live import Browsers, LiveSessions
+from node.live import Browsers, History, LiveSessions
 from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
@@ -58,6 +59,8 @@ class Ports:
     """A digest as six words for people to compare."""
     from_words: Callable[[str], bytes]
     """Decodes a recovery key from its 24 words."""
+    machine: str = ""
+    """An id of this machine, for capsules that stay on it; empty if it has none."""
     addresses: tuple[str, ...] = ()
     """Addresses at which peers can reach this node; empty if it opens every connection itself."""
 
@@ -83,6 +86,8 @@ class Rooms:
     audit: Audit
     approvals: Approvals
     sessions: Sessions
+    capsules: Capsules
+    capsule_exchange: CapsuleExchange
     live: LiveSessions
     explorer: Explorer
     schedules: Schedules
@@ -136,13 +141,15 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     serving = Serving(home)
     keys_of_owners = OwnerKeys(witness, store, clock)
     approvals = Approvals(witness, store, clock, keys_of_owners)
+    browsers.history = history = History(own.element_key, store, clock)
     explorer = Explorer(
-        witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand, approvals
+        witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand, approvals, history
     )
     sessions = Sessions(witness, config, store, clock, browsers, peers, approvals.asker)
     parts = Parts(explorer, sessions, peers, store, clock, config.name)
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
+    capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
     own_keys = OwnKeys(
         home,
         own,
@@ -154,6 +161,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         end_pairing=pairing.close,
         end_work=explorer.stop_all,
     )
+    own_keys.rewrap = capsules.kept.keys.rewrap
     keys_of_owners.prove_recovery = own_keys.prove_recovery
     return Rooms(
         home=home,
@@ -173,6 +181,8 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         audit=Audit(witness, peers, store),
         approvals=approvals,
         sessions=sessions,
+        capsules=capsules,
+        capsule_exchange=capsule_exchange,
         live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
         explorer=explorer,
         schedules=schedules,
@@ -187,6 +197,16 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         words=ports.to_words,
         serving=serving,
     )
+
+
+def _capsules(
+    home: Path, ports: Ports, witness: Witness, peers: Peers, calls: Calls, keys: OwnerKeys
+) -> tuple[Capsules, CapsuleExchange]:
+    sealing = SealingKeys(home, witness, ports.store, ports.clock)
+    capsules = Capsules(Kept(witness, ports.store, ports.clock, peers, sealing, machine=ports.machine))
+    exchange = CapsuleExchange(capsules, calls, lambda: keys.owners)
+    capsules.report = exchange.report
+    return capsules, exchange
 
 
 def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:

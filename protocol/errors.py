@@ -55,7 +55,7 @@ CODES: dict[str, Code] = {
         False,
         "This node has nothing stored under this id or name.",
         "List what there is, and copy the id or name from there: `trailmesh session ls`, `trailmesh live ls`, `trailmesh live pages`,"
-        " `trailmesh agent ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
+        " `trailmesh agent ls`, `trailmesh capsule ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
     "input.no_file": Code(
         _C,
@@ -642,6 +642,13 @@ CODES: dict[str, Code] = {
         "Look at the page (`trailmesh live snapshot`, or `trailmesh session show` for a recorded step): another action may have to reveal"
         " or enable the element first.",
     ),
+    "action.tab_missing": Code(
+        _O,
+        False,
+        "There is no tab with this number: none was opened, or it has closed.",
+        "Name one of the tabs that the message lists with `switch_tab`. If an earlier step opened the tab before and does so no longer,"
+        " see what that step did: `trailmesh session show`.",
+    ),
     "action.text_missing": Code(
         _O,
         False,
@@ -761,6 +768,157 @@ CODES: dict[str, Code] = {
     # tools for clients of the Model Context Protocol
     "mcp.missing": Code(
         _E, False, "The package `mcp` is not installed.", "Install it: `python -m pip install 'trailmesh[mcp]'`."
+    ),
+    # capsules
+    "capsule.invalid": Code(
+        _P,
+        False,
+        "The capsule, or the file that holds it, does not have the required form.",
+        "Have it exported again: `trailmesh capsule export`. docs/protocol/capsule.md describes the form.",
+    ),
+    "capsule.suite": Code(
+        _P,
+        False,
+        "The capsule is sealed with a method that this program does not know.",
+        "Update trailmesh on this node, then repeat the command.",
+    ),
+    "capsule.issuer": Code(
+        _P,
+        False,
+        "It is signed by another node than the one it names: a capsule that was received cannot be passed on.",
+        "Ask the node that captured it to export it to this node: `trailmesh capsule export ID --to NAME`.",
+    ),
+    "capsule.altered": Code(
+        _P,
+        False,
+        "Header, policy or wrapped key of the capsule were changed after it was sealed.",
+        "Do not use the file. Have the node that captured it export it again, and ask who changed it.",
+    ),
+    "capsule.recipient": Code(
+        _C,
+        False,
+        "The capsule is not sealed to a key of this node.",
+        "Have it exported to this node by its name: `trailmesh capsule export ID --to NAME`.",
+    ),
+    "capsule.stripped": Code(
+        _P,
+        False,
+        "The capsule does not have a key for each recipient it names: one was taken out.",
+        "Do not use the file. Have the node that captured it export it again.",
+    ),
+    "capsule.truncated": Code(
+        _P,
+        False,
+        "The end of the sealed state is missing.",
+        "Copy the file again, and compare the sizes.",
+    ),
+    "capsule.chunks": Code(
+        _P,
+        False,
+        "A part of the sealed state was changed, moved or added.",
+        "Do not use the file. Have the node that captured it export it again.",
+    ),
+    "capsule.stream": Code(
+        _P,
+        False,
+        "The sealed state is not the one that the capsule was signed with.",
+        "Copy the file again; if that does not help, have it exported again.",
+    ),
+    "capsule.key_ended": Code(
+        _O,
+        False,
+        "The sealing key that the capsule is sealed to has ended, and its private half was destroyed.",
+        "Have it exported again: the export asks for the present key of the node.",
+    ),
+    "capsule.clock": Code(
+        _E,
+        False,
+        "The clock of this machine is behind a time at which the capsule was seen before: its policy cannot be judged.",
+        "Correct the clock, then repeat the command.",
+    ),
+    "capsule.expired": Code(
+        _O,
+        False,
+        "The capsule has expired.",
+        "Log in again and capture a new one: `trailmesh capsule capture`.",
+    ),
+    "capsule.stale": Code(
+        _O,
+        True,
+        "The node that issued the capsule has not been heard of within the time that the policy allows.",
+        "Connect to that node (`trailmesh node peers` shows whether it is reached), then repeat the command.",
+    ),
+    "capsule.origin": Code(
+        _C,
+        False,
+        "The work goes to an origin that the capsule's policy does not name.",
+        "Limit the work to the origins that `trailmesh capsule show` lists, or capture a capsule with another policy.",
+    ),
+    "capsule.task": Code(
+        _C,
+        False,
+        "The capsule's policy does not allow this kind of work.",
+        "Use it for what `trailmesh capsule show` lists, or have a capsule issued with this task.",
+    ),
+    "capsule.class": Code(
+        _C,
+        False,
+        "The work may perform actions of a higher risk class than the capsule's policy allows.",
+        "Approve lower classes only, or have a capsule issued with a higher class.",
+    ),
+    "capsule.replays": Code(
+        _O,
+        False,
+        "The capsule has been used as often as its policy allows.",
+        "Ask its issuer for a new one, or capture one: `trailmesh capsule capture`.",
+    ),
+    "capsule.mfa": Code(
+        _O,
+        False,
+        "The policy demands a second factor that is more recent than the one of this login.",
+        "Log in again with the second factor, and capture the state with `--mfa-now`.",
+    ),
+    "capsule.device": Code(
+        _O,
+        False,
+        "The capsule may only be used on the machine where it was captured.",
+        "Use it there, or have one issued with `--cross-device`.",
+    ),
+    "capsule.installation": Code(
+        _O,
+        False,
+        "The capsule may only be used by the node that captured it.",
+        "Let that node do the work, or have one issued with `--cross-installation`.",
+    ),
+    "capsule.consent": Code(
+        _O,
+        False,
+        "The policy demands the signed consent of a person, and there is none that holds for these terms.",
+        "Let an owner of the node that captured it sign: `trailmesh capsule consent ID` (with `--to NAME` for an export).",
+    ),
+    "capsule.generation": Code(
+        _O,
+        False,
+        "There is newer state of this login: an older generation is never used again.",
+        "Use the newest one; have it exported again if another node holds it.",
+    ),
+    "capsule.held": Code(
+        _O,
+        True,
+        "The capsule is in use: one holder at a time, because sites end logins that two browsers share.",
+        "Wait until the other use has ended, then repeat the command.",
+    ),
+    "capsule.revoked": Code(
+        _O,
+        False,
+        "The capsule was revoked by the node that captured it.",
+        "Ask the owner of that node for another one.",
+    ),
+    "capsule.copied": Code(
+        _O,
+        False,
+        "The capsule was sealed before this node began its present witness log, as after a restore: its uses cannot be trusted to be complete.",
+        "Have it exported again, or capture it again.",
     ),
     # session, bundle, report
     "session.not_committed": Code(

@@ -61,6 +61,10 @@ class Kind(StrEnum):
     LIVE_OPENED = "live.opened"
     LIVE_ENDED = "live.ended"
     LIVE_CRASHED = "live.crashed"
+    CAPSULE_KEPT = "capsule.kept"
+    CAPSULE_RENEWED = "capsule.renewed"
+    CAPSULE_REVOKED = "capsule.revoked"
+    CAPSULE_REMOVED = "capsule.removed"
     SEARCH_STARTED = "search.started"
     SEARCH_ENDED = "search.ended"
     SEARCH_REMOVED = "search.removed"
@@ -155,6 +159,12 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.LIVE_CRASHED: About(
         ("liv",), "A live session has ended because its browser crashed; what was done is signed."
     ),
+    Kind.CAPSULE_KEPT: About(("cap",), "A capsule was captured, or imported."),
+    Kind.CAPSULE_RENEWED: About(
+        ("cap",), "A capsule was sealed again: with newer state, a consent, or to another key."
+    ),
+    Kind.CAPSULE_REVOKED: About(("cap",), "A capsule was revoked, here or by its tenant."),
+    Kind.CAPSULE_REMOVED: About(("cap",), "A capsule was removed from this node."),
     Kind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),
     Kind.SEARCH_ENDED: About(("sea", "node"), "A search has ended here: done, failed, stopped or declined."),
     Kind.SEARCH_REMOVED: About(("sea",), "A search was removed."),

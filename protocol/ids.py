@@ -23,8 +23,8 @@ _ID_CHARS = 20
 ID_RANDOM_BYTES = 13
 """How many random bytes ``make_id`` takes; it uses their first 100 bits."""
 
-KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv", "sch", "que", "own"})
-"""session, search, lease, replay report, invite, live session, schedule, question, key of an owner"""
+KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv", "sch", "que", "own", "cap"})
+"""session, search, lease, replay report, invite, live session, schedule, question, key of an owner, capsule"""
 NODE: Final = "node"
 """Stands for node ids where the others have their kind."""
 
@@ -35,6 +35,7 @@ LeaseId = Annotated[str, msgspec.Meta(extra={"id": "lea"})]
 SessionId = Annotated[str, msgspec.Meta(extra={"id": "ses"})]
 ReportId = Annotated[str, msgspec.Meta(extra={"id": "rep"})]
 QuestionId = Annotated[str, msgspec.Meta(extra={"id": "que"})]
+CapsuleId = Annotated[str, msgspec.Meta(extra={"id": "cap"})]
 
 
 def check_digit(text: str) -> str:

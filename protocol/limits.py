@@ -100,6 +100,35 @@ PASSPHRASE_BYTES_MAX: Final = 1_024
 PASSPHRASE_CHARS_MIN: Final = 8
 RECOVERY_FILE_CHARS_MAX: Final = 4 * KIB
 
+# Capsules (docs/protocol/capsule.md)
+CAPSULE_STATE_BYTES_MAX: Final = 16 * MIB
+CAPSULE_CHUNK_BYTES: Final = 64 * KIB
+CAPSULE_HEADER_BYTES_MAX: Final = 64 * KIB
+CAPSULE_ENVELOPE_BYTES_MAX: Final = 128 * KIB
+CAPSULE_ARTEFACT_BYTES_MAX: Final = 2 * KIB  # a certificate, a use or a revocation
+CAPSULE_FILE_BYTES_MAX: Final = 18 * MIB  # state, tags of its chunks, envelope and proof
+CAPSULE_SOURCE_BYTES_MAX: Final = 32 * MIB  # of a file that state is captured from: JSON is longer than what is kept
+CAPSULE_ITEMS_MAX: Final = 400_000
+CAPSULE_ORIGINS_MAX: Final = 64
+CAPSULE_RECIPIENTS_MAX: Final = 16
+CAPSULE_COOKIES_MAX: Final = 3_000  # as many as Chromium keeps
+CAPSULE_COOKIE_CHARS_MAX: Final = 8 * KIB
+CAPSULE_DOMAIN_CHARS_MAX: Final = 256
+CAPSULE_STORAGES_MAX: Final = 256
+CAPSULE_STORES_MAX: Final = 1_000
+CAPSULE_ENTRIES_MAX: Final = 50_000
+CAPSULE_NAME_CHARS_MAX: Final = 4 * KIB
+CAPSULE_TEXT_CHARS_MAX: Final = 16 * MIB
+CAPSULE_LABEL_CHARS_MAX: Final = 64
+CAPSULE_PURPOSE_CHARS_MAX: Final = 200
+CAPSULE_USES_MAX: Final = 1_000_000
+CAPSULE_DAYS_MAX: Final = 366
+CAPSULE_FRESH_S_MAX: Final = 31 * 86_400
+CAPSULE_LEASE_S_MAX: Final = 86_400
+CAPSULES_MAX: Final = 256
+CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
+SEALING_KEY_DAYS_MAX: Final = 30
+
 # Questions and approvals (docs/protocol/approval.md)
 OWNERS_MAX: Final = 16
 OWNER_PASSPHRASE_CHARS_MIN: Final = 10
@@ -123,6 +152,19 @@ QUESTIONS_PER_SITE_MAX: Final = (
 QUESTIONS_KEPT_MAX: Final = 1_000
 SITE_RULES_MAX: Final = 64
 SITE_ENTRIES_MAX: Final = 64
+
+# History and probes (docs/adr/0047-probing-under-the-guard.md)
+HISTORY_PRESSES_MIN: Final = 2  # quiet presses before they lower a class
+HISTORY_PRESSES_MAX: Final = 8  # more count as this many, which last three half-lives
+HISTORY_HALF_LIFE_DAYS: Final = 30
+HISTORY_ROWS_MAX: Final = 20_000
+HISTORY_ROWS_PER_ORIGIN_MAX: Final = 1_000  # a site cannot make a node forget others
+PROBES_PER_PAGE_MAX: Final = 6  # controls
+PROBES_PER_SEARCH_MAX: Final = 60  # controls
+PROBE_FREE_MS: Final = 10_000  # of a search, spent on probes before their share of its time counts
+PROBE_SHARE_MAX: Final = 0.25  # of the time of a search
+PROBE_SETTLE_MS: Final = 500  # what a script may send after the page is still
+PROBE_WAIT_S: Final = 1
 
 # Distrust (docs/protocol/distrust.md)
 DISTRUST_REASON_CHARS_MAX: Final = 300
@@ -323,8 +365,20 @@ OPTIONS_CHOSEN_MAX: Final = 64  # beside the first one, in one action
 TABS_MAX: Final = 8  # open at the same time, in one session
 TABS_OPENED_MAX: Final = 100  # in one session, those included that were closed
 TUNNEL_CONNECTIONS_MAX: Final = 1_024
+TUNNEL_WAIT_MS: Final = 250  # a connection can come before the request that it is for
+TUNNEL_ADMITTED_S: Final = (
+    60  # a request that waits for one of six connections to its host may need a new one only then
+)
+SOCKETS_MAX: Final = 64  # WebSockets that one page opens
+SOCKET_MESSAGES_MAX: Final = 10_000  # over one WebSocket, both directions together
+SOCKET_BYTES_MAX: Final = 16 * MIB
+TUNNEL_PLACES_MAX: Final = 2_000  # hosts and ports that a guard has let through
+TUNNEL_REQUESTS_MAX: Final = 20_000
+TUNNEL_HEAD_BYTES_MAX: Final = 256 * KIB
 NAVIGATION_TIMEOUT_MS: Final = 15_000
 STEP_TIMEOUT_MS: Final = 5_000
 SETTLE_QUIET_MS: Final = 80
 SETTLE_BUSY_MS: Final = 3_000  # a page that says for longer that it is at work may always say so
+SETTLE_BLANK_MS: Final = 2_000
+"""For how long a page with scripts is not believed to stay empty."""
 SETTLE_TIMEOUT_MS: Final = 4_000

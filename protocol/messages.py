@@ -34,6 +34,7 @@ KIND_DISTRUST_NOTICE: Final = "distrust-notice"
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Key = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
 Envelope = Annotated[bytes, msgspec.Meta(max_length=limits.ARTEFACT_BYTES_MAX)]
+CapsuleArtefact = Annotated[bytes, msgspec.Meta(max_length=limits.CAPSULE_ARTEFACT_BYTES_MAX)]
 KeyLogBytes = Annotated[bytes, msgspec.Meta(max_length=limits.KEY_LOG_BYTES_MAX)]
 ActionBytes = Annotated[bytes, msgspec.Meta(max_length=limits.CHUNK_VALUE_BYTES_MAX)]
 Path = Annotated[tuple[ActionBytes, ...], msgspec.Meta(max_length=limits.TREE_DEPTH_MAX)]
@@ -152,6 +153,38 @@ class KeysTell(_Record, frozen=True, kw_only=True):
     """The key log of the answering node."""
 
     log: KeyLogBytes
+
+
+class CapsuleKeyAsk(_Record, frozen=True, kw_only=True):
+    """To which key may I seal a capsule for you?"""
+
+
+class CapsuleKeyTell(_Record, frozen=True, kw_only=True):
+    """The sealing key of the answering node."""
+
+    certificate: CapsuleArtefact
+    """An artefact of kind ``sealing-key``."""
+
+
+class CapsuleUsed(_Record, frozen=True, kw_only=True):
+    """A holder tells the tenant that it is about to use a capsule."""
+
+    use: CapsuleArtefact
+    """An artefact of kind ``capsule-use``, by the sender."""
+
+
+class CapsuleStands(_Record, frozen=True, kw_only=True):
+    """The tenant knows of no reason against it."""
+
+    generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+    """The newest that it has."""
+
+
+class CapsuleRevoked(_Record, frozen=True, kw_only=True):
+    """The tenant ends a capsule."""
+
+    revocation: CapsuleArtefact
+    """An artefact of kind ``capsule-revocation``."""
 
 
 class DistrustNotice(_Record, frozen=True, kw_only=True):

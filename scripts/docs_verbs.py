@@ -59,6 +59,7 @@ _IDS = {
     "sch": "schedule",
     "que": "question",
     "own": "key of an owner",
+    "cap": "capsule",
     "agent": "agent",
 }
 _OTHERS = {CallerKind.AGENT: "an agent", CallerKind.SCHEDULE: "a schedule"}

@@ -9,8 +9,8 @@ import msgspec
 
 from adapters.ports import Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from node.feed import Feed
 from node.schedules import Ended, Schedules
+from node.signing import Feed
 from node.verbs import Tell
 from protocol import ids
 from protocol.errors import MeshError

@@ -6,6 +6,7 @@ from typing import Final
 
 from adapters.browser.profile_directory import PROFILE_ARGUMENT
 from adapters.browser.settings import BrowserSettings
+from adapters.browser.tunnel import Entries
 from protocol.errors import MeshError
 
 # Chromium's browser process itself sends the requests of PaymentRequest and FedCM, past every interception, to an
@@ -62,7 +63,7 @@ HARDENING_ARGS: Final = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-speech-api",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 DETERMINISM_ARGS: Final = (
     "--font-render-hinting=none",
@@ -86,6 +87,8 @@ _EXTRA_ALLOWED: Final = frozenset(
     ]
 )
 _DIRECT: Final = "direct://"
+_NO_NAMES: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+"""The tunnel looks names up. What Chromium looks up beside that (prefetched names, TURN servers) would be a way out."""
 
 
 def own_way(settings: BrowserSettings) -> bool:
@@ -93,21 +96,23 @@ def own_way(settings: BrowserSettings) -> bool:
     return any(argument.startswith(("--proxy-", "--host-resolver-rules")) for argument in settings.extra_args)
 
 
-def network_args(settings: BrowserSettings, tunnel_port: int) -> tuple[str, ...]:
-    """Everything through the tunnel, but sockets nowhere.
+def network_args(settings: BrowserSettings, entries: Entries | None) -> tuple[str, ...]:
+    """Everything through the tunnel, and no name looked up by Chromium itself.
 
-    Chromium sends WebSockets, and only those, through the entry for SOCKS, here to a port where nobody answers: no
-    interception sees those of a worker, and a page that reads has no use for them. tunnel_port: 0 for none.
+    Chromium sends WebSockets, and only those, through the entry for SOCKS. Without a tunnel that is a port where nobody answers: no
+    interception sees those of a worker.
     """
     if any(argument.startswith("--proxy-") for argument in settings.extra_args):
         return ()
-    tunnel = f"socks5://127.0.0.1:{tunnel_port}" if tunnel_port else _DIRECT
-    proxies = f"http={tunnel};https={tunnel};socks=socks5://127.0.0.1:9"
-    return (f"--proxy-server={proxies}", "--proxy-bypass-list=<-loopback>")
+    ports = {"http": entries.http, "https": entries.https, "socks": entries.sockets} if entries else {"socks": 9}
+    proxies = {"http": _DIRECT, "https": _DIRECT} | {name: f"socks5://127.0.0.1:{port}" for name, port in ports.items()}
+    server = ";".join(f"{name}={proxy}" for name, proxy in proxies.items())
+    names = (_NO_NAMES,) if entries else ()
+    return (f"--proxy-server={server}", "--proxy-bypass-list=<-loopback>", *names)
 
 
-def launch_args(settings: BrowserSettings, *, profile_directory: str, tunnel_port: int = 0) -> list[str]:
-    """Every argument. profile_directory: its path. tunnel_port: 0 for none.
+def launch_args(settings: BrowserSettings, *, profile_directory: str, entries: Entries | None = None) -> list[str]:
+    """Every argument. profile_directory: its path. entries: of the tunnel; None for none.
 
     Errors: ``config.invalid`` for one that is not on the list.
     """
@@ -120,7 +125,7 @@ def launch_args(settings: BrowserSettings, *, profile_directory: str, tunnel_por
         *(HEADLESS_ARGS if settings.headless else ()),
         *(() if settings.sandbox else ("--no-sandbox",)),
         *HARDENING_ARGS,
-        *network_args(settings, tunnel_port),
+        *network_args(settings, entries),
         *DETERMINISM_ARGS,
         *settings.extra_args,
     ]

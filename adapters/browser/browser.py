@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -55,6 +55,11 @@ class ChromiumBrowser:
     def info(self) -> BrowserInfo:
         """Backend, name and version."""
         return self._info
+
+    @property
+    def turned_away(self) -> Mapping[tuple[str, str], int]:
+        """``adapters.ports.Browser.turned_away``."""
+        return self._destinations.wall.refused if self._destinations is not None else {}
 
     @property
     def profile_directory(self) -> Path:
@@ -179,7 +184,9 @@ async def connected(
         try:
             with translated(otherwise, doing):
                 browser = await connect(driver)
-                judge = BrowserJudge(await browser.new_browser_cdp_session()) if ground is not None else None
+                judge = (
+                    BrowserJudge(await browser.new_browser_cdp_session(), ground.wall) if ground is not None else None
+                )
                 if judge is not None:
                     await judge.start()
         except MeshError as error:

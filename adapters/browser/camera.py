@@ -57,7 +57,8 @@ class Camera:
             # The frames are held still already: what Playwright stops would stand elsewhere than it is placed.
             png = await (self._shot() if plain else self._hiding("allow"))
             after = await placed(self._session)
-            boxes, later = (covered_boxes(seen.pieces, cover.find) for seen in (before, after))
+            # A hostile page has a megabyte of text to look through.
+            boxes, later = [await asyncio.to_thread(covered_boxes, seen.pieces, cover.find) for seen in (before, after)]
             if boxes != later or before.closed != after.closed:
                 continue
             if (boxes and after.doubled) or (cover.must and not boxes):

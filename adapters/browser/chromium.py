@@ -40,7 +40,7 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
         async def connect(driver: Playwright) -> Browser:
             program, *arguments = leashed(
                 find_executable(settings, driver.chromium.executable_path),
-                *launch_args(settings, profile_directory=str(ground.profile_directory), tunnel_port=ground.tunnel_port),
+                *launch_args(settings, profile_directory=str(ground.profile_directory), entries=ground.entries),
             )
             return await driver.chromium.launch(
                 executable_path=program,

@@ -6,6 +6,7 @@ transforms and scrolling have put it. It is asked before and after the picture: 
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -183,7 +184,8 @@ def _moved(box: Box, by: tuple[float, float]) -> Box:
 async def placed(session: CDPSession) -> Placed:
     """What the page paints now. Raises Playwright's ``Error``."""
     asked = {"computedStyles": list(STYLES), "includeDOMRects": True}
-    return Placed(await session.send("DOMSnapshot.captureSnapshot", asked))
+    snapshot = await session.send("DOMSnapshot.captureSnapshot", asked)
+    return await asyncio.to_thread(Placed, snapshot)
 
 
 def with_boxes(png: bytes, boxes: Sequence[Box], width_px: float) -> bytes:

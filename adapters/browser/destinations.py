@@ -14,6 +14,7 @@ import time
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from adapters.browser.wall import Wall
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.requests import GuardPolicy
 from protocol.wire.destination import Place, place_of
@@ -30,6 +31,8 @@ class Destinations:
     """Of one browser: its guards write it, its tunnel reads it."""
 
     def __init__(self) -> None:
+        self.wall = Wall()
+        """What else the tunnel asks before it connects."""
         self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
         """Names, until when what they resolved to is used again, and what that was."""
         self._admitted: dict[tuple[str, int], None] = {}

@@ -15,7 +15,8 @@ from adapters.browser.profile_directory import (
     remove_abandoned,
     remove_profile_directory,
 )
-from adapters.browser.tunnel import Tunnel
+from adapters.browser.tunnel import Entries, Tunnel
+from adapters.browser.wall import Wall
 from protocol.errors import MeshError
 
 
@@ -27,14 +28,14 @@ class Ground:
         profile_directory: Path,
         lock: FileLock,
         tunnel: Tunnel | None,
-        tunnel_port: int,
+        entries: Entries | None,
         destinations: Destinations | None,
     ) -> None:
         self.profile_directory = profile_directory
         self._lock = lock
         self._tunnel = tunnel
-        self.tunnel_port = tunnel_port
-        """0 for none."""
+        self.entries = entries
+        """Of the tunnel; None without one."""
         self.destinations = destinations
         """None without a tunnel: names are resolved elsewhere then, and only addresses that are written out can be judged."""
 
@@ -50,13 +51,18 @@ class Ground:
             destinations = Destinations() if tunnel else None
             opened = Tunnel(destinations) if destinations is not None else None
             try:
-                port = await opened.start() if opened is not None else 0
+                entries = await opened.start() if opened is not None else None
             except OSError as error:
                 raise MeshError(
                     "browser.launch", "its tunnel to the network cannot be opened", reason="tunnel"
                 ) from error
             undo.pop_all()
-        return cls(profile_directory, lock, opened, port, destinations)
+        return cls(profile_directory, lock, opened, entries, destinations)
+
+    @property
+    def wall(self) -> Wall | None:
+        """That of the tunnel."""
+        return self.destinations.wall if self.destinations is not None else None
 
     def cut(self) -> None:
         """From now on Chromium sends nothing, if its way leads through the tunnel."""

@@ -18,6 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.network import NetworkGuard, answer, kind_of, permitted
 from adapters.browser.plain import PlainReads
+from adapters.browser.wall import Turned, Wall
 from adapters.browser.windows import Windows
 from protocol import limits
 
@@ -27,9 +28,12 @@ _OWNER_TIMEOUT_S: Final = 2.0  # a renderer that does not say which frame sends 
 class BrowserJudge:
     """Brings each request of a browser before the guard of the page it belongs to."""
 
-    def __init__(self, session: CDPSession) -> None:
+    def __init__(self, session: CDPSession, wall: Wall | None = None) -> None:
+        """wall: that of the browser's tunnel; None if there is no tunnel."""
         self._session = session
-        self._plain = PlainReads(session)
+        self._plain = PlainReads(session, wall)
+        if wall is not None:
+            wall.watch(self._turned_away)
         self._pages: dict[NetworkGuard, Page] = {}
         self._contexts: dict[NetworkGuard, str] = {}
         self._frames: dict[str, NetworkGuard] = {}
@@ -115,6 +119,12 @@ class BrowserJudge:
                 owner.gave_up(event)
         if guard is None:
             await self._give_up(event["frameId"])
+
+    def _turned_away(self, turned: Turned) -> None:
+        """The tunnel refused what no guard has let through. A page is told of it where no other could have asked."""
+        if not turned.own and len({*self._contexts.values()}) == 1:
+            for guard in self._pages:
+                guard.turned_away(turned)
 
     async def _permits(self, event: Mapping[str, Any]) -> NetworkGuard | None:
         """The guard that lets a request through; None if it is refused."""

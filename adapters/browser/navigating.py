@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 from playwright.async_api import CDPSession
 from playwright.async_api import Page as PlaywrightPage
@@ -16,6 +16,9 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.web_address import require_web
 from protocol.risk.refused import navigation_refused
+
+_WITH_BODY: Final = "document.body ?? document.documentElement?.append(document.createElement('body'))"
+"""A page whose script went elsewhere before the first text stays without a body, and Playwright reads no such page."""
 
 
 class Navigation:
@@ -79,6 +82,8 @@ class Navigation:
             await self._activity.alive(
                 opened, timeout_ms=limit + 500, otherwise="browser.navigation", doing="opening the page"
             )
+            if self._guard.document is not None:
+                await self._session.send("Runtime.evaluate", {"expression": _WITH_BODY})
         except MeshError as error:
             if error.code == "browser.navigation" and (refused := self._guard.document):
                 raise navigation_refused(refused) from None

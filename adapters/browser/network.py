@@ -12,16 +12,18 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
-from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Destinations
+from adapters.browser.sockets import pass_on, refuse
+from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
-from protocol.risk.refused import SOCKET, WINDOW, Refused, may_be_allowed, refused, request_line
+from protocol.risk.refused import SOCKET_FULL, UNSEEN, WINDOW, Refused, may_be_allowed, refused, request_line
 from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.sockets import judge_socket, page_url
 
 _BLOCKED_MAX: Final = 200
 _REPLACING: Final = frozenset(
@@ -85,6 +87,7 @@ class NetworkGuard:
         self._forms: dict[RequestForm, None] = {}
         self._document: Refused | None = None
         self._pop_ups: dict[str, str] = {}
+        self._sockets = 0
 
     async def watch_sockets(self, of: BrowserContext | Page) -> None:
         """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
@@ -139,6 +142,8 @@ class NetworkGuard:
         with held:
             rule = None if self._destinations is None else await self._destinations.refuse(url, self.policy)
         if rule is None:
+            if self._destinations is not None:
+                self._destinations.wall.admit(method, url)
             return True
         self._refuse(refused(method, url, rule), kind)
         return False
@@ -171,6 +176,10 @@ class NetworkGuard:
         """A window beside the page wants its document, and there are too many."""
         self._refuse(refused(method, url, WINDOW), "")
 
+    def turned_away(self, turned: Turned) -> None:
+        """The tunnel refused what this guard was never asked about."""
+        self._refuse(refused(turned.method, turned.url, UNSEEN), "")
+
     async def may_follow(self, url: str) -> bool:
         """Whether the window that opened with ``url`` asks for it by GET, so that the page can go there instead."""
         end = time.monotonic() + _POP_UP_S
@@ -188,21 +197,20 @@ class NetworkGuard:
             self._refused.setdefault(request_line(request), request)
 
     async def _socket(self, socket: WebSocketRoute) -> None:
-        """Sockets carry what no rule can judge message by message: a read-only context has none."""
-        web_url = "http" + socket.url.removeprefix("ws")
-        rule = judge_request("GET", web_url, "websocket", False, None, self.policy)
-        if rule is None and self.policy.read_only:
-            rule = SOCKET
+        """No rule can judge message by message what a WebSocket carries: one is opened only if an entry allows its address."""
+        rule = judge_socket(socket.url, self.policy)
+        if rule is None and self._sockets >= limits.SOCKETS_MAX:
+            rule = SOCKET_FULL
         if rule is None and self._destinations is not None:
-            rule = await self._destinations.refuse(web_url, self.policy)
-        if rule is None:
-            socket.connect_to_server()
+            rule = await self._destinations.refuse(page_url(socket.url), self.policy)
+        if rule is not None:
+            self._refuse(refused("WS", socket.url, rule), "websocket")
+            await refuse(socket)
             return
-        self._refuse(refused("WS", socket.url, rule), "websocket")
-        try:
-            await socket.close(code=1008, reason="refused")
-        except PlaywrightError:
-            return  # closed already
+        self._sockets += 1
+        if self._destinations is not None:
+            self._destinations.wall.admit_socket(socket.url)
+        pass_on(socket, lambda: self._refuse(refused("WS", socket.url, SOCKET_FULL), "websocket"))
 
 
 def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:

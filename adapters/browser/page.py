@@ -180,7 +180,8 @@ class ChromiumPage:
         self._activity.caused.documents = tuple(facts.documents)
         self._busy = facts.busy
         mask = masker(self._secrets, sorted(facts.passwords))
-        return assemble(roots, facts, url=self._page.url, title=facts.title, mask=mask)
+        # In a thread: on a large page it takes longer than everybody else may wait.
+        return await asyncio.to_thread(assemble, roots, facts, url=self._page.url, title=facts.title, mask=mask)
 
     async def _snapshot(self) -> str:
         """Playwright's snapshot of the page.
@@ -239,7 +240,7 @@ class ChromiumPage:
             otherwise="action.target_missing",
             doing="reading an element",
         )
-        return None if text is None else masker(self._secrets)(text)
+        return None if text is None else await asyncio.to_thread(masker(self._secrets), text)
 
     def downloads(self) -> tuple[Download, ...]:
         """``adapters.ports.Page.downloads``."""
@@ -319,7 +320,7 @@ class ChromiumPage:
         blocked = self.blocked()
         return Outcome(
             observation=self._view.observation,
-            extracted=mask(extracted),
+            extracted=await asyncio.to_thread(mask, extracted),
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
@@ -417,7 +418,7 @@ class ChromiumPage:
 
 async def _parsed(snapshot: str) -> list[Node]:
     await asyncio.sleep(0)  # let concurrent requests to the browser be sent first, so that they are answered meanwhile
-    return parse(snapshot)
+    return await asyncio.to_thread(parse, snapshot)
 
 
 def _unreadable(name: str) -> MeshError:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
+from adapters.browser.wall import Wall
 from protocol.risk.addresses import DOUBTFUL_PARTS, PLAIN_CHARACTERS
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import origin_of
@@ -77,8 +78,10 @@ def _plain(text: str) -> str:
 class PlainReads:
     """Tells the CDP session of a browser what to pause, by what its guards have permitted."""
 
-    def __init__(self, session: CDPSession) -> None:
+    def __init__(self, session: CDPSession, wall: Wall | None = None) -> None:
+        """wall: that of the tunnel, which is told what is not paused; None if there is no tunnel."""
         self._session = session
+        self._wall = wall
         self._policies: list[GuardPolicy] = []
         """Of the pages that are open."""
         self._learned: GuardPolicy | None = None
@@ -94,6 +97,8 @@ class PlainReads:
     async def admit(self, policy: GuardPolicy) -> None:
         """A page opens under ``policy``. What was learned under another one does not count for it."""
         self._policies.append(policy)
+        if self._wall is not None:
+            self._wall.opens(policy)
         if self._origins and policy != self._learned:
             self._forget()
             await self.start()
@@ -101,6 +106,8 @@ class PlainReads:
     def release(self, policy: GuardPolicy) -> None:
         """Its page is gone. What was learned holds for the next one under the same policy: to tell it anew would slow that one."""
         self._policies.remove(policy)
+        if self._wall is not None:
+            self._wall.closes(policy)
 
     def permitted(self, event: Mapping[str, Any], policy: GuardPolicy) -> None:
         """``Fetch.requestPaused`` told of a request that ``policy`` lets through, and that may go where its address leads."""
@@ -114,6 +121,8 @@ class PlainReads:
         if self._policies and alone and self._seen[origin] >= _FILES_BEFORE and len(self._origins) < _ORIGINS_MAX:
             self._learned = policy
             self._origins[origin] = asyncio.get_running_loop().call_later(_KEPT_S, self._expire, origin)
+            if self._wall is not None:
+                self._wall.reads(origin, policy, _KEPT_S)
             self._tell()
 
     def _expire(self, origin: str) -> None:

@@ -43,6 +43,18 @@ const action = (form, own) => {
     return /^https?:$/.test(url.protocol) ? url.pathname : '';
   } catch (_) { return ''; }
 };
+// What inline handlers do once ``e`` changes or opens. Listeners that scripts add cannot be seen from a document.
+const SUBMITS = /^\s*(javascript:)?\s*(return\s+)?(this\.form\.|form\.|this\.)(request)?submit\(\s*\)\s*;?\s*$/i;
+const reacts = (e, form) => {
+  const opens = e.tagName === 'SUMMARY';
+  if (!opens && !['INPUT', 'SELECT', 'TEXTAREA'].includes(e.tagName) && !e.isContentEditable) return '';
+  const box = /^(checkbox|radio)$/i.test(attribute(e, 'type'));
+  const own = opens || box ? ['onclick', 'onchange', 'oninput'] : ['onchange', 'oninput'];
+  const around = opens ? getter(Node.prototype, 'parentElement').call(e) : form;
+  const others = around ? opens ? ['onclick', 'ontoggle'] : ['onchange', 'oninput'] : [];
+  const found = [...own.map(n => attribute(e, n)), ...others.map(n => attribute(around, n))].filter(v => v.trim());
+  return !found.length ? '' : form && found.every(v => SUBMITS.test(v)) ? 'submit' : 'script';
+};
 const traits = e => {
   const tag = e.tagName.toLowerCase();
   const form = formOf(e);
@@ -63,7 +75,8 @@ const traits = e => {
   const known = ['id', 'name', 'data-testid'].map(n => [n, attribute(e, n).slice(0, 200)]).filter(([, v]) => v);
   const opens = /^(true|menu|listbox|tree|grid|dialog)$/i.test(attribute(e, 'aria-haspopup'))
     || /^(true|false)$/i.test(attribute(e, 'aria-expanded'));
-  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known, opens];
+  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known, opens,
+    reacts(e, form)];
 };
 """
 
@@ -97,9 +110,9 @@ const WORKING = new RegExp('^(' + [
   '(saving|loading|updating|uploading|submitting|sending|processing|please wait)( [^.…]{0,30})?(…|\\.{3})?',
   '[^.…]{0,20}(speicher|geladen|lade|lädt|enregistr|charg|guardando|cargando|salva|carica|opslaan|zapis|сохран|загруз|保存|加载|読み込)[^.…]{0,20}(…|\\.{3})',
 ].join('|') + ')$', 'i');
+const shown = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true, opacityProperty: true});
 const isBusy = root => {
-  const shown = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true, opacityProperty: true});
-  for (const e of root.querySelectorAll('[aria-busy=true],[role=status],[role=alert],[aria-live=polite],output')) {
+  for (const e of root.querySelectorAll('[aria-busy=true],[role=status],[role=alert],[aria-live]:not([aria-live=off]),output')) {
     if (attribute(e, 'aria-busy') === 'true' ? shown(e) : e.textContent.length < 200 &&
         WORKING.test(e.textContent.trim()) && shown(e)) return true;
   }
@@ -276,11 +289,23 @@ LABELS_OF: Final = r"""(select, value) => {
 }"""
 """The label of the first option with a value, once for each option that has it: the browser chooses the first as well."""
 
+_LEFT: Final = r"""
+// Colours change nothing that is read.
+const left = animation => {
+  if (animation.playState !== 'running' || !animation.effect
+    || /color|shadow|fill|stroke|outline|background|filter|decoration/.test(animation.transitionProperty || '')) return 0;
+  const end = animation.effect.getComputedTiming().endTime;
+  return end < 2000 ? Math.max(0, end - (animation.currentTime ?? 0)) : 0;
+};
+"""
+"""How long an animation will still move something, in milliseconds; 0 for one that is endless or takes 2 s and more."""
+
 QUIET: Final = (
     r"""new Promise(done => {
   const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
 """
     + _BUSY
+    + _LEFT
     + r"""
   const began = performance.now(), roots = []; let timer = 0, changes = 0;
   const trees = (root, found = []) => {
@@ -297,15 +322,21 @@ QUIET: Final = (
       e.value, e.checked, e.indeterminate, Array.from(e.selectedOptions || [], o => o.index), e === root.activeElement]),
   ])]);
   const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
-  const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
-  // What fades or slides away is often taken out of the page at the end of it. Colours change nothing that is read.
-  const moving = () => Document.prototype.getAnimations.call(document).some(a => a.playState === 'running'
-    && a.effect && a.effect.getComputedTiming().endTime < 2000
-    && !/color|shadow|fill|stroke|outline|background|filter|decoration/.test(a.transitionProperty || ''));
+  const arm = (ms = 0) => { clearTimeout(timer); timer = setTimeout(end, ms + QUIET_MS); };
+  // What fades or slides away is often taken out of the page at the end of it, by a timer.
+  const moving = () => performance.now() - began > 2000 ? 0 : Math.max(0,
+    (globalThis.__trailmesh_moves_until ?? 0) - performance.now(), ...Document.prototype.getAnimations.call(document).map(left));
+  // Scripts that a loaded page asks for later may still be on their way: a young page that has them and shows nothing will.
+  const looked = globalThis.__trailmesh_looked ??= began;
+  const blank = () => performance.now() - looked < BLANK_MS
+    && parent === window && document.scripts.length > 0 && roots.length === 1
+    && !/[\p{L}\p{N}]/u.test(document.body?.innerText) && !Array.prototype.some.call(
+      document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
   const end = () => {
-    if (document.readyState !== 'complete' || works() || (performance.now() - began < 2000 && moving())) {
+    const ms = moving();
+    if (document.readyState !== 'complete' || works() || ms || blank()) {
       changes++;  // what moves looks another way at the end of it
-      return arm();
+      return arm(ms);
     }
     observer.disconnect(); done(changes + (held() !== before));
   };
@@ -335,7 +366,11 @@ SCROLL: Final = r"""(amount => {
   window.scrollBy({top: amount, behavior: 'instant'});
 })(AMOUNT)"""
 
-HOLD_STILL: Final = r"""(async () => {
+HOLD_STILL: Final = (
+    r"""(async () => {
+"""
+    + _LEFT
+    + r"""
   const roots = [];
   const collect = root => {
     roots.push(root);
@@ -357,6 +392,9 @@ HOLD_STILL: Final = r"""(async () => {
       for (const animation of root.getAnimations()) {
         if (!animation.effect || animation.playbackRate === 0 || endless.has(animation)) continue;
         try {
+          // The page's own timer ends it later: ``QUIET`` must not take the end that a picture makes for that one.
+          const until = performance.now() + left(animation);
+          if (until > (globalThis.__trailmesh_moves_until ?? 0)) globalThis.__trailmesh_moves_until = until;
           if (Number.isFinite(animation.effect.getComputedTiming().endTime)) animation.finish();
           else { animation.cancel(); endless.add(animation); }
         } catch {}
@@ -372,6 +410,7 @@ HOLD_STILL: Final = r"""(async () => {
   await document.fonts.ready;
   return roots.some(root => root.querySelector('input[type=password]') !== null);
 })()"""
+)
 """Hold a frame still for a picture, as Playwright does before a screenshot. True if it has a password field."""
 
 GO_ON: Final = r"""(() => {

@@ -54,7 +54,7 @@ class Tabs:
 
     @property
     def _front(self) -> ChromiumPage:
-        """Errors: ``action.not_possible`` (it has closed itself)."""
+        """Errors: ``action.tab_missing`` (it has closed itself)."""
         self._require_front()
         return self._all[self._fronts[-1]]
 
@@ -63,7 +63,7 @@ class Tabs:
         if self.is_open and not self._all[number].is_open:
             # Not the next one: what is done next was meant for this tab, and would be done on another page.
             raise MeshError(
-                "action.not_possible", f"tab {number} has closed itself: say `switch_tab` for what comes next"
+                "action.tab_missing", f"tab {number} has closed itself: say `switch_tab` for what comes next"
             )
 
     def _come(self, number: int) -> ChromiumPage:
@@ -138,7 +138,7 @@ class Tabs:
         return self._come(max(new)) if new else None
 
     async def _tab(self, number: int, timeout_ms: int) -> ChromiumPage:
-        """Errors: ``action.not_possible`` (there is none with this number)."""
+        """Errors: ``action.tab_missing`` (there is none with this number)."""
         end = time.monotonic() + (timeout_ms or limits.STEP_TIMEOUT_MS) / 1000
         while number not in self._tabs and (left := end - time.monotonic()) > 0:
             await self._windows.changed(left)
@@ -146,7 +146,7 @@ class Tabs:
         if page is None or not page.is_open:
             there = ", ".join(str(each) for each, page in sorted(self._tabs.items()) if page.is_open)
             gone = "was closed" if page else "was not opened"
-            raise MeshError("action.not_possible", f"tab {number} {gone}; there are: {there}", tab=number)
+            raise MeshError("action.tab_missing", f"tab {number} {gone}; there are: {there}", tab=number)
         return self._come(number)
 
     def _next(self) -> ChromiumPage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -213,6 +213,10 @@ class Browser(Protocol):
 
     @property
     def info(self) -> BrowserInfo: ...
+
+    @property
+    def turned_away(self) -> Mapping[tuple[str, str], int]:
+        """How often its tunnel refused what no guard had let through, by who asked (``browser`` or ``page``) and method."""
 
     async def open(
         self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False

@@ -8,6 +8,7 @@ import msgspec
 
 from protocol.limits import MIB
 from protocol.messages import Spend
+from protocol.risk.history import Past
 from protocol.trust.grants import Grants
 
 
@@ -177,3 +178,12 @@ class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How many actions it has let through."""
     seen_ms: int = 0
     """The latest time at which it was looked at: later than the clock says after it was set back."""
+
+
+class HistoryRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What presses of one form of element did at one origin."""
+
+    key: bytes
+    """Keyed digest of the form of element (``protocol.risk.history``)."""
+    origin: str
+    past: Past

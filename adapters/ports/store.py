@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.audit_records import AuditLine, AuditQuery
+from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
 from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports.records import (
@@ -15,6 +16,7 @@ from adapters.ports.records import (
     AgentRecord,
     ArtefactRecord,
     DeltaRecord,
+    HistoryRecord,
     InviteRecord,
     LeaseRecord,
     LiveRecord,
@@ -291,6 +293,60 @@ class QuestionStore(Protocol):
     async def remove_question(self, question_id: str) -> bool: ...
 
 
+class HistoryStore(Protocol):
+    """What presses of controls did on this node."""
+
+    async def put_history(self, record: HistoryRecord) -> None:
+        """Insert a record, or replace the one with its key.
+
+        Of one origin the ``HISTORY_ROWS_PER_ORIGIN_MAX`` that were put last stay. A record goes too after
+        ``HISTORY_ROWS_MAX`` later puts.
+        """
+
+    async def history(self, origin: str) -> list[HistoryRecord]:
+        """The records of one origin, in the order in which they were put last."""
+
+
+class CapsuleStore(Protocol):
+    """Capsules, and their ledger. What a row of the ledger says only grows (``adapters.capsule_records``)."""
+
+    async def put_capsule(
+        self, record: CapsuleRecord, stream: bytes, *, expires_ms: int, news: News | None = None
+    ) -> None:
+        """Insert or replace a capsule with its sealed state, and enter it in the ledger, both or neither.
+
+        Errors: ``capsule.revoked``, ``capsule.generation`` (the ledger knows a newer one), ``input.too_large``.
+        """
+
+    async def capsule(self, capsule_id: str) -> CapsuleRecord | None: ...
+
+    async def capsules(self) -> list[CapsuleRecord]:
+        """In the order in which they came; at most ``CAPSULES_MAX``."""
+
+    async def capsule_stream(self, capsule_id: str) -> bytes | None: ...
+
+    async def remove_capsule(self, capsule_id: str, *, news: News | None = None) -> bool:
+        """Forget a capsule; its row of the ledger stays. Whether there was one."""
+
+    async def ledger(self, capsule_id: str) -> LedgerRecord | None: ...
+
+    async def raise_ledger(self, more: LedgerRecord) -> LedgerRecord:
+        """Merge ``more`` into the row of its capsule; the row as it is then. Errors: ``input.invalid``, ``input.too_large``."""
+
+    async def take_capsule(self, capsule_id: str, taken: Taken) -> LedgerRecord:
+        """Count a use and take the lease, before the state is opened; the row as it is then. Durable when it returns.
+
+        Errors: ``input.not_found``, ``capsule.revoked``, ``capsule.generation``, ``capsule.held``, ``capsule.replays``; then
+        nothing is counted.
+        """
+
+    async def give_back_capsule(self, capsule_id: str, holder: str) -> bool:
+        """End the lease of ``holder``; whether it had it."""
+
+    async def prune_ledger(self, now_ms: int) -> int:
+        """Forget the rows of capsules that have expired and are not here; how many there were."""
+
+
 class ScheduleStore(Protocol):
     """Schedules and their runs."""
 
@@ -331,7 +387,9 @@ class Store(
     FeedStore,
     AgentStore,
     QuestionStore,
+    CapsuleStore,
     ScheduleStore,
+    HistoryStore,
     Protocol,
 ):
     """What a node remembers. Every method takes effect as a whole or not at all; a crash at any line leaves a store that opens.

@@ -142,6 +142,20 @@ _QUESTIONS: Final = (
     "CREATE TABLE questions (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
 )
 
+# AUTOINCREMENT: a number is the time of the last observation, so it is never reused.
+_HISTORY: Final = (
+    """CREATE TABLE history (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, origin TEXT NOT NULL, body BLOB NOT NULL) STRICT""",
+    "CREATE INDEX history_by_origin ON history (origin, seq)",
+)
+
+# Rows of the ledger outlive their capsules: an old copy that is imported again must find its count.
+_CAPSULES: Final = (
+    """CREATE TABLE capsules (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL, stream BLOB NOT NULL) STRICT""",
+    "CREATE TABLE capsule_ledger (id TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT",
+)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -153,6 +167,8 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FEED,
     _SCHEDULES,
     _QUESTIONS,
+    _HISTORY,
+    _CAPSULES,
 )
 VERSION: Final = len(MIGRATIONS)
 

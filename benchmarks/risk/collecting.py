@@ -6,7 +6,7 @@ import hashlib
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -23,6 +23,8 @@ from benchmarks.risk.targets import TRAPS, Target
 
 _PAGES_MAX: Final = 40
 _ALIKE_PAGES_MAX: Final = 2
+_WATCHED: Final = 3
+"""How many pages are watched, and how often each."""
 _STATES_MAX: Final = 4
 _STATES_TOTAL_MAX: Final = 24
 _NUMBERS: Final = re.compile(r"[0-9]+")
@@ -109,9 +111,33 @@ async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
         known.update(fresh)
         waiting.extend(dict.fromkeys(fresh))
     noise = learned(loads.values())
+    if target.name != TRAPS:  # of which some write by themselves on purpose
+        noise |= await _without_acting(browser, copy, state, made.places)
     made.noise = sorted(noise)
     made.quiet = [path for path, changes in loads.items() if not effects(changes, noise)]
     return made
+
+
+async def _without_acting(browser: Browser, copy: Copy, state: Any, places: Sequence[Place]) -> frozenset[str]:
+    """What changes while a page is only watched, as long as an action is, each time: an application of one page cannot show that by
+    its pages, and counters that go on by themselves come with every action.
+    """
+    found: set[str] = set()
+    for place in places[:_WATCHED]:
+        seen = []
+        for _ in range(_WATCHED):
+            async with visiting(browser, copy, LANGUAGE, state) as visit:
+                try:
+                    await visit.open(place)
+                except Lost:
+                    break
+                await visit.still(copy.target.wait_s)
+                changes = await copy.changes()
+            if changes:
+                await copy.restore()
+            seen.append(changes)
+        found |= learned(seen, _WATCHED)
+    return frozenset(found)
 
 
 async def _cookies(visit: Any, state: Any) -> set[str]:

@@ -20,7 +20,7 @@ import msgspec
 
 from adapters.ports import AgentRecord, Clock, Store
 from node.base import interruptible
-from node.feed import Feed
+from node.signing import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller, live
 from node.verbs import agent as verbs
 from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Removed, State

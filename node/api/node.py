@@ -52,6 +52,8 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.notices.bound,
         **rooms.audit.bound,
         **rooms.approvals.bound,
+        **rooms.capsules.bound,
+        **rooms.capsule_exchange.bound,
         **Explaining(rooms.config.policy, rooms.approvals).bound,
         **agents.bound,
         **rooms.witness.feed.bound,
@@ -73,6 +75,7 @@ class Node:
             "reach/echo": rooms.reach.echo,
             **rooms.own_keys.routes,
             **rooms.notices.routes,
+            **rooms.capsule_exchange.routes,
             **rooms.explorer.routes,
             **rooms.log_exchange.routes,
         }

@@ -45,6 +45,9 @@ ROUTES: Final[Mapping[str, Row | None]] = {
     "deltas/pull": None,
     "deltas/show": None,
     "deltas/proof": None,
+    "capsule/key": None,
+    "capsule/use": None,  # the use itself is an artefact in the witness log of who uses it
+    "capsule/revoke": None,  # a revocation that ends something writes a separate row
     "log/checkpoint": None,
     "log/consistency": None,
     "log/prove": None,

@@ -82,6 +82,7 @@ def _line(event: Result) -> str:
             f"recording at {event['open']}: work in the window, and close it (or press Ctrl-C) to end\n"
             "  what you do there is done: nothing asks for an approval; the policy's origins hold\n"
             "  what you type into fields for passwords, codes and cards is not read"
+            + "".join(f"\n  {said}" for said in event["unguarded"])
         )
     return f"  + {event['did']}"
 

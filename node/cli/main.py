@@ -17,6 +17,7 @@ _GROUPS = {
     "session": ("node.cli.session", "Record, verify, export and replay browser sessions."),
     "actions": ("node.cli.actions", "Check action files without performing them, and help to write them."),
     "snapshot": ("node.cli.snapshot", "Print what can be named on a page, as lines for an action file."),
+    "capsule": ("node.cli.capsule", "Keep logins sealed under a policy, and give them to peers."),
     "live": ("node.cli.live", "Open a browser session and act in it, call by call."),
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
     "audit": ("node.cli.audit", "Show the audit trail: which caller used which privileged action."),

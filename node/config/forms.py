@@ -30,7 +30,7 @@ _WORDS: Final[Mapping[str, str]] = {
     SENT_PATTERN: "a method in capitals, not GET, and a path, such as POST /search",
     ALLOWED_REQUEST_PATTERN: (
         "a method and an http(s) address, such as POST https://shop.example/login (* is text without /, or"
-        " within one label of the host; /** at the end is any path); WebSockets cannot be allowed"
+        " within one label of the host; /** at the end is any path); for a WebSocket WS, and its address with http or https"
     ),
 }
 _PLACE: Final = re.compile(r" - at (`key` in )?`\$(.*)`\Z", re.DOTALL)

@@ -10,7 +10,7 @@ from protocol.trust.origin import parse_pattern
 
 
 def check_sites(rules: Sequence[SiteRule]) -> None:
-    """Check, in order, of each rule: an origin pattern in its one form; named once; no WebSocket. Errors: ``input.invalid``."""
+    """Check, in order, of each rule: an origin pattern in its one form; named once. Errors: ``input.invalid``."""
     seen: set[str] = set()
     for index, rule in enumerate(rules):
         place = f"`policy.sites[{index}]`"
@@ -22,6 +22,4 @@ def check_sites(rules: Sequence[SiteRule]) -> None:
             raise MeshError("input.invalid", f"{place}: write the site as {pattern}")
         if pattern in seen:
             raise MeshError("input.invalid", f"{place}: {pattern} has a rule already, and one of two would not count")
-        if rule.connect:
-            raise MeshError("input.invalid", f"{place}: WebSockets cannot be allowed, so `connect` must be empty")
         seen.add(pattern)

@@ -20,7 +20,7 @@ from node.explorer.progress import Progress
 from node.explorer.sharing.log_proofs import Demand, LogProofs
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.page_work import PageWork
-from node.live import Browsers
+from node.live import Browsers, History
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell, current_caller
@@ -55,15 +55,20 @@ class Explorer:
         new_writer: NewTreeWriter,
         demand: Demand,
         approvals: Approvals | None = None,
+        history: History | None = None,
     ) -> None:
-        """approvals: who asks the owner about what searches leave alone; None where nobody is asked."""
+        """approvals: who asks the owner about what searches leave alone; None where nobody is asked.
+
+        history: what was found out about controls; None where nothing in doubt is tried.
+        """
         self._approvals = approvals
         self._witness = witness
         self._store = store
         self._clock = clock
         self._config = config
         self._calls, self._peers = calls, calls.peers
-        self._pages = PageWork(witness, config, store, clock, browsers, approvals.asker if approvals else None)
+        asks = approvals.asker if approvals else None
+        self._pages = PageWork(witness, config, store, clock, browsers, asks, history)
         self._expulsions = Expulsions(store)
         proofs = LogProofs(demand, clock)
         self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)

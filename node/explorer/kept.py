@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from adapters.ports import LeaseRecord, SearchRecord, SearchStore
-from node.feed import Feed
+from node.signing import Feed
 from protocol.feed import Kind
 
 

@@ -240,7 +240,7 @@ class OpenSearches:
         # Whoever brings the claim, or frees the place for the work: a browser runs for the one whose search it is.
         async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
             with called_by(caller):
-                return await self._pages.replay_claim(search.spec, path, peer)
+                return await self._pages.replay_claim(search.spec, path, peer, search.replica.ledger)
 
         async def work_locally(assignment: Assignment, after: AfterIteration) -> BranchResult:
             with called_by(caller):

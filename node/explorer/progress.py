@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from node.live import Probes
+
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A success this node has seen itself."""
@@ -32,5 +34,7 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Leases in a row that a worker returned without a delta; by node id (``node.explorer.coordinating.diligence``)."""
     deltas_seen: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Epoch and number of the newest delta of a worker when it last returned a lease; by node id."""
+    probes: Probes = msgspec.field(default_factory=Probes)
+    """What this node's own work has found out about controls in doubt."""
     verified: Verified | None = None
     error: str = ""

@@ -26,6 +26,7 @@ from node.signing import identity
 from node.verbs.node import Check, Health
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.risk.unguarded import limits_of
 
 _FREE_BYTES_MIN = 512 * limits.MIB
 _BROWSER_MAJOR_MIN = 120
@@ -218,7 +219,7 @@ async def _browser(home: Path, config: Config, browsers: Browsers) -> list[Check
         remedy = "apt-get install --only-upgrade chromium"
         finding = f"{finding} is old: observations may differ from those of other nodes"
         return [Check(name="browser", status="warn", finding=finding, remedy=remedy)]
-    return [Check(name="browser", status="ok", finding=finding)]
+    return [Check(name="browser", status="ok", finding="; ".join([finding, *limits_of(info.backend)]))]
 
 
 async def _peers(rooms: Rooms) -> list[Check]:

@@ -81,6 +81,12 @@ def _metrics(rooms: Rooms, audit_rows: int) -> Iterator[Metric]:
         ("agent", "code"),
         _refused_to(rooms, Channel.CONTROL),
     )
+    yield _counter(
+        "trailmesh_browser_turned_away",
+        "Refused by the tunnels of browsers because no guard had let it through.",
+        ("asked", "method"),
+        rooms.browsers.turned_away.items(),
+    )
     yield _counter("trailmesh_audit_rows", "Rows of the audit trail.", (), [((), audit_rows)])
     for name, text, value in _GAUGES:
         yield GaugeMetricFamily(name, text, value=value(rooms))

@@ -8,17 +8,19 @@ room and not in ``sessions`` because live sessions use it too. ``live_session`` 
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """
 
-from node.live.acting import Driver, Gate, judged
+from node.live.acting import Driver, Gate, judged, remembering
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers
 from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
+from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
+from node.live.probing import Ledger, Probes, Probing
 from node.live.recorder import Recorder, record, record_actions
 from node.live.signer import Signer
 from node.live.uploads import NO_UPLOADS, Uploads
@@ -35,8 +37,14 @@ __all__ = [
     "Earlier",
     "Following",
     "Gate",
+    "Held",
+    "History",
+    "Known",
+    "Ledger",
     "LiveSessions",
     "LiveVerbs",
+    "Probes",
+    "Probing",
     "Recorder",
     "Recording",
     "Signer",
@@ -52,5 +60,6 @@ __all__ = [
     "may_open",
     "record",
     "record_actions",
+    "remembering",
     "seek",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import Final
 
 import msgspec
 
@@ -18,6 +19,7 @@ from node.live.gate import Gate as Gate
 from node.live.gate import Report as Report
 from node.live.gate import never as never
 from node.live.giving import accepting
+from node.live.history import Known, Nothing
 from node.live.options import as_label, fit
 from node.live.personal import judge_of, shown_name
 from node.live.selecting import around, selected
@@ -55,6 +57,9 @@ from protocol.recording.effects import redact_answer, redact_dialogs
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
+from protocol.risk.history import judge_press
+
+NOTHING_KNOWN: Final = Nothing()
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +106,8 @@ class Driver:
         """What was extracted in this run, by name: text of pages."""
         self.on_tab = 0
         """The tab in front, by its number; 0 where there are no tabs."""
+        self._noise: frozenset[str] = frozenset()
+        """Requests that were refused although nothing was done that history speaks of."""
         self.step = ("", 0)
         """Session and index of the step that is being recorded."""
 
@@ -124,13 +131,19 @@ class Driver:
         if self.observation is None:
             # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
+        await self._gate.history.about(self.observation.url)
         condition = condition_of(action)
         if condition is not None:
             # Its element may come only later, or be meant to be absent.
             self.prepared = _unaimed(action, self.observation)
         else:
             self.prepared, self.observation = await prepare(
-                self._page, self.observation, action, evidence=evidence, secrets=self._secrets
+                self._page,
+                self.observation,
+                action,
+                evidence=evidence,
+                secrets=self._secrets,
+                history=self._gate.history,
             )
         if isinstance(action, Drag):
             self.prepared = await _onto(self._page, self.prepared, evidence_onto, self._secrets)
@@ -147,6 +160,7 @@ class Driver:
         ref = None if condition is not None else self.prepared.ref
         outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets, given=given)
         self.observation, self.on_tab = outcome.observation, outcome.on_tab
+        await self._learn(self.prepared, outcome)
         await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
         # Both as they are stored: the error of another dialog says what was expected.
         require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets))
@@ -154,6 +168,15 @@ class Driver:
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    async def _learn(self, prepared: Prepared, outcome: Outcome) -> None:
+        """What history let pass may try more than it did before; that counts at once. Errors: ``store.*``."""
+        lowered = any(each.source == "history" for each in prepared.risk.evidence)
+        if not lowered or prepared.element is None:
+            self._noise |= frozenset(outcome.blocked)
+            return
+        press = judge_press(zip(outcome.blocked, outcome.blocked_by, strict=True), self._noise, shows=False)
+        await self._gate.history.note(_pressed(prepared.element, prepared.observation), prepared.observation, press)
 
     def _sought(self, prepared: Prepared) -> Sought:
         """What an owner would be asked about the action that is about to be performed."""
@@ -200,12 +223,14 @@ async def prepare(
     *,
     evidence: Evidence | None = None,
     secrets: Secrets = NO_SECRETS,
+    history: Known = NOTHING_KNOWN,
 ) -> tuple[Prepared, Observation]:
     """``action`` with its element found and its risk classified, and the observation the element was found in.
 
     A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element.
     One without is found by role and name on ``observation``, then on a fresh one, should the page have changed since.
     evidence: what was recorded of the element; it must agree, and takes the place of ``nth``. secrets: what it is redacted by.
+    history: what presses did here before, of the origin of the page.
     Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.target_differs``, ``action.not_possible``,
     ``action.clipboard``, ``browser.*``.
     """
@@ -230,7 +255,7 @@ async def prepare(
         if target.within is not None:
             found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
         action = with_target(action, found)
-    risk = judged(action, element, observation)
+    risk = judged(action, element, observation, history)
     return Prepared(action=action, element=element, risk=risk, observation=observation), observation
 
 
@@ -270,17 +295,34 @@ async def _read_element(page: Page, observation: Observation, target: Locator, s
     return await selected(page, observation, target, reads=True)
 
 
-def judged(action: Action, element: Element, observation: Observation) -> Risk:
-    """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it."""
+def judged(action: Action, element: Element, observation: Observation, history: Known = NOTHING_KNOWN) -> Risk:
+    """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it.
+
+    history: asked about what is in doubt.
+    """
     if element.role in INTERACTIVE_ROLES and not element.inside:
-        return classify(action, element, observation)
+        return remembering(action, element, observation, history)
     around = observation.control_around(element)
     if isinstance(action, Click) and around is not None:
-        return classify(action, around, observation)
+        return remembering(action, around, observation, history)
     if not element.inside:
         return classify(action, element, observation)
     each = [classify(action, item, observation) for item in (element, around)]
     return max(each, key=lambda risk: risk.level)
+
+
+def _pressed(element: Element, observation: Observation) -> Element:
+    """The control that a press of ``element`` reaches; history speaks of that one (``judged``)."""
+    if element.role in INTERACTIVE_ROLES and not element.inside:
+        return element
+    return observation.control_around(element) or element
+
+
+def remembering(action: Action, element: Element, observation: Observation, history: Known) -> Risk:
+    """The risk of ``action`` on ``element`` itself; what is in doubt is settled by what it did before, if that is known."""
+    risk = classify(action, element, observation)
+    past = history.of(action, element, observation) if risk.doubt else None
+    return risk if past is None else classify(action, element, observation, history=past)
 
 
 def _require_recorded(

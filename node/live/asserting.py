@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final
 
@@ -115,7 +116,8 @@ async def _look(
         return Seen(items=tuple(redact_text(each, secrets) for each in page.console_errors()))
     target = assertion.target
     if assertion.what in ("cell", "order"):
-        return _read_table(await _table(page, assertion, observation, around, find), assertion, observation, secrets)
+        table = await _table(page, assertion, observation, around, find)
+        return await asyncio.to_thread(_read_table, table, assertion, observation, secrets)
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
     try:
@@ -137,7 +139,8 @@ async def _look(
         if error.code != "action.target_missing":
             raise
         return Seen()  # it went away between looking and reading
-    return Seen(count=max(count, 1), element=element, text=None if text is None else redact_text(text, secrets))
+    shown = None if text is None else await asyncio.to_thread(redact_text, text, secrets)
+    return Seen(count=max(count, 1), element=element, text=shown)
 
 
 def _any(target: Locator) -> Locator:
@@ -225,7 +228,7 @@ async def _page_text(page: Page, assertion: Assert, observation: Observation, se
         case "title":
             return redact_text(observation.title, secrets)
         case _:
-            return redact_text(await page.read() or "", secrets)
+            return await asyncio.to_thread(redact_text, await page.read() or "", secrets)
 
 
 async def _text_of(page: Page, assertion: Assert, element: Element) -> str | None:

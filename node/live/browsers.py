@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
+from node.live.history import Held, Known, Nothing
 from node.live.metering import Metering, Unmetered, until_spent
 from node.live.places import Places
 from node.live.pool import Pool, Seat
@@ -43,6 +44,12 @@ class Browsers:
         self._info: BrowserInfo | None = None
         self.metering: Metering = Unmetered()
         """Counts the time that a caller has a context. Set by whoever knows the budgets of callers."""
+        self.history: Known = Nothing()
+        """What presses of controls did on this node before. Set by whoever keeps it."""
+
+    def known(self, guard: GuardPolicy) -> Known:
+        """What is known of controls, for work under ``guard``."""
+        return Held(self.history, guard)
 
     async def _start(self) -> Browser:
         browser = await self._open_browser()
@@ -58,6 +65,11 @@ class Browsers:
     def contexts(self) -> int:
         """How many contexts are open, or are being opened."""
         return self._pool.contexts
+
+    @property
+    def turned_away(self) -> Mapping[tuple[str, str], int]:
+        """How often tunnels refused what no guard had let through, by who asked (``browser`` or ``page``) and method."""
+        return self._pool.turned_away
 
     @property
     def running(self) -> int:
@@ -125,10 +137,24 @@ class Browsers:
 
         Errors: those of ``context`` and ``Context.page``; those of ``metering``, also in the block, which then ends.
         """
-        context = await self.context(profile, guard, wait_s=wait_s, tabs=tabs)
+        async with self.opened(profile, guard, wait_s=wait_s, tabs=tabs) as (_, page):
+            yield page
+
+    @contextlib.asynccontextmanager
+    async def opened(
+        self,
+        profile: Profile,
+        guard: GuardPolicy,
+        *,
+        state: BrowserState | None = None,
+        wait_s: float | None = None,
+        tabs: bool = False,
+    ) -> AsyncIterator[tuple[Lent, Page]]:
+        """A fresh isolated context and its one page; otherwise as ``page``. state: as ``Browser.open``."""
+        context = await self.context(profile, guard, state=state, wait_s=wait_s, tabs=tabs)
         try:
             async with until_spent(self.metering.counted):
-                yield await context.page()
+                yield context, await context.page()
         finally:
             await context.close()
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from node.live.asking import Asking, Sought
+from node.live.history import Known, Nothing
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
@@ -33,6 +34,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     risk_max: int = APPROVAL_CLASS - 1
     """The highest class that may be performed without asking; from ``APPROVAL_CLASS`` on a person has approved it."""
     approve: Approve = never
+    history: Known = Nothing()
+    """What presses of controls did on this node before."""
     asking: Asking | None = None
     """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
 

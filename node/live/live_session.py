@@ -222,7 +222,7 @@ class LiveSession:
             assert recorder.prepared is not None, "it was performed"
             done = describe(redact_action(recorder.prepared.action, self._secrets))
             did.append((done, recorder.prepared.risk))
-        return self._acted(did, outcomes)
+        return await self._acted(did, outcomes)
 
     async def _need_room(self, recorder: Recorder | None) -> None:
         """Errors: ``live.ended``, once its agent may not go on, no action is left, or no room for what one more would record."""
@@ -233,7 +233,7 @@ class LiveSession:
             await to_its_end(self.end(reason))
             raise ended(self.record)
 
-    def _acted(self, did: list[tuple[str, Risk]], outcomes: list[Outcome]) -> Acted:
+    async def _acted(self, did: list[tuple[str, Risk]], outcomes: list[Outcome]) -> Acted:
         risk = max((risk for _, risk in did), key=lambda risk: risk.level)
         last = outcomes[-1]
         return Acted(
@@ -245,10 +245,10 @@ class LiveSession:
             dialogs=tuple(
                 describe_dialog(one) for outcome in outcomes for one in redact_dialogs(outcome.dialogs, self._secrets)
             ),
-            extracted=redact_text(last.extracted, self._secrets),
+            extracted=await asyncio.to_thread(redact_text, last.extracted, self._secrets),
             settled=last.settled,
             actions_left=self.actions_left,
-            observation=self._observed(last.observation),
+            observation=await self._observed(last.observation),
         )
 
     async def _begin(self, tab: _Tab, action: Action) -> Recorder:
@@ -257,7 +257,10 @@ class LiveSession:
             raise MeshError("action.not_possible", "the page has opened nothing yet: open an address first")
         first = self.record.sessions[0] if self.record.sessions else ""
         fixed = self._plan
-        gate = Gate(report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking)
+        known = fixed.recording.gate.history
+        gate = Gate(
+            report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking, history=known
+        )
         plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate)
         recorder = Recorder(self._store, tab.page, self._clock, self._signer, plan)
         await recorder.begin()
@@ -282,9 +285,9 @@ class LiveSession:
     async def look(self) -> Observed:
         """The current page now. Errors: ``browser.*``."""
         recorder = self._tab.recorder
-        return self._observed(await recorder.look() if recorder else BLANK)
+        return await self._observed(await recorder.look() if recorder else BLANK)
 
-    def _observed(self, observation: Observation) -> Observed:
+    async def _observed(self, observation: Observation) -> Observed:
         self._numbers += 1
         self._seen = _Seen(self._numbers, self._tab, observation)
         return Observed(
@@ -293,15 +296,19 @@ class LiveSession:
             page=self._current,
             url=redact_address(observation.url, self._secrets),
             title=redact_text(observation.title, self._secrets),
-            lines=tuple(redact_text(line, self._secrets) for line in outline(observation, self._numbers)),
+            lines=await asyncio.to_thread(self._lines, observation, self._numbers),
         )
+
+    def _lines(self, observation: Observation, number: int) -> tuple[str, ...]:
+        return tuple(redact_text(line, self._secrets) for line in outline(observation, number))
 
     async def picture(self) -> bytes:
         """A PNG of what the current page shows; secrets in it are covered. Errors: ``action.not_possible`` (their places cannot be
         told), ``browser.*``."""
         recorder = self._tab.recorder
         seen = await recorder.look() if recorder else BLANK
-        return await self._tab.page.screenshot(covering_on(seen, self._secrets, self._plan.recording.sites))
+        cover = await asyncio.to_thread(covering_on, seen, self._secrets, self._plan.recording.sites)
+        return await self._tab.page.screenshot(cover)
 
     # --- pages -------------------------------------------------------------------------------------------------------
 

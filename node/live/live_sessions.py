@@ -38,6 +38,7 @@ from protocol.page.redaction import redact_url
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
 from protocol.recording.session import Expect, Profile, Verdict
+from protocol.risk.requests import GuardPolicy
 
 log = logging.getLogger(__name__)
 
@@ -148,13 +149,14 @@ class LiveSessions:
             self._opening[caller] -= 1
 
     async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
-        context = await self._browsers.context(profile, guard_for(self._config.policy, params.allow))
+        guard = guard_for(self._config.policy, params.allow)
+        context = await self._browsers.context(profile, guard)
         meter = Meter()
         try:
             await meter.start(
                 self._browsers.metering
             )  # not before there is a context: who waits for one uses no browser
-            plan = await self._plan(params, profile, caller)
+            plan = await self._plan(params, profile, caller, guard)
         except BaseException:
             await to_its_end(context.close())
             await to_its_end(meter.stop())
@@ -170,14 +172,14 @@ class LiveSessions:
         )
         return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
 
-    async def _plan(self, params: OpenParams, profile: Profile, caller: str) -> Plan:
+    async def _plan(self, params: OpenParams, profile: Profile, caller: str, guard: GuardPolicy) -> Plan:
         report = self._witness.trail.gate
         recording = Recording(
             title=params.title or redact_url(params.url)[: limits.TITLE_CHARS_MAX],
             start_url=params.url,
             profile=profile,
             browser=await self._browsers.info(),
-            gate=Gate(report=report),
+            gate=Gate(report=report, history=self._browsers.known(guard)),
             secrets=Secrets(params.secrets, begins=params.url),
             uploads=Uploads(self._config.browser.upload_folders),
             caller=caller,

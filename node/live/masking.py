@@ -33,7 +33,7 @@ class Masking:
         except MeshError:
             later = page  # the next step reports the error
         if later.state == page.state:
-            again = redact_snapshot(later.text, self._secrets.stored_at(later.url))
+            again = await asyncio.to_thread(redact_snapshot, later.text, self._secrets.stored_at(later.url))
             masks = await asyncio.to_thread(learn_masks, text, again, masks)
         self._seen = text, masks
         # Where elements changed, refs are numbered anew: those of ``page`` would lead the next action to other elements.

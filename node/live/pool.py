@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 
 from adapters.ports import Browser
 from protocol.errors import MeshError
@@ -53,6 +54,14 @@ class Pool:
         self._running: list[Running] = []
         self._lives: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._open: set[Browser] = set()
+        self._turned_away: Counter[tuple[str, str]] = Counter()
+        """Of the browsers that are closed."""
+
+    @property
+    def turned_away(self) -> Mapping[tuple[str, str], int]:
+        """How often tunnels refused what no guard had let through, by who asked and method, since the start."""
+        return sum((Counter(browser.turned_away) for browser in self._open), self._turned_away)
 
     @property
     def browsers(self) -> int:
@@ -107,6 +116,7 @@ class Pool:
             if isinstance(error, Exception):
                 return
             raise
+        self._open.add(browser)
         running.opened.set_result(browser)
         ended = asyncio.ensure_future(browser.ended())
         try:
@@ -117,6 +127,8 @@ class Pool:
             ended.cancel()
             self._end(running)
             await browser.close()
+            self._turned_away.update(browser.turned_away)
+            self._open.discard(browser)
 
     def _left(self, running: Running, retire: bool) -> None:
         running.contexts -= 1

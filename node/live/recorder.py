@@ -210,7 +210,8 @@ class Recorder:
         duration_ms = max(0, self.elapsed_ms - started_ms)
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
-        text = redact_snapshot(page.text, secrets) if page else ""
+        # What grows with the page is read in a thread: half a second of a hostile megabyte would hold up everybody.
+        text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
         snapshot = stored_snapshot(text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(
             self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
@@ -227,9 +228,9 @@ class Recorder:
             duration_ms=duration_ms,
             snapshot=digest,
             ref=(prepared.ref or "") if prepared else "",
-            extracted=redact_text(outcome.extracted if outcome else found, secrets),
+            extracted=await asyncio.to_thread(redact_text, outcome.extracted if outcome else found, secrets),
             error=error,
-            blocked=tuple(redact_address(item, secrets) for item in blocked),
+            blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
             evidence=self._redacted(prepared.evidence if prepared else None, secrets),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=redact_expect(expect, given),
@@ -298,8 +299,9 @@ class Recorder:
     async def _screenshot(self) -> bytes:
         if not self._plan.screenshots:
             return b""
+        cover = await asyncio.to_thread(covering_on, self.observation, self._plan.secrets, self._plan.sites)
         try:
-            return await self._page.screenshot(covering_on(self.observation, self._plan.secrets, self._plan.sites))
+            return await self._page.screenshot(cover)
         except MeshError:
             # If the screenshot fails, the performed step is still recorded.
             return b""

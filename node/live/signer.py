@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from adapters.ports import ArtefactRecord
-from node.feed import Feed
+from node.signing import Feed
 from protocol.page.personal import Tokens
 
 

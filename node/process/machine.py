@@ -6,8 +6,10 @@ Beside ``wiring``, which brings every room: a command without a node starts its 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
@@ -17,9 +19,21 @@ if TYPE_CHECKING:
     from node.config import BrowserConfig
 
 
+_MACHINE_IDS: Final = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+
+
 def system_clock() -> Clock:
     """The clock and randomness of this machine."""
     return SystemClock()
+
+
+def machine_id() -> str:
+    """The id of this installation of the operating system; empty if it has none, as in many containers."""
+    for path in _MACHINE_IDS:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            if found := path.read_text(encoding="ascii").strip():
+                return found[:64]
+    return ""
 
 
 def browser_settings(config: BrowserConfig) -> BrowserSettings:

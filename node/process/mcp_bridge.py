@@ -122,6 +122,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "browser.crashed": "Open the page again (`browser_navigate`); that starts a new browser.",
     "action.target_missing": "Look again (`browser_snapshot`), and use a ref of that observation.",
     "action.not_possible": "Look again (`browser_snapshot`): another action may have to reveal or enable the element first.",
+    "action.tab_missing": "List the pages (`browser_tabs` with the action `list`), and use an index from there.",
     "action.assertion_failed": "Look again (`browser_snapshot`): the message says what was found instead.",
     "action.text_missing": "Look again (`browser_snapshot`): the text may be written differently. If it comes late, wait longer.",
     "action.secret_literal": "Use `secret`, with the name of a secret, instead of `text`.",

@@ -31,6 +31,8 @@ from protocol.feed import Kind
 log = logging.getLogger(__name__)
 
 _SWEEP_EVERY_S = 30
+_TEND_EVERY_S = 3_600
+"""How often sealing keys are looked after: they live for weeks."""
 
 
 async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase: AskPassphrase | None = None) -> None:
@@ -90,6 +92,9 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         )
         scheduler.add_job(
             rooms.refusal_book.keep, "interval", seconds=limits.REFUSALS_KEEP_EVERY_S, max_instances=1, coalesce=True
+        )
+        scheduler.add_job(
+            rooms.capsules.tend, "interval", seconds=_TEND_EVERY_S, next_run_time=now, max_instances=1, coalesce=True
         )
         scheduler.start()
         rooms.schedules.start()

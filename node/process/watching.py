@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from protocol.errors import MeshError
+from protocol.risk.unguarded import limits_of
 
 if TYPE_CHECKING:
     from node.config import Config
@@ -47,16 +48,17 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
     await book.write()  # before the person begins: a file that cannot be written is no surprise at the end
     sent: tuple[str, ...] = ()
     scripted = 0
+    unguarded = limits_of("attached") if asked.attach else ()
     async with open_watched(config.browser, asked.attach)(config.browser.profile, guard, book.heard) as page:
         try:
             await page.open(asked.url)
-            tell({"open": asked.url})
+            tell({"open": asked.url, "unguarded": list(unguarded)})
             await page.ended()
         except asyncio.CancelledError:
             pass  # Ctrl-C is how a person ends it
         sent, scripted = page.sent, page.scripted
     await book.close()
-    return _result(asked, book, sent, scripted)
+    return _result(asked, book, sent, scripted) | {"unguarded": list(unguarded)}
 
 
 def _config(home: Path, config_file: str) -> Config:

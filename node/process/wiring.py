@@ -33,7 +33,7 @@ from node.base import STORE_FILE, write_private
 from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
 from node.health import doctor
-from node.process.machine import browser_of, browser_settings, opened, system_clock
+from node.process.machine import browser_of, browser_settings, machine_id, opened, system_clock
 from node.rooms import Ports, assemble, open_browsers
 from node.signing import contents, identity
 from node.verbs.node import Health
@@ -127,6 +127,7 @@ async def open_node(
             await rooms.log_exchange.load()
             await rooms.notices.load()
             await rooms.approvals.load()
+            await rooms.capsules.load()
             await rooms.live.load()
             await rooms.schedules.load()
             yield Node(rooms)
@@ -252,6 +253,7 @@ def _ports(
         pairing_client=TlsPairingClient(now_s=now_s),
         discovery=MulticastDiscovery(config.discovery.interfaces),
         tree_writer=TreeWriter,
+        machine=machine_id(),
         notifier=OutsideNotifier(),
         refusals=refusals,
         to_words=words.fingerprint,

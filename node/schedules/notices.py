@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from adapters.ports import Notifier
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from node.feed import Feed
+from node.signing import Feed
 from node.verbs import Caller, CallerKind
 from protocol.errors import MeshError
 from protocol.feed import Kind

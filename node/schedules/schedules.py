@@ -11,10 +11,10 @@ import msgspec
 from adapters.ports import Clock, Notifier, Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.base import Tasks, either, to_its_end
-from node.feed import Feed
 from node.schedules.notices import notify, tell_outcomes
 from node.schedules.searching import Ended, Searching
 from node.schedules.triggers import Trigger
+from node.signing import Feed
 from node.verbs import Tell
 from protocol import ids, limits
 from protocol.audit import NODE

@@ -32,7 +32,7 @@ async def gated(
     for step in steps:
         for where, text in _said(step):
             personal.update({(kind, where, True): count for kind, count in counted(text).items()})
-            spoken += _spoken(step, where, text)
+            spoken += await asyncio.to_thread(_spoken, step, where, text)
         # What an author wrote is kept, since a replay needs it: told, so that its author knows.
         kept = Counter(kind for _, _, kind, _ in personal_data(describe(step.action)))
         personal.update({(kind, "action", False): count for kind, count in kept.items()})

@@ -9,8 +9,7 @@ from typing import BinaryIO
 
 from adapters.ports import Store
 from node.base import write_atomic
-from node.feed import Feed
-from node.signing import artefact_record, signed_manifest
+from node.signing import Feed, artefact_record, signed_manifest
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.recording.bundle import KIND, Bundle, Writer, blobs_of, step_index, verify_bundle

@@ -268,7 +268,7 @@ class _Run:
     async def _met(self, outcome: Outcome) -> Met:
         """The page in the redacted form of a recording; requests that the guard refused are noted."""
         secrets = await self._stored_at(outcome.observation.url)
-        blocked = [redact_address(item, secrets) for item in outcome.blocked]
+        blocked = await asyncio.to_thread(lambda: [redact_address(item, secrets) for item in outcome.blocked])
         self.blocked += blocked
         if self._step_at_hand is not None:
             self.noticed.refuse(self._step_at_hand.index, blocked)
@@ -346,8 +346,8 @@ class _Run:
         """Take a picture by the rules of a recorder. Without all secrets of the recording it cannot be known what a page shows."""
         if not self._explains:
             return
+        cover = await asyncio.to_thread(covering_on, self._driver.observation, self._plan.secrets, self._plan.sites)
         try:
-            cover = covering_on(self._driver.observation, self._plan.secrets, self._plan.sites)
             image = await self._page.screenshot(cover)
         except MeshError:
             return  # the report contains the failure; the screenshot is optional

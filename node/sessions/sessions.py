@@ -46,6 +46,8 @@ from protocol.recording.session import Level, Session, Step, StepMatch, Verdict
 from protocol.recording.tabs import has_tabs
 from protocol.recording.verdicts import doubts
 from protocol.risk.refused import what_helps
+from protocol.risk.requests import GuardPolicy
+from protocol.risk.unguarded import limits_of
 from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor
 
@@ -84,10 +86,11 @@ class Sessions:
         """Sessions that are being removed, which takes several reads of the store: nobody begins to replay one meanwhile."""
         self._questions = Questions(clock)
 
-    def _gate(self, approve_class: int) -> Gate:
+    def _gate(self, approve_class: int, guard: GuardPolicy) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
-        return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking)
+        known = self._browsers.known(guard)
+        return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking, history=known)
 
     # --- recording ---------------------------------------------------------------------------------------------------
 
@@ -201,7 +204,8 @@ class Sessions:
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
             tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
-        async with self._browsers.page(file.profile, guard_for(self._config.policy, allow), tabs=True) as page:
+        guard = guard_for(self._config.policy, allow)
+        async with self._browsers.page(file.profile, guard, tabs=True) as page:
             plan = Recording(
                 title=file.title,
                 start_url=file.start_url,
@@ -209,13 +213,15 @@ class Sessions:
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=secrets,
                 uploads=Uploads(self._config.browser.upload_folders),
-                gate=self._gate(approve_class),
+                gate=self._gate(approve_class, guard),
                 inputs=file.inputs,
                 sites=self._config.policy.sites,
                 parent=parent,
                 skipped=file.skipped,
                 following=following,
             )
+            for note in limits_of(plan.browser.backend):
+                tell({"note": note})
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             try:
                 async with recording as recorder:
@@ -233,6 +239,7 @@ class Sessions:
                 blocked=tuple(request for step in taken for request in step.blocked),
                 extracted={step.action.name: step.extracted for step in taken if isinstance(step.action, Extract)},
                 doubts=tuple(f"step {step.index}: {said}" for step in taken for said in doubts(step)),
+                unguarded=limits_of(plan.browser.backend),
             )
 
     async def replay(
@@ -278,7 +285,7 @@ class Sessions:
                     browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),
                     uploads=Uploads(self._config.browser.upload_folders),
-                    gate=self._gate(approve_class),
+                    gate=self._gate(approve_class, guard),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
                     ask=lambda question: self._questions.ask(session_id, question, tell),

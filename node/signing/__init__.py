@@ -1,10 +1,13 @@
-"""The identity of this node and everything it signs: key log, witness key, witness log, and rows of the audit trail.
+"""The identity of this node and everything it signs: key log, witness key, witness log, rows of the audit trail, and the change
+feed.
 
-Owns the key log and the witness log of this node. Every artefact of the node is signed here. Never verifies what other nodes
-signed.
+Owns the key log and the witness log of this node, and the numbered sequence of its changes. Every artefact of the node is signed
+here. Never verifies what other nodes signed. The feed only informs: nothing in the node acts because of a row. A row that is told
+by itself never stops the work that it reports; one that is written along with its data shares that transaction and its errors.
 """
 
 from node.signing import contents, identity
+from node.signing.feed import Feed
 from node.signing.identity import KEY_FILE, LOG_FILE, Identity, artefact_record
 from node.signing.log_check import audit_own
 from node.signing.manifests import signed_manifest
@@ -16,6 +19,7 @@ __all__ = [
     "KEY_FILE",
     "LOG_FILE",
     "Doing",
+    "Feed",
     "Identity",
     "Trail",
     "Witness",

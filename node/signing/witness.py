@@ -18,7 +18,7 @@ import msgspec
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, Clock, Store
 from node.base import every_artefact
-from node.feed import Feed
+from node.signing.feed import Feed
 from node.signing.identity import Identity
 from node.signing.log_check import own_artefacts
 from node.signing.trail import Trail

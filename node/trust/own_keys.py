@@ -66,6 +66,8 @@ class OwnKeys:
         self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
         self._end_pairing = end_pairing
         self._changing = asyncio.Lock()
+        self.rewrap: Callable[[Sequence[SigningKey]], None] = lambda keys: None
+        """Encrypts what lies under the witness key again: under both keys while it changes, then under the new one."""
         self.bound: Bound = {
             verbs.ROTATE: self.rotate,
             verbs.RECOVER: self.recover,
@@ -155,6 +157,7 @@ class OwnKeys:
         old = self._own.key
         with self._own.ending(changed.since_s):
             await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
+            await asyncio.to_thread(self.rewrap, [old, new])
             await asyncio.to_thread(identity.write_log, self._home, changed)
             # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are
             # told
@@ -168,6 +171,7 @@ class OwnKeys:
         for end in self._channel:
             end.rekey(new)
         await self._end_pairing()
+        await asyncio.to_thread(self.rewrap, [new])
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._calls.ask_all()
         log.info("this node has a new witness key: %d peers have received it, %d have not yet", len(told), len(missed))

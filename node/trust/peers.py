@@ -11,8 +11,7 @@ from nacl.signing import VerifyKey
 
 from adapters.ports import Clock, PeerRecord, PeerServer, Store
 from node.config import Config, PolicyConfig
-from node.feed import Feed
-from node.signing import Trail, Witness
+from node.signing import Feed, Trail, Witness
 from node.trust.usage import Usage
 from protocol import ids, limits
 from protocol.errors import MeshError

@@ -133,6 +133,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the report, if one was written."""
     questions: int = 0
     """How many questions of it wait for the owner's answer."""
+    probed: int = 0
+    """Controls in doubt that this node has tried where no write can leave (docs/adr/0047-probing-under-the-guard.md)."""
+    found_harmless: int = 0
+    """Those of them that only read."""
+    found_writing: int = 0
+    """Those of them that tried to change something."""
+    asked: int = 0
+    """Questions that this node's part of it has put to the owner."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):

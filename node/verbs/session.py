@@ -37,6 +37,8 @@ class RecordedSession(Session, frozen=True, kw_only=True):
     """Values that ``extract`` steps have read, by name."""
     doubts: tuple[str, ...] = ()
     """Assertions that may hold of every page: that something is absent which no page before has shown. They decide nothing."""
+    unguarded: tuple[str, ...] = ()
+    """What the network guard does not see in the browser, because somebody else started it."""
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):

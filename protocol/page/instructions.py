@@ -10,8 +10,9 @@ import base64
 import binascii
 import codecs
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 import ahocorasick
@@ -122,28 +123,41 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True):
 def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ...]:
     """What of ``text`` speaks to a model, at most ``FINDINGS_MAX``. hidden: whether no person sees the text."""
     reading = said(Reading(text))
+    finding = _Findings(text).finding
     found: list[Instruction] = []
     for start, end, rules in _scan(reading, hidden=hidden):
         parts = reading.parts(start, end)
         begin = next((one for one, other in parts if text[one:other].strip()), parts[0][0])
-        found.append(_finding(text, begin, parts[-1][1], rules, hidden=hidden))
+        found.append(finding(begin, parts[-1][1], rules, hidden=hidden))
     if (escaped := decoded(reading)) is not None:
         for start, end, rules in _scan(escaped, hidden=True):
             first, last = escaped.parts(start, end)[0][0], escaped.parts(start, end)[-1][1]
             if escaped.text[start:end] not in text[first:last]:  # without an escape in it, it is not hidden
-                found.append(_finding(text, first, last, rules, hidden=True))
+                found.append(finding(first, last, rules, hidden=True))
     for start, end, plain in _coded(text):
         for *_, rules in _scan(Reading(plain), hidden=True):
-            found.append(_finding(text, start, end, rules, hidden=True))
+            found.append(finding(start, end, rules, hidden=True))
     kept = {(one.line, one.rules): one for one in reversed(found)}
     return tuple(sorted(kept.values(), key=lambda one: one.line))[:FINDINGS_MAX]
 
 
-def _finding(text: str, start: int, end: int, rules: tuple[str, ...], *, hidden: bool) -> Instruction:
-    start += len(text[start:end]) - len(text[start:end].lstrip())
-    quote = " ".join(text[start : min(end, start + 4 * _QUOTE_CHARS_MAX)].split())
-    line = text.count("\n", 0, start) + 1
-    return Instruction(rules=rules, line=line, quote=visible(quote)[:_QUOTE_CHARS_MAX], hidden=hidden)
+class _Findings:
+    """The findings in one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where lines end. Counted once: counting up to each finding would cost the square of a text full of them."""
+        return [match.start() for match in re.finditer("\n", self._text)]
+
+    def finding(self, start: int, end: int, rules: tuple[str, ...], *, hidden: bool) -> Instruction:
+        text = self._text
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        quote = " ".join(text[start : min(end, start + 4 * _QUOTE_CHARS_MAX)].split())
+        line = bisect_left(self._ends, start) + 1
+        return Instruction(rules=rules, line=line, quote=visible(quote)[:_QUOTE_CHARS_MAX], hidden=hidden)
 
 
 def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -211,9 +225,13 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
             covered = end
             part = lowered[start:end]
             yield start, min(end, len(text)), part[::-1] if way == "reversed" else codecs.decode(part, "rot13")
+    covered = 0
     for match in _SPELT.finditer(text):
-        start, end = match.start(), min(match.end() + _NEAR_CHARS, len(text))
-        yield start, end, match[0].replace(" ", "") + text[match.end() : end]
+        # What begins in the first half of a window has been read in it with what follows: each character is read twice at most.
+        if match.start() >= covered:
+            start, covered = match.start(), match.end() + _NEAR_CHARS
+            end = min(covered + _NEAR_CHARS, len(text))
+            yield start, end, _SPELT.sub(lambda found: found[0].replace(" ", ""), text[start:end])
     leet = lowered.translate(_LEET)
     if leet != lowered and (
         ("ignore" in leet and "ignore" not in lowered) or ("instruct" in leet and "instruct" not in lowered)

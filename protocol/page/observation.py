@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import msgspec
@@ -137,6 +137,9 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Those of ``id``, ``name`` and ``data-testid`` that it has, as they are written."""
     opens: bool = False
     """Whether the page says that it opens or closes something (``aria-haspopup``, ``aria-expanded``)."""
+    reacts: Literal["", "submit", "script"] = ""
+    """What an attribute such as ``onchange`` does once a field, list or box changes or a ``summary`` opens: submits its form, or
+    runs any other script. Empty if there is none. Listeners that scripts have added are not seen."""
 
 
 class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -76,8 +76,12 @@ def personal_data(text: str) -> list[Found]:
         return []
     safe = [match.span() for match in _SAFE.finditer(text)]
     kept: list[Found] = []
+    at = 0
     for one in sorted(found, key=lambda item: (item[0], -item[1])):
-        inside = any(start < one[1] and one[0] < end for start, end in safe) if safe else False
+        # Both are in order: looking at all of ``safe`` each time would cost the square of a page full of both.
+        while at < len(safe) and safe[at][1] <= one[0]:
+            at += 1
+        inside = at < len(safe) and safe[at][0] < one[1]
         if not inside and (not kept or one[0] >= kept[-1][1]):
             kept.append(one)
     return kept

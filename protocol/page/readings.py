@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -92,10 +93,10 @@ class Folded(Reading):
         self._under, self._table = under, table
 
     @cached_property
-    def _ends(self) -> list[int]:
-        """Where the reading of each character of ``under`` ends."""
+    def _ends(self) -> array[int]:
+        """Where the reading of each character of ``under`` ends. A list of numbers would take ten times as much memory."""
         table = self._table
-        return list(accumulate(len(table[ord(char)] or "") for char in self._under.text))
+        return array("Q", accumulate(len(table[ord(char)] or "") for char in self._under.text))
 
     def home(self, start: int, end: int) -> Iterator[Span]:
         yield from self._under.home(*self.under_span(start, end))
@@ -121,7 +122,7 @@ class Pieces(Reading):
         parts = [text[start:end] if instead is None else instead for start, end, instead in pieces]
         super().__init__("".join(parts))
         self._under, self._pieces = under, pieces
-        self._begins = list(accumulate(map(len, parts), initial=0))
+        self._begins = array("Q", accumulate(map(len, parts), initial=0))
 
     def home(self, start: int, end: int) -> Iterator[Span]:
         at = bisect_right(self._begins, start) - 1
@@ -140,17 +141,25 @@ def decoded(under: Reading) -> Reading | None:
     pieces: list[tuple[int, int, str | None]] = []
     at = 0
     for match in _ESCAPE.finditer(under.text):
-        pieces += [(at, match.start(), None), *_decoded(match)]
-        at = match.end()
+        start, end = match.span()
+        if start > at:
+            pieces.append((at, start, None))
+        found = match[0]
+        if end == start + 2:
+            # Written out for the shortest escapes, of which a page can hold more than half a million.
+            pieces.append((start, end, _LETTERS.get(found[1], found[1])))
+        else:
+            pieces += _decoded(start, found)
+        at = end
     if not pieces:
         return None
-    pieces.append((at, len(under.text), None))
+    if at < len(under.text):
+        pieces.append((at, len(under.text), None))
     return Pieces(under, pieces)
 
 
-def _decoded(match: re.Match[str]) -> Iterator[tuple[int, int, str | None]]:
-    """The characters that a run of escapes stands for, each with its own place."""
-    start, found = match.start(), match[0]
+def _decoded(start: int, found: str) -> Iterator[tuple[int, int, str | None]]:
+    """The characters that ``found``, a run of escapes from ``start`` on, stands for, each with its own place."""
     if found[0] == "%":
         raw = bytes.fromhex(found.replace("%", ""))
         at = 0
@@ -160,11 +169,9 @@ def _decoded(match: re.Match[str]) -> Iterator[tuple[int, int, str | None]]:
             yield start + 3 * at, start + 3 * min(at + size, len(raw)), char
             at += size
     elif found[0] == "&":
-        yield start, match.end(), html.unescape(found)
+        yield start, start + len(found), html.unescape(found)
     else:
-        code = found[2:].strip("{}")
-        char = chr(min(int(code, 16), 0x10FFFF)) if code else _LETTERS.get(found[1], found[1])
-        yield start, match.end(), char
+        yield start, start + len(found), chr(min(int(found[2:].strip("{}"), 16), 0x10FFFF))
 
 
 def said(under: Reading) -> Reading:

@@ -56,7 +56,7 @@ _TOLD_CHARS_MIN: Final = 8
 """What is shorter is no token behind a segment that tells of one."""
 _LONG_CHARS: Final = 48
 """Under a key for ids, only what is longer than ids are is looked at."""
-_QUERY_CHARS_MAX: Final = 16_384
+_PART_CHARS_MAX: Final = 16_384
 
 
 def looks_like_token(text: str) -> bool:
@@ -77,8 +77,10 @@ def redact_url(url: str) -> str:
 
 def _redact_path(path: str) -> str:
     """``path`` without web tokens, session ids as parameters, and segments that look like a token by themselves or where they
-    stand.
+    stand. One that is far too long to be looked through is replaced as a whole.
     """
+    if len(path) > _PART_CHARS_MAX:
+        return f"/{REDACTED}"
     path = WEB_TOKEN.sub(REDACTED, _PATH_PARAMETER.sub(_redact_parameter, path))
     segments = path.split("/")
     # A reset link may hold an id between the word and the token.
@@ -111,7 +113,7 @@ def _redact_pairs(query: str) -> str:
 
     One that is far too long to be looked through is replaced as a whole.
     """
-    if len(query) > _QUERY_CHARS_MAX:
+    if len(query) > _PART_CHARS_MAX:
         return query[0] + REDACTED
     head, body = query[:1], query[1:]
     return head + "&".join(_redact_pair(pair) for pair in body.split("&"))
@@ -137,7 +139,7 @@ def _is_hex_token(text: str) -> bool:
 
 
 def _redact_fragment(fragment: str) -> str:
-    if len(fragment) > _QUERY_CHARS_MAX:
+    if len(fragment) > _PART_CHARS_MAX:
         return f"#{REDACTED}"
     if "=" in fragment:
         # ``#access_token=…`` and ``#/route?code=…`` are queries in disguise.

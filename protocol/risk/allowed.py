@@ -11,7 +11,7 @@ import msgspec
 _HOST: Final = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9*_-]+(?:\.[A-Za-z0-9*_-]+)*)"
 # A browser writes no other character into an address, and resolves dots between slashes.
 _PATH: Final = r"(?!(?:[^?]*/)?\.{1,2}(?:[/?]|\Z))(?![^?]*\*\*(?!\Z))(?![^?]*[^/*?]\*\*)[!$-;=?-\[\]_a-z|~^]*"
-ALLOWED_REQUEST_PATTERN: Final = rf"^(?!(?:[Ww][Ss]{{1,2}}|CONNECT|TRACE|TRACK) )[A-Za-z]+ +(?:\*|https?://{_HOST}(?::(?:[1-9][0-9]{{0,4}}|\*))?/{_PATH})\Z"
+ALLOWED_REQUEST_PATTERN: Final = rf"^(?!(?:[Ww][Ss][Ss]|CONNECT|TRACE|TRACK) |[Ww][Ss] +\*\Z)[A-Za-z]+ +(?:\*|https?://{_HOST}(?::(?:[1-9][0-9]{{0,4}}|\*))?/{_PATH})\Z"
 
 AllowedRequest = Annotated[str, msgspec.Meta(pattern=ALLOWED_REQUEST_PATTERN)]
 """``METHOD address``, or ``METHOD *`` for every address.
@@ -19,8 +19,10 @@ AllowedRequest = Annotated[str, msgspec.Meta(pattern=ALLOWED_REQUEST_PATTERN)]
 In a host ``*`` stands for text within one label, in a path for text without ``/``, behind a ``?`` for any text; ``/**`` at the
 end for the rest of the path. An entry without ``?`` fits with every query: what is told of a refused request has none.
 
-An entry that no request can match is refused where it is given: it would allow nothing, and say nothing. So is ``WS``: what is
-sent over a WebSocket cannot be judged message by message, and none is ever opened."""
+``WS address`` allows a WebSocket and all that goes over it; the address is written as that of a page, with https for ``wss``.
+There is no ``WS *``.
+
+An entry that no request can match is refused where it is given: it would allow nothing, and say nothing."""
 _ENTRY: Final = re.compile(r"(https?)://(\[[^\]]*\]|[^/:]*)(?::([0-9*]+))?(/[^?]*)(?:\?(.*))?", re.DOTALL)
 _USER_INFO: Final = re.compile(r"^(https?://)[^/?#@]*@", re.IGNORECASE)
 _USUAL_PORT: Final = {"http": "80", "https": "443"}

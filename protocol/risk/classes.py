@@ -84,7 +84,7 @@ def classify(action: Action, element: Element | None, page: Observation, *, hist
         case Select(option=option, also=also) if element.role in LIST_ROLES:
             return worst(*(chosen(element, label) for label in (option, *also)))
         case Check() if element.role in CHECKABLE_ROLES:
-            return chosen(element, "")
+            return chosen(element, "") if history is None else clicked(element, page, history)
         case Select() | Check():
             return _no_control(element)
         case Drag():

@@ -26,6 +26,17 @@ def reads_by_get(element: Element) -> bool:
     return traits.form_method == "get" and bool(traits.form_action) and not destructive_url(traits.form_action)
 
 
+def changing(element: Element) -> Evidence | None:
+    """What the page states to do as soon as ``element`` changes, unless that only reads."""
+    match element.traits.reacts:
+        case "script":
+            return Evidence(source="structure", level=4, certain=False, says="runs a script when it changes")
+        case "submit" if not reads_by_get(element):
+            return Evidence(source="structure", level=4, certain=False, says="submits a form when it changes")
+        case _:
+            return None
+
+
 def searches(element: Element) -> bool:
     """Whether it is a field or list that searches, sorts or filters. What a form by POST is for, its label does not tell."""
     if element.role == "searchbox" or element.traits.input_type == "search":
@@ -65,12 +76,14 @@ def typed(element: Element) -> Risk:
         return settled(6, "a field of identity or access")
     if (said.certain and said.kind == "card") or marks.of_field(traits.tokens) == 5:
         return settled(5, "a field of payment")
-    if searches(element):
+    at_once = changing(element)
+    # A script in a field that searches most often suggests what to search for.
+    if searches(element) and not (at_once and traits.reacts == "submit"):
         return settled(1, "a search or filter field")
     if said.leans and said.kind in ("card", "secret"):
         leaning = Evidence(source="words", level=said.leans, certain=False, says=f"may ask for “{said.text}”")
         return weigh([leaning])
-    return settled(3, "typing")
+    return weigh([at_once]) if at_once else settled(3, "typing")
 
 
 def chosen(element: Element, option: str) -> Risk:
@@ -102,8 +115,13 @@ def _of_choice(element: Element, option: str) -> list[Evidence]:
 def _at_once(element: Element) -> Evidence:
     """What a choice does before anything is submitted."""
     traits = element.traits
+    # Neither its label nor its form tells what the page does by itself.
+    if at_once := changing(element):
+        return at_once
     if reads_by_get(element):
         return Evidence(source="structure", level=1, certain=True, says="sorts or filters")
+    if traits.submits:
+        return Evidence(source="structure", level=4, certain=False, says="submits a form")
     spoken = say(element.name)
     if spoken.views:
         return Evidence(source="words", level=1, certain=True, says="sorts, filters or changes the view")

@@ -1,6 +1,6 @@
 """Requests that the network guard refused: how they are recorded, what the error of a refused navigation says, and what helps.
 
-A rule is the answer of ``judge_request`` or ``judge_destination``, or one of the two below.
+A rule is the answer of ``judge_request`` or ``judge_destination``, or one of those below.
 """
 
 from __future__ import annotations
@@ -10,18 +10,26 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.action import WITHHELD
 from protocol.risk.allowed import ALLOWED_REQUEST_PATTERN
 from protocol.risk.sites import REFUSED
 
 SOCKET: Final = "socket"
-"""Rule: a read-only context opens no WebSocket."""
+"""Rule: no entry allows the WebSocket."""
+SOCKET_FULL: Final = "socket limit"
+"""Rule: too much went over a WebSocket, or a page opened too many."""
 WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
+PROBED: Final = "probe"
+"""Rule: a probe sends no POST, although this one is known to read only."""
+UNSEEN: Final = "unseen"
+"""Rule: a feature of the browser wanted to send it past the guard, and the tunnel did not let it."""
 _ALLOWABLE: Final = ("method", "address:")
-"""Rules that come after the allow list, so that ``--allow`` goes before them."""
+"""Rules that come after the allow list, so that ``--allow`` goes before them. So does ``SOCKET``."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
-_UNALTERABLE: Final = ("origin", REFUSED, "private address", "address of no site", SOCKET)
+_UNALTERABLE: Final = ("origin", REFUSED, "private address", "address of no site", SOCKET_FULL, UNSEEN)
 """Rules that ``--allow`` does not change, first what a person would rather know."""
 _MEANINGS: Final = {
     "origin": "it is not among the origins that may be visited",
@@ -30,7 +38,10 @@ _MEANINGS: Final = {
     "scheme": "only http and https are loaded",
     "address": "its address cannot be read",
     "method": "it is not sent by GET, and not known to read only",
-    SOCKET: "WebSockets are never opened",
+    SOCKET: "no entry allows the WebSocket",
+    SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",
+    UNSEEN: "the browser wanted to send it by itself, where no request of the page was judged",
+    PROBED: "a probe sends nothing but GET",
     REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }
 
@@ -79,7 +90,7 @@ def navigation_refused(request: Refused) -> MeshError:
 
 def may_be_allowed(rule: str) -> bool:
     """Whether the owner can allow what was refused by ``rule``, with ``--allow``."""
-    return rule.startswith(_ALLOWABLE)
+    return rule == SOCKET or rule.startswith(_ALLOWABLE)
 
 
 def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, page_url: str = "") -> str:
@@ -87,20 +98,23 @@ def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, pa
 
     requests, rules: in the same order. owner: whether the owner of the node asks, who alone may allow a request.
     page_url: the address of the page; with it the option can be pasted as it stands.
-    The first that ``--allow`` can help decides; else the first that it cannot help.
+    The first that ``--allow`` can help decides; else the first that it cannot help; a WebSocket comes last.
     """
     pairs = list(zip(requests, rules, strict=True))
-    allowable = next((request for request, rule in pairs if may_be_allowed(rule)), "")
+    decided = next((rule for rule in _UNALTERABLE if any(rule == of for _, of in pairs)), "")
+    allowable = next((request for request, rule in pairs if rule != SOCKET and may_be_allowed(rule)), "")
+    if not allowable and not decided:  # many a page does well without its WebSocket, so the others come first
+        allowable = next((request for request, rule in pairs if rule == SOCKET), "")
     if allowable and owner:
         method, _, address = allowable.partition(" ")
         address = site_of(page_url) + address if page_url and address.startswith("/") else address
+        address = _as_web(address)
         # The page chose the path, and a person pastes the line into a shell, where `*` would also allow more.
         entry = f"{method} {address}"
         pastes = _PASTED.match(address) and re.search(ALLOWED_REQUEST_PATTERN, entry)
         return f"allow it with --allow '{entry if pastes else f'{method} URL'}'"
     if allowable:
         return ""
-    decided = next((rule for rule in _UNALTERABLE if any(rule == of for _, of in pairs)), "")
     return f"{_MEANINGS[decided]}; --allow does not change that" if decided else ""
 
 
@@ -116,6 +130,8 @@ def _as_web(site: str) -> str:
 
 def _path(url: str) -> str:
     try:
-        return urlsplit(url).path or "/"
+        path = urlsplit(url).path or "/"
+        # Chromium's addresses reach two megabytes. What is cut could end in half a secret, which nothing finds.
+        return path if len(path) <= limits.URL_CHARS_MAX else f"/{WITHHELD}"
     except ValueError:  # an unreadable address is refused; the record still needs a path
         return "/"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -10,8 +11,12 @@ from protocol.risk.addresses import destructive_url
 from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.reads import reads_by_form
+from protocol.risk.refused import PROBED
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "QUERY", "REPORT", "SEARCH"})
+"""Methods that only read: those that the HTTP method registry of IANA calls safe, without TRACE, which no page can send."""
 
 
 class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,6 +32,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Patterns of those among them that may lie on this machine or in a private network (``protocol.risk.destinations``)."""
     sites: tuple[SiteRule, ...] = ()
     """What the owner has said of single sites."""
+    probe: bool = False
+    """Refuse every POST, also one that is known to read only: what a control would send is being found out."""
 
 
 def judge_request(
@@ -77,14 +84,16 @@ def judge_request(
         return REFUSED
     if by_site == {""}:
         return None
-    if not verbs <= {"GET", "HEAD", "POST"} or (replaced_by and "POST" in verbs):
+    if not verbs <= SAFE_METHODS | {"POST"} or (replaced_by and "POST" in verbs):
         return "method"
     word = destructive_url(url, resource_type)
     if "POST" not in verbs:
         return f"address: {word}" if word else None
     # The body of the announced POST is not known yet; the POST itself is judged when it comes.
     reads = not word and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
-    return None if reads else "method"
+    if not reads:
+        return "method"
+    return PROBED if policy.probe and not announced else None
 
 
 def _reads(url: str, is_navigation: bool, content_type: str, body: str | None) -> bool:

@@ -42,11 +42,14 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Empty allows every path. Pictures, styles and scripts are not narrowed."""
     post: _Sends = ()
     """Requests that may be sent although they are not GET, each ``METHOD path``, as ``POST /search``."""
-    connect: tuple[str, ...] = ()
-    """WebSockets. Must be empty: they cannot be judged yet."""
+    connect: _Reads = ()
+    """Paths of WebSockets that may be opened. What goes over one is counted, and not judged."""
     personal_data: Literal["replace", "cover", "keep"] = "replace"
     """What is stored of e-mail addresses, telephone, card, account and national numbers on pages of the site: ``replace`` stores
     tokens in their place, ``cover`` also covers them in pictures, ``keep`` stores them as they are."""
+    probe: bool = True
+    """Whether searches may press controls that are not understood, where no write can leave; false for a site on which a login is
+    used that must not be risked."""
 
 
 def rule_at(rules: Sequence[SiteRule], url: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -19,6 +20,11 @@ _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "lis
 _NATIVE_VIEWS: Final = frozenset({"summary", "select"})
 # A header of a table sorts; a ``summary`` expands. Anything else without a role of a control only contains controls.
 _CLICKED: Final = INTERACTIVE_ROLES | {"columnheader"}
+_INERT: Final = re.compile(
+    r"javascript:[\s/;]*(?:void\s*\(?\s*0\s*\)?|undefined|\{\}|(?:window\.)?(?:history\.(?:back|forward)\(\)|print\(\)))?[\s;]*",
+    re.IGNORECASE,
+)
+"""Addresses of links that run a script which sends nothing."""
 _LINK_WORDS_MAX: Final = 3
 _LINK_CHARS_MAX: Final = 10
 """In scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""
@@ -28,6 +34,8 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
     """The risk of a click on ``element`` of ``page``. history: what clicks on it did here before, as observed by this node."""
     remembered = [history] if history is not None else []
     traits = element.traits
+    if traits.submits:  # whatever role the page gives it
+        return weigh([*_button(element, page), *remembered])
     if element.role == "slider" or element.role in CHECKABLE_ROLES:
         switched = chosen(element, "")
         return weigh([*switched.evidence, *remembered])
@@ -103,6 +111,8 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
         return []
     if traits.submits:
         return [_submits(element, spoken)]
+    if sent := _runs_script(element):
+        return [Evidence(source="structure", level=4, certain=False, says=sent)]
     if traits.tag in _NATIVE_VIEWS:
         return [_structure(1, f"a {traits.tag}")]
     if element.role in _CLAIMED or element.role in FIELD_ROLES:
@@ -116,10 +126,23 @@ def _submits(element: Element, spoken: Spoken) -> Evidence:
     traits = element.traits
     if reads_by_get(element):
         return _structure(1, "a form that only reads")
-    if spoken.certain and spoken.kind == "search":
+    # What a form by POST does, no label tells.
+    if traits.form_method != "post" and spoken.certain and spoken.kind == "search":
         return _words(1, True, "searches, sorts or filters")
     said = "answers a dialog" if traits.form_method == "dialog" else "submits a form"
     return Evidence(source="structure", level=4, certain=False, says=said)
+
+
+def _runs_script(element: Element) -> str:
+    """The script that the page states to run when it is clicked, in a few words; empty if none is known that could send something.
+
+    Of a button it says nothing: every button without a form runs a script.
+    """
+    if element.role == "link" and element.url.lower().startswith("javascript:") and not _INERT.fullmatch(element.url):
+        return "its address is a script"
+    if element.traits.tag == "summary" and element.traits.reacts:
+        return "runs a script when it opens"
+    return ""
 
 
 def submitted(element: Element, *, recognised: bool) -> Risk:
@@ -127,7 +150,7 @@ def submitted(element: Element, *, recognised: bool) -> Risk:
     traits = element.traits
     if traits.form_action and destructive_url(traits.form_action):
         return settled(7, "form address looks destructive")
-    if recognised:
+    if recognised and traits.form_method != "post":
         return settled(1, "searches, sorts or filters")
     if reads_by_get(element):
         return settled(1, "a form that only reads")
@@ -149,15 +172,15 @@ def _said(element: Element, spoken: Spoken) -> list[Evidence]:
         return found
     if not spoken.certain or (resets and spoken.level >= GRAVE_CLASS):
         return found or [_words(spoken.level, False, f"“{spoken.text}”")]
-    # A submit button called “Next” sends the form as any other.
-    if spoken.views and traits.submits:
+    # A submit button called “Next” sends the form as any other, and a script that the page states runs whatever its label is.
+    if spoken.views and (traits.submits or _runs_script(element)):
         return found
     return [*found, _words(spoken.level, True, f"says “{spoken.text}”")]
 
 
 def _nameless(element: Element) -> list[Evidence]:
     level, token = marks.nameless(element.traits.tokens)
-    if not level or (level == 1 and element.traits.submits):
+    if not level or (level == 1 and (element.traits.submits or _runs_script(element))):
         return []
     return [Evidence(source="claim", level=level, certain=True, says=f"its id, class or icon says “{token}”")]
 

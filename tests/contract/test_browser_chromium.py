@@ -227,6 +227,25 @@ async def test_what_opens_and_what_stands_around_a_button_is_seen(page: Page, si
     assert levels == {"Wug": 1, "Blick": 1, "Fep": 4, "Fine": 7, "Cancel": 1, "Dax": 5}
 
 
+async def test_what_the_page_states_to_do_when_something_changes_is_seen(page: Page, site: PageServer) -> None:
+    seen = await shown(
+        page,
+        site,
+        "<form method=post action=/a onchange='save()'><select aria-label=Wug><option>one</select></form>"
+        "<form method=post action=/a><select aria-label=Blick onchange='return this.form.submit();'><option>one</select>"
+        "<input type=checkbox aria-label=Fep onclick='keep(this.form.submit())'><input aria-label=Dax></form>"
+        "<details ontoggle='save()'><summary>Zib</summary>more</details><details><summary>Pon</summary>more</details>"
+        "<div contenteditable role=textbox aria-label=Tass oninput='save()'>x</div><button onclick='save()'>Rok</button>"
+        "<a href='javascript:save(1)'>Next</a>",
+    )
+    reacts = {item.name: item.traits.reacts for item in seen.elements if item.traits.tag not in ("", "a")}
+    assert reacts == {
+        "Wug": "script", "Blick": "submit", "Fep": "script", "Dax": "",
+        "Zib": "script", "Pon": "", "Tass": "script", "Rok": "",
+    }  # fmt: skip
+    assert classify(Click(target=ANY), element(seen, "link", "Next"), seen).level == 4
+
+
 async def test_a_fetch_redirected_to_a_destructive_address_never_arrives(page: Page, site: PageServer) -> None:
     html = "<button onclick=\"fetch('/innocent').catch(() => document.title = 'refused')\">Look</button>"
     seen = await shown(page, site, html)

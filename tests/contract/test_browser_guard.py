@@ -12,6 +12,7 @@ from playwright.async_api import CDPSession
 
 from adapters.browser.judge import BrowserJudge
 from adapters.ports import Browser, Given, Outcome, Page
+from protocol import limits
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
@@ -286,6 +287,36 @@ async def test_no_socket_of_a_launched_browser_reaches_the_site(browser: Browser
     assert [entry for entry in leaks(site) if entry != "GET /socket.js"] == []
 
 
+async def said_by_socket(page: Page, site: PageServer) -> tuple[str, tuple[str, ...]]:
+    """What a page hears that says "a" to a WebSocket and repeats each answer until it is closed, and the rules that closed it."""
+    site.extra["/shown.html"] = (
+        f"<title>heard</title><script>const s = new WebSocket('ws://{site.origin.removeprefix('http://')}/echo'); "
+        "s.onopen = () => s.send('a'); s.onmessage = e => { document.title += ': ' + e.data; s.send(e.data) }; "
+        "s.onclose = () => document.title += ', closed'</script>"
+    )
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    title = outcome.observation.title
+    async with asyncio.timeout(10):
+        while not title.endswith("closed"):
+            title = (await page.observe()).title
+    return title, (*outcome.blocked_by, *page.blocked().rules)
+
+
+async def test_a_socket_is_opened_where_an_entry_names_its_address_and_closed_once_too_much_went_over_it(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/sockets.py, pass_on."""
+    monkeypatch.setattr(limits, "SOCKET_MESSAGES_MAX", 2)
+    for path, heard, rule in [
+        ("/echo", "heard: echo of a, closed", "socket limit"),
+        ("/other", "heard, closed", "socket"),
+    ]:
+        page = await (await browser.open(Profile(), GuardPolicy(allow=(f"WS {site.origin}{path}",)))).page()
+        assert await said_by_socket(page, site) == (heard, (rule,))
+        await page.close()
+    assert [entry for entry in site.reached if "shown" not in entry] == ["GET /echo"]
+
+
 async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: Browser, site: PageServer) -> None:
     html = (
         "<a href=#x>Go</a><script>setInterval(() => { navigator.sendBeacon('/send', 'x'); "
@@ -430,6 +461,18 @@ async def test_a_frame_that_no_browser_loads_does_not_keep_the_page_from_being_r
     await page.close()
 
 
+async def test_a_search_that_a_site_has_by_post_only_works_once_it_is_allowed(
+    browser: Browser, site: PageServer
+) -> None:
+    form = "<form method=post action=/send><input name=term value=mug><input type=hidden name=token value=7><button>Go"
+    for allow, title, blocked_by in [((), "", ("method",)), ((f"POST {site.origin}/send",), "Sent", ())]:
+        page = await (await browser.open(Profile(), GuardPolicy(allow=allow))).page()
+        (button,) = [each for each in (await shown(page, site, form)).elements if each.role == "button"]
+        outcome = await page.perform(Click(target=Locator()), ref=button.ref)
+        assert (outcome.observation.title, outcome.blocked_by) == (title, blocked_by)
+        await page.close()
+
+
 async def test_a_page_that_sends_a_form_while_it_is_parsed_is_opened_and_the_form_is_refused(
     browser: Browser, site: PageServer
 ) -> None:
@@ -439,7 +482,10 @@ async def test_a_page_that_sends_a_form_while_it_is_parsed_is_opened_and_the_for
     opened = await page.perform(Goto(url=f"{site.origin}/shown.html"))
     assert opened.observation.title.startswith("Own Own")
     assert [element.name for element in opened.observation.elements] == ["Here"]
-    assert (opened.blocked, leaks(site)) == ((POST,), [])
+    assert (opened.blocked, opened.blocked_by, leaks(site)) == ((POST,), ("method",), [])
+    site.extra["/shown.html"] = f"<script>location = '{CLOSE}'</script>"
+    opened = await page.perform(Goto(url=f"{site.origin}/shown.html"))
+    assert (opened.blocked, opened.blocked_by, leaks(site)) == ((GET,), ("address: close",), [])
     # A document that is refused itself is no page that came.
     with pytest.raises(MeshError) as caught:
         await page.perform(Goto(url=f"{site.origin}{CLOSE}"))

@@ -60,7 +60,8 @@ async def test_what_a_page_opens_beside_it_becomes_the_tab_in_front(
     assert (first.observation.title, first.on_tab, first.tab) == ("First", 1, False)
     assert (await page.perform(SwitchTab(tab=2))).observation.state == opened.observation.state
     assert (await page.perform(CloseTab())).observation.title == "First"
-    assert await refused(page, SwitchTab(tab=2)) == await refused(page, CloseTab()) == "action.not_possible"
+    assert await refused(page, SwitchTab(tab=2)) == "action.tab_missing"
+    assert await refused(page, CloseTab()) == "action.not_possible"
     await page.close()
 
 
@@ -113,7 +114,7 @@ async def test_a_flood_of_windows_is_refused_and_leaves_the_others(launched: Bro
     assert len(sent) == limits.TABS_MAX - 1
     assert (opened.on_tab, opened.observation.title) == (limits.TABS_MAX, "Beside")
     assert "GET /popup.html" in opened.blocked
-    assert await refused(page, SwitchTab(tab=limits.TABS_MAX + 1)) == "action.not_possible"
+    assert await refused(page, SwitchTab(tab=limits.TABS_MAX + 1)) == "action.tab_missing"
     for tab in range(2, limits.TABS_MAX + 1):
         await page.perform(SwitchTab(tab=tab))
         left = await page.perform(CloseTab())
@@ -121,7 +122,7 @@ async def test_a_flood_of_windows_is_refused_and_leaves_the_others(launched: Bro
     empty = "for (let n = 0; n < 8; n++) window.open('')"
     await shown(page, site, f'<button onclick="{empty}">Go</button>')
     assert (await go(page)).on_tab == 2 * limits.TABS_MAX - 1
-    assert await refused(page, SwitchTab(tab=2 * limits.TABS_MAX)) == "action.not_possible"
+    assert await refused(page, SwitchTab(tab=2 * limits.TABS_MAX)) == "action.tab_missing"
     await page.close()
 
 
@@ -144,7 +145,7 @@ async def test_a_tab_that_closes_itself_gives_the_front_back(launched: Browser, 
     await go(page, "Late")
     await page.perform(SwitchTab(tab=1))
     assert (await go(page, "End")).on_tab == 1
-    assert await refused(page, SwitchTab(tab=3)) == "action.not_possible"
+    assert await refused(page, SwitchTab(tab=3)) == "action.tab_missing"
     await page.close()
 
 
@@ -160,7 +161,7 @@ async def test_what_is_meant_for_a_tab_that_is_gone_is_not_done_on_another_one(
         code = ""
         while not code:
             code = await _observed(page)
-    assert code == "action.not_possible"
+    assert code == "action.tab_missing"
     assert (await page.perform(SwitchTab(tab=1))).on_tab == 1
     await page.close()
 

@@ -21,6 +21,10 @@ from node.sessions.action_files import parse_actions
 from node.sessions.replayer import Recorded
 from node.sessions.reports import open_report
 from protocol import ids, limits
+from protocol.capsule import file as capsule_file
+from protocol.capsule.artefacts import consent_until_ms
+from protocol.capsule.capsule import Sealed, open_capsule, open_state
+from protocol.capsule.state import decode_state, encode_state
 from protocol.errors import MeshError
 from protocol.goal import condition
 from protocol.messages import KIND_REPLAY_REPORT, SearchSpec
@@ -40,6 +44,8 @@ from protocol.search import delta, entry
 from protocol.search.chunk import decode_change
 from protocol.trust import grants, origin
 from protocol.wire import address, cbor, envelope
+from tests.capsules import BOB_ID, BOB_SEALING, STATE, artefact
+from tests.capsules import sealed as sample
 from tests.chunks import reseal
 from tests.fuzz import seeds
 from tests.key_logs import log_of
@@ -351,7 +357,8 @@ def _redact(text: str) -> object:
     if len(text) < limits.URL_CHARS_MAX:
         assert redaction.redact_url(once) == once, "redacting twice changes nothing"
     replay.Rebase("http://a", "http://b").outward(text)
-    return redaction.redact_text(once, _SECRETS)
+    redaction.redact_text(once, _SECRETS)
+    return redaction.redact_text(text, _SECRETS)  # an address that is too long is replaced as a whole
 
 
 def _personal(text: str) -> object:
@@ -412,6 +419,37 @@ def _register_texts() -> None:
     _add("snapshot", _as_text(_snapshot), _SNAPSHOT)
 
 
+# --- capsules ----------------------------------------------------------------------------------------------------------
+
+
+def _capsule(data: bytes) -> object:
+    """The payload of a capsule, signed by its tenant, and everything a reader does with it."""
+    find_key = envelope.single_key(bytes(generate.ALICE.verify_key), generate.node_id(bytes(generate.ALICE.verify_key)))
+    opened = open_capsule(artefact(data), find_key)
+    return consent_until_ms(opened.header, opened.sealed)
+
+
+def _sealed_state(data: bytes) -> object:
+    """A payload that nobody signed, with the stream of the sample."""
+    sealed = cbor.decode_as(data, Sealed)
+    return decode_state(open_state(sealed, sample()[1], node=BOB_ID, key=BOB_SEALING))
+
+
+def _state(data: bytes) -> object:
+    state = decode_state(data)
+    assert encode_state(state) == encode_state(decode_state(encode_state(state)))
+    return state
+
+
+def _register_capsules() -> None:
+    _add("capsule", _capsule, cbor.encode(sample()[0]))
+    _add("capsule.open", _sealed_state, cbor.encode(sample()[0]))
+    _add("capsule.state", _state, encode_state(STATE))
+    file = capsule_file.CapsuleFile(envelope=b"envelope", proof=b"proof", stream=b"stream")
+    _add("capsule.file", capsule_file.unpack, capsule_file.pack(file))
+
+
+_register_capsules()
 _register_messages()
 _register_pairing()
 _register_sas()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, weigh
@@ -47,6 +47,8 @@ def test_doubt_is_class_4_and_only_without_certain_evidence_of_class_5_to_7(foun
 
 
 @given(st.text(max_size=200))
+@example("¼×¼")
+@example("1 4 1 44")
 def test_any_text_is_read_and_reading_it_again_changes_nothing(text: str) -> None:
     once = read(text)
     assert read(once) == once

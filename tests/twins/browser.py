@@ -51,8 +51,9 @@ from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, T
 from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
-from protocol.risk.refused import SOCKET, Refused, may_be_allowed, navigation_refused, refused, request_line
+from protocol.risk.refused import Refused, may_be_allowed, navigation_refused, refused, request_line
 from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.sockets import judge_socket
 from tests.twins.tabs import MemoryTabs
 
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})
@@ -199,6 +200,11 @@ class MemoryBrowser:
     def info(self) -> BrowserInfo:
         """Backend, name and version."""
         return BrowserInfo(backend="memory", name="memory", version="1")
+
+    @property
+    def turned_away(self) -> Mapping[tuple[str, str], int]:
+        """``adapters.ports.Browser.turned_away``: it has no tunnel."""
+        return {}
 
     async def open(
         self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False
@@ -703,8 +709,8 @@ class MemoryPage:
         """Whether a request got through; it is in the site's log or among the refused ones afterwards."""
         parts = urlsplit(url)
         rule = judge_request("GET" if method == "WS" else method, url, kind, navigation, None, self._policy)
-        if method == "WS" and self._policy.read_only:
-            rule = rule or SOCKET
+        if method == "WS":
+            rule = judge_socket(url, self._policy)
         if rule and may_be_allowed(rule) and method != "WS":
             # The twin sends no bodies, and every form of it is read.
             if any(cover.covers(method, url, "", "") for cover in self._given.covers):

@@ -22,6 +22,7 @@ from adapters.ports import (
     AgentRecord,
     ArtefactRecord,
     DeltaRecord,
+    HistoryRecord,
     InviteRecord,
     LeaseRecord,
     LiveRecord,
@@ -40,16 +41,18 @@ from protocol.feed import Change, News
 from protocol.recording.bundle import KIND
 from protocol.recording.session import Session, Step
 from protocol.schedule import RunStatus
+from tests.twins.capsules import MemoryCapsules
 from tests.twins.feed import MemoryFeed
 
 
-class MemoryStore:
+class MemoryStore(MemoryCapsules):
     """Implements ``adapters.ports.Store``. Nothing in a method waits, so each is atomic on its event loop.
 
     Dictionaries keep the order of first insertion, also when a value is replaced: the ``seq`` of the database.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._meta: dict[str, bytes] = {}
         self._peers: dict[str, bytes] = {}
         self._invites: dict[bytes, bytes] = {}
@@ -62,6 +65,8 @@ class MemoryStore:
         self._lives: dict[str, bytes] = {}
         self._agents: dict[str, bytes] = {}
         self._questions: dict[str, bytes] = {}
+        self._history: dict[bytes, tuple[int, str, bytes]] = {}
+        self._puts = 0
         self._schedules: dict[str, bytes] = {}
         self._runs: dict[tuple[str, int], bytes] = {}
         self._logs: dict[int, bytes] = {}
@@ -407,6 +412,23 @@ class MemoryStore:
     async def remove_question(self, question_id: str) -> bool:
         self._open()
         return self._questions.pop(question_id, None) is not None
+
+    # --- history ---
+
+    async def put_history(self, record: HistoryRecord) -> None:
+        self._open()
+        self._history.pop(record.key, None)
+        self._puts += 1
+        self._history[record.key] = (self._puts, record.origin, pack(record))
+        here = [key for key, (_, origin, _) in self._history.items() if origin == record.origin]
+        crowded = here[: max(0, len(here) - limits.HISTORY_ROWS_PER_ORIGIN_MAX)]
+        old = [key for key, (number, _, _) in self._history.items() if number <= self._puts - limits.HISTORY_ROWS_MAX]
+        for key in {*crowded, *old}:
+            del self._history[key]
+
+    async def history(self, origin: str) -> list[HistoryRecord]:
+        self._open()
+        return [unpack(body, HistoryRecord) for _, of, body in self._history.values() if of == origin]
 
     # --- schedules ---
 

@@ -71,7 +71,7 @@ class MemoryTabs:
         match action:
             case SwitchTab(tab=tab):
                 if tab not in self._pages or not self._pages[tab].is_open:
-                    raise MeshError("action.not_possible", f"tab {tab} is not there", tab=tab)
+                    raise MeshError("action.tab_missing", f"tab {tab} is not there", tab=tab)
                 self._come(tab)
                 action = Wait()
             case CloseTab():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from node.api.agents import Agents
-from node.feed import Feed
+from node.signing import Feed
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.agent import Added, AddParams, NameParams
 from protocol import limits

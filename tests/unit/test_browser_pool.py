@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
@@ -61,6 +61,24 @@ async def code(call: Awaitable[object]) -> str:
 
 async def title(context: Context) -> str:
     return (await (await context.page()).perform(Goto(url=HOME))).observation.title
+
+
+async def test_what_the_tunnels_of_all_browsers_refused_is_counted_also_of_those_that_are_closed() -> None:
+    class Walled(MemoryBrowser):
+        @property
+        def turned_away(self) -> Mapping[tuple[str, str], int]:
+            return {("page", "CONNECT"): 2}
+
+    async def start() -> MemoryBrowser:
+        return Walled(MemorySite({}))
+
+    browsers = Browsers(start, contexts_per_browser_max=1)
+    assert browsers.turned_away == {}
+    first, _ = await opened(browsers), await opened(browsers)
+    assert browsers.turned_away == {("page", "CONNECT"): 4}
+    await first.close()
+    await browsers.close()
+    assert browsers.turned_away == {("page", "CONNECT"): 4}
 
 
 async def test_beyond_the_cap_callers_are_served_in_the_order_in_which_they_came() -> None:

@@ -52,8 +52,11 @@ async def narrow(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Narrow]:
     site = await asyncio.start_server(lambda *streams: made.reached.put_nowait(streams), "127.0.0.1", 0)
     destinations = Destinations()
     tunnel = Tunnel(destinations)
-    made.ports = (await tunnel.start(), site.sockets[0].getsockname()[1])
-    assert await destinations.refuse(f"http://127.0.0.1:{made.ports[1]}/", GuardPolicy()) is None
+    made.ports = ((await tunnel.start()).http, site.sockets[0].getsockname()[1])
+    url = f"http://127.0.0.1:{made.ports[1]}/"
+    assert await destinations.refuse(url, GuardPolicy()) is None
+    destinations.wall.opens(GuardPolicy())
+    destinations.wall.admit("GET", url)
     yield made
     await tunnel.close()
     site.close()

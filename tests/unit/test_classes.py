@@ -36,6 +36,10 @@ from protocol.risk.classes import classify
 ANY = Locator()
 SITE = "https://shop.example"
 SUBMITS = "not understood: submits a form"
+SENDS = "not understood: submits a form when it changes"
+CHANGES = "not understood: runs a script when it changes"
+OPENS = "not understood: runs a script when it opens"
+SCRIPT = "not understood: its address is a script"
 AT_ONCE = "not understood: switches something at once"
 
 
@@ -182,6 +186,12 @@ def test_typing_on_a_control_is_judged_as_pressing_it() -> None:
         ("Name", {"form_method": "get"}, (3, "typing")),
         ("Name", {"form_method": "get", "form_action": "/find"}, (1, "a search or filter field")),
         ("Name", {"input_type": "search", "form_method": "post"}, (1, "a search or filter field")),
+        ("Name", {"input_type": "search", "reacts": "script"}, (1, "a search or filter field")),
+        ("Name", {"input_type": "search", "form_method": "post", "reacts": "submit"}, (4, SENDS)),
+        ("Name", {"form_method": "get", "form_action": "/find", "reacts": "submit"}, (1, "a search or filter field")),
+        ("Name", {"form_method": "post", "form_action": "/find", "reacts": "submit"}, (4, SENDS)),
+        ("Name", {"reacts": "script"}, (4, CHANGES)),
+        ("Card number", {"reacts": "script"}, (5, "a field of payment")),
     ],
 )
 def test_typing_is_judged_by_type_then_words_then_form(
@@ -222,6 +232,7 @@ def test_a_search_box_searches_whatever_its_form() -> None:
         ("Enter", "textbox", {}, (4, SUBMITS)),
         ("Enter", "textbox", {"name": "Search"}, (1, "a search or filter field")),
         ("Enter", "textbox", {"form_method": "get", "form_action": "/x"}, (1, "a search or filter field")),
+        ("Enter", "searchbox", {"form_method": "post"}, (4, SUBMITS)),
         ("Enter", "textbox", {"form_method": "dialog"}, (4, "not understood: answers a dialog")),
         ("Enter", "textbox", {"form_method": "get", "form_action": "/delete"}, (7, "form address looks destructive")),
         ("Enter", "textbox", {"name": "Password", "form_method": "post"}, (6, "a field of identity or access")),
@@ -306,12 +317,27 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
         ("generic", "Delete", {}, (7, "says “delete”")),
         ("generic", "Next", {"tag": "summary"}, (1, "a summary")),
         ("generic", "Delete", {"tag": "summary"}, (7, "says “delete”")),
+        ("generic", "Next", {"tag": "summary", "reacts": "script"}, (4, OPENS)),
+        ("generic", "", {"tag": "summary", "reacts": "script", "tokens": ("chevron",)}, (4, OPENS)),
+        ("generic", "Delete", {"tag": "summary", "reacts": "script"}, (7, "says “delete”")),
+        ("checkbox", "Sort by", {"reacts": "script"}, (4, CHANGES)),
+        ("link", "Next", {"url": "javascript:void(fetch('/a', {method: 'POST'}))"}, (4, SCRIPT)),
+        ("link", "", {"url": "JavaScript:send(7)", "tokens": ("next",)}, (4, SCRIPT)),
+        ("link", "Next", {"url": "javascript:void(0)/send()"}, (4, SCRIPT)),
+        ("link", "Delete", {"url": "javascript:send(7)"}, (7, "says “delete”")),
+        ("link", "Next", {"url": "javascript:void(0)"}, (1, "says “next”")),
+        ("link", "Next", {"url": "javascript:;"}, (1, "says “next”")),
+        ("link", "Next", {"url": "javascript:window.history.back();"}, (1, "says “next”")),
         ("tab", "Send", {}, (1, "a tab")),
         ("tab", "Delete", {}, (7, "says “delete”")),
         ("columnheader", "Price", {}, (1, "a columnheader")),
         ("button", "Apply filters", {}, (1, "says “apply filters”")),
         ("button", "Find and send", {}, (4, "not understood")),
-        ("button", "Search", {"submits": True, "form_method": "post"}, (1, "searches, sorts or filters")),
+        ("button", "Search", {"submits": True, "form_method": "post"}, (4, SUBMITS)),
+        ("button", "Search", {"submits": True, "form_method": "get"}, (1, "searches, sorts or filters")),
+        ("textbox", "Search", {"submits": True, "form_method": "post", "tag": "input"}, (4, SUBMITS)),
+        ("switch", "Search", {"submits": True, "form_method": "post", "tag": "button"}, (4, SUBMITS)),
+        ("tab", "Show more", {"submits": True, "form_method": "post", "tag": "button"}, (4, SUBMITS)),
         ("button", "Next", {"submits": True, "form_method": "post"}, (4, SUBMITS)),
         ("button", "Next", {"submits": True, "form_method": "dialog"}, (4, "not understood: answers a dialog")),
         ("button", "Blue", {"submits": True, "form_method": "get", "form_action": "/x"}, (1, "a form that only reads")),

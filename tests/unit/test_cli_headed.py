@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from node.cli import main
-from node.cli.headed import show
+from node.cli.headed import _line, show
 from node.process.watching import refuse_without_display
 from protocol.errors import MeshError
+from protocol.risk.unguarded import limits_of
 
 URL = "https://shop.example/"
 
@@ -78,6 +79,12 @@ def test_the_command_that_records_the_file_names_all_that_it_needs(capsys: pytes
         "--approve-class",
         "5",
     ]
+
+
+def test_what_no_guard_sees_in_a_browser_of_somebody_else_is_told_as_the_work_begins() -> None:
+    told = _line({"open": "https://shop.example/", "unguarded": limits_of("attached")})
+    assert "not everything that its pages send is judged" in told
+    assert limits_of("launched") == ()
 
 
 def test_the_command_at_the_end_is_one_of_a_shell_whatever_a_page_sends(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,8 +19,8 @@ from node.api.control import ControlServer
 from node.api.control_socket import ControlSocket
 from node.base.control_file import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
 from node.config import ControlConfig
-from node.feed import Feed
 from node.process.client import call, control_info
+from node.signing import Feed
 from node.verbs import Caller
 from protocol import limits
 from protocol.errors import MeshError

@@ -112,13 +112,13 @@ async def test_every_page_of_a_search_keeps_to_the_origins_of_its_agent() -> Non
     """Guard: node/live/policy.py, guard_for."""
     guards: list[GuardPolicy] = []
     async with memory_mesh("anna") as (anna,):
-        open_page = anna.browsers.page
+        open_page = anna.browsers.opened
 
         def watched(profile: Profile, guard: GuardPolicy, **more: Any) -> Any:
             guards.append(guard)
             return open_page(profile, guard, **more)
 
-        anna.browsers.page = watched  # type: ignore[method-assign]
+        anna.browsers.opened = watched  # type: ignore[method-assign]
         with called_by(agent("https://elsewhere.test")), pytest.raises(MeshError) as refused:
             await anna.run(FOUND)
         assert refused.value.code == "browser.refused"

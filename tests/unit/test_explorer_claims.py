@@ -10,7 +10,7 @@ import pytest
 
 from node.explorer.coordinating.claims import Claims
 from node.explorer.progress import Progress, Verified
-from node.feed import Feed
+from node.signing import Feed
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition

@@ -12,7 +12,7 @@ from node.base import Tasks
 from node.explorer.coordinating.claims import Claims
 from node.explorer.progress import Progress, Verified
 from node.explorer.sharing.log_proofs import DeltaProofs, LogProofs
-from node.feed import Feed
+from node.signing import Feed
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import Assignment, BranchLimits, BranchResult, Spend

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from node.cli import main
-from node.feed import Feed
+from node.signing import Feed
 from node.verbs.events import Listed, ListParams
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -157,7 +157,7 @@ async def test_readers_that_wait_are_let_go_when_the_node_ends() -> None:
 async def test_a_number_whose_followers_are_cut_off_is_refused_with_the_oldest_that_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Guard: node/feed/feed.py, _check_follows."""
+    """Guard: node/signing/feed.py, _check_follows."""
     monkeypatch.setattr(limits, "FEED_ROWS_MAX", 3)
     feed = new_feed()
     for _ in range(8):

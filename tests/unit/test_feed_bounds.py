@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from node.feed import Feed
+from node.signing import Feed
 from node.verbs.events import Listed, ListParams
 from protocol.errors import MeshError
 from protocol.feed import Kind, News

@@ -46,13 +46,14 @@ def read(text: bytes) -> dict[str, list[tuple[dict[str, str], float]]]:
     return found
 
 
-async def test_metrics_say_what_was_refused_and_how_the_node_is(node: Node) -> None:
+async def test_metrics_say_what_was_refused_and_how_the_node_is(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     rooms = node.rooms
     stranger = ids.node_id(bytes(32))
     rooms.refusals.count("quota", node=stranger)
     rooms.refusals.count("tls_version")
     rooms.refusals.count(CONTROL, node="agent:shopper", code="caller.refused")
     rooms.refusals.count(CONTROL, node="agent:shorty", code="caller.refused")
+    monkeypatch.setattr(type(rooms.browsers), "turned_away", {("browser", "CONNECT"): 3})
     await rooms.witness.trail.write("node.join")
     found = read(await metrics.exposition(rooms))
     assert found["trailmesh_refusals_total"] == [
@@ -65,6 +66,7 @@ async def test_metrics_say_what_was_refused_and_how_the_node_is(node: Node) -> N
         ({"agent": "shorty", "code": "caller.refused"}, 1.0),
     ]
     assert found["trailmesh_peer_refusals_total"] == [({"peer": ids.short(stranger), "code": "peer.limit"}, 1.0)]
+    assert found["trailmesh_browser_turned_away_total"] == [({"asked": "browser", "method": "CONNECT"}, 3.0)]
     assert found["trailmesh_audit_rows_total"] == [({}, 1.0)]
     assert found["trailmesh_log_size"] == [({}, 1.0)]
     for name in ("serving", "peers", "searches_open", "tree_nodes", "browser_contexts", "loop_blocked_seconds"):

@@ -103,6 +103,12 @@ _CALLS: dict[str, dict[str, Any]] = {
     "session.unarchive": {"session": "ses-x"},
     "session.purge": {"session": "ses-x"},
     "session.answer": {"question": "x", "yes": True},
+    "capsule.capture": {"file": f"/nowhere/{SECRET}"},
+    "capsule.consent": {"capsule": "cap-x", "owner": "00", "signed": SECRET.encode().hex()},
+    "capsule.export": {"capsule": "cap-x", "to": "nobody", "out": f"/nowhere/{SECRET}"},
+    "capsule.import": {"file": f"/nowhere/{SECRET}"},
+    "capsule.revoke": {"capsule": "cap-x"},
+    "capsule.remove": {"capsule": "cap-x"},
     "live.open": {
         "url": f"https://u:{SECRET}@x.test/?token={SECRET}",
         "secrets": GIVEN,

@@ -125,7 +125,7 @@ def test_a_nameless_view_control_is_known_by_its_marks() -> None:
         ("Go", "get", "/search", 1),
         ("Go", "get", "", 4),  # neither action nor method is stated: a script handles the form
         ("Search", "get", "", 1),
-        ("Search", "post", "/find", 1),
+        ("Search", "post", "/find", 4),
         ("Go", "post", "/do", 4),
         ("Next", "post", "/step2", 4),
         ("Go", "post", "/items/3/delete", 7),

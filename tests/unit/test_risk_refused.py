@@ -112,9 +112,10 @@ def test_what_is_to_be_allowed_can_be_pasted_unless_a_shell_or_the_list_would_re
         assert what_helps([request], ["method"], owner=True, page_url=page) == f"allow it with --allow '{said}'"
 
 
-def test_a_websocket_is_said_to_be_none_that_can_be_allowed() -> None:
-    told = what_helps(["WS /s"], [SOCKET], owner=True)
-    assert "WebSockets are never opened" in told and told.endswith("; --allow does not change that")
+def test_a_websocket_is_allowed_by_the_address_that_a_page_would_have() -> None:
+    page = "https://a.example/x"
+    for request, said in [("WS /s", "https://a.example/s"), ("WS ws://b.example/s", "http://b.example/s")]:
+        assert what_helps([request], [SOCKET], owner=True, page_url=page) == f"allow it with --allow 'WS {said}'"
 
 
 @pytest.mark.parametrize(

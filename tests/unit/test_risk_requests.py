@@ -19,6 +19,13 @@ def judge(
     return judge_request(method, url, kind, kind == "document", body, policy)
 
 
+@pytest.mark.parametrize("method", ["PROPFIND", "REPORT", "SEARCH", "QUERY", "OPTIONS"])
+def test_methods_that_the_registry_of_http_calls_safe_are_judged_as_reads(method: str) -> None:
+    assert judge(method, "https://a.example/calendars/ann/", "<propfind/>") is None
+    assert (judge(method, "https://a.example/items/3/delete") or "").startswith("address: ")
+    assert judge("LOCK", "https://a.example/calendars/ann/") == "method"
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -180,7 +187,8 @@ def test_an_allowed_request_may_name_an_ipv6_host() -> None:
         ("GET", "https://a.example/items/3/delete", False),
         ("POST", "https://a.example/items/3/delete", False),
         ("GET", "https://b.example/items", False),
-        ("", "https://a.example/items", False),
+        ("", "https://a.example/items", True),  # a script asks by OPTIONS, which changes nothing
+        ("", "https://a.example/items/3/delete", False),
     ],
 )
 def test_a_preflight_may_be_sent_where_what_it_announces_may(announced: str, url: str, allowed: bool) -> None:

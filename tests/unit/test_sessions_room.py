@@ -12,6 +12,7 @@ from nacl.signing import SigningKey
 from adapters.ports import LiveRecord
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers import Browsers
+from node.live.history import Nothing
 from node.live.metering import Unmetered
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
@@ -24,8 +25,10 @@ from node.verbs.session_upkeep import Purged
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.page.observation import Element, Traits
+from protocol.page.action import Action
+from protocol.page.observation import Element, Observation, Traits
 from protocol.recording.session import Profile, Session, Verdict
+from protocol.risk.judgement import Evidence
 from protocol.trust.origin import origin_of
 from tests.given_secrets import as_params
 from tests.session_samples import sample_session, sample_steps
@@ -131,11 +134,29 @@ async def bench() -> Bench:
     return made
 
 
+class Harmless(Nothing):
+    """Believes every control to be harmless."""
+
+    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
+        return Evidence(source="history", level=1, certain=True, says="only read when it was pressed before")
+
+
 def code_and_detail(error: MeshError) -> tuple[str, dict[str, Any]]:
     return error.code, error.detail
 
 
 # --- recording -------------------------------------------------------------------------------------------------------
+
+
+async def test_what_a_search_found_harmless_opens_nothing_in_a_recording_that_may_send(bench: Bench) -> None:
+    home = bench.site.documents[f"{ORIGIN}/"]
+    odd = Control(element=Element(ref="", role="button", name="Frobnicate", traits=Traits(tag="button")))
+    bench.site.documents[f"{ORIGIN}/"] = msgspec.structs.replace(home, controls=(*home.controls, odd))
+    bench.browsers.history = Harmless()
+    press = BUY.replace("Buy now", "Frobnicate")
+    await bench.record(press)
+    refused = await bench.refused("record", actions=press, allow=[f"POST {ORIGIN}/rows"])
+    assert refused.code == "risk.refused"
 
 
 async def test_what_was_recorded_is_told_step_by_step_and_given_whole(bench: Bench) -> None:

@@ -55,8 +55,14 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "audit_head": lambda store: store.audit_head(),
     "audit_lines": lambda store: store.audit_lines(),
     "audit_find": lambda store: store.audit_find(AuditQuery(limit=10)),
+    "questions": lambda store: store.questions(),
+    "capsule": lambda store: store.capsule("cap-1"),
+    "capsules": lambda store: store.capsules(),
+    "capsule_stream": lambda store: store.capsule_stream("cap-1"),
+    "ledger": lambda store: store.ledger("cap-1"),
     "feed": lambda store: store.feed(after=0),
     "feed newest": lambda store: store.feed(),
+    "history": lambda store: store.history("https://shop.example"),
     "usage": lambda store: store.usage(),
     "check": lambda store: store.check(),
     "remove_session": lambda store: store.remove_session("ses-1"),
@@ -130,6 +136,9 @@ def test_every_reading_method_is_tried() -> None:
         "add_",
         "charge_",
         "keep_",
+        "give_",
+        "raise_",
+        "prune_",
     )
     methods = {name for name, _ in inspect.getmembers(SqliteStore, inspect.iscoroutinefunction)}
     reading = {name for name in methods if not name.startswith(("_", *writes))}

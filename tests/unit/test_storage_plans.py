@@ -17,6 +17,8 @@ from protocol.audit import Draft, Outcome
 from protocol.feed import Kind, News
 from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
 from tests.contract.test_store_agents import agent
+from tests.contract.test_store_capsules import capsule, ledger, taken
+from tests.contract.test_store_history import remembered
 from tests.contract.test_store_live import live
 from tests.contract.test_store_questions import question
 from tests.contract.test_store_schedules import run
@@ -28,6 +30,8 @@ SMALL: Final = {
     "agents": "limits.AGENTS_MAX",
     "schedules": "limits.SCHEDULES_MAX",
     "questions": "limits.QUESTIONS_KEPT_MAX",
+    "capsules": "limits.CAPSULES_MAX",
+    "capsule_ledger": "limits.CAPSULE_LEDGER_MAX",
     "logs": "one for each time a log was renewed",
     "log_heads": "one of each peer",
     "log_cosigned": "one of each peer",
@@ -73,8 +77,11 @@ async def fill(store: Store) -> None:
     await store.append_delta(delta())
     await store.put_lease(lease())
     await store.put_live(live())
+    await store.put_history(remembered())
+    await store.put_question(question())
     await store.add_agent(agent())
     await store.keep_schedule(schedule(), was=0, runs=[run(1)])
+    await store.put_capsule(capsule(), b"stream", expires_ms=9)
     await _logs(store)
     await _audit(store)
     await _feed(store)
@@ -135,6 +142,9 @@ async def _everything(store: Store) -> None:
     await store.put_question(question())
     await store.questions()
     await store.remove_question("que-1")
+    await store.put_history(remembered())
+    await store.history("https://shop.example")
+    await _capsules(store)
     await store.lease("lea-1")
     await _logs(store)
     await store.drop_cosigned("A")
@@ -146,6 +156,19 @@ async def _everything(store: Store) -> None:
     await store.session_remains("ses-1")
     await store.remove_session("ses-1")
     await store.check()
+
+
+async def _capsules(store: Store) -> None:
+    await store.put_capsule(capsule(), b"stream", expires_ms=9)
+    await store.capsule(capsule().id)
+    await store.capsules()
+    await store.capsule_stream(capsule().id)
+    await store.raise_ledger(ledger())
+    await store.ledger(capsule().id)
+    await store.take_capsule(capsule().id, taken())
+    await store.give_back_capsule(capsule().id, "one")
+    await store.remove_capsule(capsule().id)
+    await store.prune_ledger(10)
 
 
 async def _schedules(store: Store) -> None:

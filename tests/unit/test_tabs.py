@@ -56,7 +56,7 @@ async def test_a_step_of_a_tab_that_did_not_open_is_not_done_in_another_one(benc
     assert [(match.performed, match.error) for match in report.steps] == [
         (True, ""),
         (True, ""),
-        (False, "action.not_possible"),
+        (False, "action.tab_missing"),
     ]
 
 

@@ -36,6 +36,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "approve show": ("approve.show",),
     "approve yes": ("approve.answer",),
     "approve no": (),
+    "capsule consent": ("capsule.terms", "capsule.consent"),
     "node pair": ("node.pair_wait", "node.pair_begin", "node.pair_confirm"),
     "events": ("events.list",),
     "explore run": ("explore.run", "explore.resume"),

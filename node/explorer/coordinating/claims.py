@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Clock
 from node.explorer.progress import Progress, Verified
 from node.explorer.working.worker import BROWSER_GONE
-from node.feed import Feed
+from node.signing import Feed
 from node.verbs import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError

@@ -21,6 +21,7 @@ from node.explorer.kept import put_search
 from node.explorer.progress import Progress
 from node.explorer.sharing.log_proofs import LogProofs
 from node.explorer.sharing.replica import Replica
+from node.live import Ledger
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell
@@ -80,6 +81,7 @@ class Coordinator:
         self.progress = (
             cbor.decode_as(record.state, Progress) if record.state else Progress(limit_ms=spec.seconds * 1000)
         )
+        replica.ledger = Ledger(self.progress.probes, clock)
         self._witness = witness
         self._calls, self._peers = calls, calls.peers
         self._store = store
@@ -238,6 +240,7 @@ class Coordinator:
             "visits": {peer: tree.effort(peer).visits for peer in tree.peers},
             "best": int(tree.totals[tree.root, BEST]) / SCALE,
             "claims": self.progress.claims,
+            "probes": msgspec.to_builtins(self.progress.probes),
             "verified": self.progress.verified is not None,
         }
 

@@ -16,8 +16,8 @@ from node.base import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.sharing.own_share import OwnShare
 from node.explorer.sharing.tree_view import TreeView
-from node.feed import Feed
-from node.signing import Witness
+from node.live import Ledger
+from node.signing import Feed, Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -61,6 +61,8 @@ class Replica:
         """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
         self.opened: frozenset[bytes] = frozenset()
         """Nodes that the owner of this node has approved, although their class needs that. No peer may perform them."""
+        self.ledger: Ledger | None = None
+        """What this node has probed for the search; None before it works on it."""
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
         self._witness = witness

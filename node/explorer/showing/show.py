@@ -94,6 +94,7 @@ def _summary(
     parts: Parts, found: SearchRecord, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
 ) -> Summary:
     verified = progress.verified
+    probes = replica.ledger.counts if replica.ledger else progress.probes
     spend = []
     for peer in spec.participants:
         seen = replica.tree.effort(peer)
@@ -130,6 +131,10 @@ def _summary(
         spend=tuple(spend),
         reason=progress.error,
         questions=parts.explorer.questions(spec.id),
+        probed=probes.probed,
+        found_harmless=probes.harmless,
+        found_writing=probes.writing,
+        asked=probes.asked,
     )
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from node.explorer.sharing.replica import Replica
-from node.live import Asking, judged, seek
+from node.live import Gate, judged, seek
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
 from protocol.page.action import target_of
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS
-from protocol.risk.judgement import Risk
+from protocol.risk.judgement import APPROVAL_CLASS, Risk
 from protocol.search.entry import NodeEntry, encode_action
 
 _WAITING_MAX: Final = 64
@@ -21,8 +21,8 @@ _WAITING_MAX: Final = 64
 class Doubts:
     """The doubtful actions of the pages that one worker has seen."""
 
-    def __init__(self, replica: Replica, asking: Asking | None) -> None:
-        self._replica, self._asking = replica, asking
+    def __init__(self, replica: Replica, gate: Gate) -> None:
+        self._replica, self._asking, self._known = replica, gate.asking, gate.history
         self._waiting: list[tuple[bytes, Observation, Candidate]] = []
 
     def note(self, parent: bytes, page: Observation, choices: Sequence[Candidate]) -> None:
@@ -38,7 +38,7 @@ class Doubts:
             element = _element(candidate, page)
             if self._asking is None or element is None:
                 continue
-            risk = judged(candidate.action, element, page)
+            risk = judged(candidate.action, element, page, self._known)
             try:
                 key = NodeEntry(parent=parent, action=encode_action(candidate.action), prior=0, risk=candidate.risk).key
             except MeshError:
@@ -47,12 +47,22 @@ class Doubts:
             if await self._asking.stands(sought):
                 self._replica.open((key,))
             elif _doubtful(risk):
-                await self._asking.ask(sought, branch=key)
+                self._count(await self._asking.ask(sought, branch=key))
+
+    def _count(self, question: str) -> None:
+        ledger = self._replica.ledger
+        if ledger is not None and question and question not in ledger.asked:
+            ledger.asked.add(question)
+            ledger.counts.asked += 1
 
 
 def _doubtful(risk: Risk) -> bool:
-    """Whether a search asks about it. That something buys, deletes or changes a password is no doubt: a search leaves it alone."""
-    return risk.doubt
+    """Whether a search asks about it: what is in doubt, and what was found to write by trying it.
+
+    That something buys, deletes or changes a password is no doubt: a search leaves it alone.
+    """
+    found = any(each.source == "history" and each.certain for each in risk.evidence)
+    return risk.doubt or (found and risk.level == APPROVAL_CLASS)
 
 
 def _element(candidate: Candidate, page: Observation) -> Element | None:

@@ -7,18 +7,32 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from adapters.ports import Clock, SessionStore
+from adapters.ports import BrowserState, Clock, SessionStore
 from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.worker import Worker, seed_of
-from node.live import Asks, Browsers, Driver, Gate, Recording, guard_for, record
+from node.live import (
+    Asks,
+    Browsers,
+    Driver,
+    Gate,
+    Held,
+    History,
+    Ledger,
+    Probes,
+    Probing,
+    Recording,
+    guard_for,
+    record,
+)
 from node.signing import Witness
 from node.verbs import current_caller
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
 from protocol.page.action import Action, Goto
+from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import decode_action
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
@@ -38,22 +52,29 @@ class PageWork:
         clock: Clock,
         browsers: Browsers,
         asks: Asks | None = None,
+        history: History | None = None,
     ) -> None:
-        """asks: who asks the owner about what a search leaves alone; None where nobody is asked."""
+        """asks: who asks the owner about what a search leaves alone; None where nobody is asked.
+
+        history: what was found out about controls; None where nothing in doubt is tried.
+        """
         self._asks = asks
+        self._history = history
         self._witness = witness
         self._config = config
         self._store = store
         self._clock = clock
         self._browsers = browsers
-        self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
+        self._gate = Gate(
+            report=witness.trail.gate, risk_max=config.policy.risk_class_max, history=history or browsers.history
+        )
         # All searches share the limit on concurrent exploring; this node's own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
-    def _gate_of(self, spec: SearchSpec) -> Gate:
+    def _gate_of(self, spec: SearchSpec, guard: GuardPolicy) -> Gate:
         """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
         asking = self._asks(current_caller(), spec.id) if self._asks else None
-        return msgspec.structs.replace(self._gate, asking=asking)
+        return msgspec.structs.replace(self._gate, asking=asking, history=Held(self._gate.history, guard))
 
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin fails with the reason.
@@ -75,33 +96,54 @@ class PageWork:
 
         Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet).
         """
-        async with (
-            self._places,
-            self._browsers.page(replica.spec.profile, guard_for(self._config.policy, within=within)) as page,
-        ):
+        guard = guard_for(self._config.policy, within=within)
+        async with self._places, self._browsers.opened(replica.spec.profile, guard) as (context, page):
             seed = seed_of(replica.spec.seed, assignment.lease)
-            gate = self._gate_of(replica.spec)
-            worker = Worker(replica, page, self._clock, self._config, gate, seed)
+            gate = self._gate_of(replica.spec, guard)
+            replica.ledger = replica.ledger or Ledger(Probes(), self._clock)
+            probing = self._probing(replica.spec, guard, context.state, replica.ledger)
+            worker = Worker(replica, page, self._clock, self._config, gate, seed, probing)
             return await worker.work(assignment, after)
 
-    async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
+    def _probing(
+        self, spec: SearchSpec, guard: GuardPolicy, state: Callable[[], Awaitable[BrowserState]], ledger: Ledger
+    ) -> Probing | None:
+        """What finds out about controls in doubt; None where that is off.
+
+        An attached browser is somebody else's: not everything that it sends comes before the guard.
+        """
+        if self._history is None or not self._config.policy.probe or self._config.browser.cdp_url:
+            return None
+        return Probing(
+            self._browsers, spec.profile, guard, state, history=self._history, ledger=ledger, clock=self._clock
+        )
+
+    async def replay_claim(
+        self, spec: SearchSpec, path: tuple[bytes, ...], peer: str, ledger: Ledger | None = None
+    ) -> Verified | None:
         """Replay a claimed path in a fresh context, recording it; None unless the condition holds at its end.
 
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
         actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
-        async with self._browsers.page(spec.profile, guard_for(self._config.policy), wait_s=_CLAIM_WAIT_S) as page:
+        guard = guard_for(self._config.policy)
+        async with self._browsers.opened(spec.profile, guard, wait_s=_CLAIM_WAIT_S) as (context, page):
+            probing = self._probing(spec, guard, context.state, ledger or Ledger(Probes(), self._clock))
             plan = Recording(
                 title=spec.goal,
                 start_url=spec.start_url,
                 profile=spec.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
-                gate=self._gate_of(spec),
+                gate=self._gate_of(spec, guard),
                 search=spec.id,
                 sites=self._config.policy.sites,
             )
             async with record(self._store, page, self._clock, self._witness, plan) as recorder:
-                for action in actions:
+                outcome = await recorder.perform(actions[0])
+                for at, action in enumerate(actions[1:], 1):
+                    if probing is not None:
+                        # What a peer says that a control does, counts for nothing here.
+                        await probing.settle(outcome.observation, actions[:at], [action])
                     outcome = await recorder.perform(action)
         # Not the verdict: a request of a third party that went wrong does not make a claim false.
         if not holds(spec.condition, outcome.observation) or not all(step.ok for step in recorder.steps):

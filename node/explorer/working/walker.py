@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from adapters.ports import Outcome, Page
 from node.explorer.sharing.visit import WalkStep
-from node.live import Driver, Gate
+from node.live import Driver, Gate, Probing
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto
 from protocol.page.observation import Observation
@@ -26,8 +26,18 @@ class Reopening(msgspec.Struct):
 class Walker:
     """A page and where it stands. One task at a time."""
 
-    def __init__(self, page: Page, start_url: str, gate: Gate, count_step: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        page: Page,
+        start_url: str,
+        gate: Gate,
+        count_step: Callable[[], None],
+        probing: Probing | None = None,
+    ) -> None:
+        """probing: finds out what a step does that is in doubt; None where nothing is tried."""
         self._driver = Driver(page, gate)
+        self._probing = probing
+        self._way: tuple[Action, ...] = ()
         self._start = Goto(url=start_url)
         self._count_step = count_step
         self._path: tuple[bytes, ...] | None = None
@@ -59,10 +69,11 @@ class Walker:
             if known is None or known.works is False:
                 continue
             if await self._reopen(known, keys[:length]):
+                self._way = (self._start, *(step.action for step in steps[:length]))
                 return length
         self._driver.observation = None
         await self._do(self._start)
-        self._path = ()
+        self._path, self._way = (), (self._start,)
         return 0
 
     async def _reopen(self, known: Reopening, path: tuple[bytes, ...]) -> bool:
@@ -83,11 +94,18 @@ class Walker:
         assert self._driver.observation is not None and self._path is not None
         before = self._driver.observation.url
         path = (*self._path, step.key)
+        # A peer may have named it that has found out what it does; or this node has, and has forgotten it.
+        await self.settle([step.action])
         outcome = await self._do(step.action, expect=step.state)
-        self._path = path
+        self._path, self._way = path, (*self._way, step.action)
         if outcome.observation.url != before and step.key not in self._known:
             self._known[step.key] = Reopening(url=outcome.observation.url, state=outcome.observation.state)
         return outcome
+
+    async def settle(self, actions: Iterable[Action]) -> bool:
+        """Find out what those of ``actions`` do that are in doubt on the page at hand; whether any was tried."""
+        page = self._driver.observation
+        return page is not None and self._probing is not None and await self._probing.settle(page, self._way, actions)
 
     async def _do(self, action: Action, *, expect: bytes = b"") -> Outcome:
         # Until the action has succeeded, the position of the page is unknown.

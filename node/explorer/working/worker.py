@@ -15,14 +15,16 @@ from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep
 from node.explorer.working.doubts import Doubts
 from node.explorer.working.walker import Walker
-from node.live import Gate
+from node.live import Gate, Probing, remembering
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.goal.goal import parse_goal
-from protocol.goal.heuristics import candidates, value
+from protocol.goal.heuristics import Candidate, candidates, value
 from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
-from protocol.page.observation import Observation
+from protocol.page.action import Action
+from protocol.page.observation import Element, Observation
+from protocol.risk.classes import Risk, classify
 from protocol.search.entry import decode_action
 
 _LENGTH_COST = 0.02
@@ -43,8 +45,19 @@ _LOOKS_CLOSED = frozenset(
 class Worker:
     """Explores with one page. One lease at a time."""
 
-    def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, gate: Gate, seed: int) -> None:
-        self._doubts = Doubts(replica, gate.asking)
+    def __init__(
+        self,
+        replica: Replica,
+        page: Page,
+        clock: Clock,
+        config: Config,
+        gate: Gate,
+        seed: int,
+        probing: Probing | None = None,
+    ) -> None:
+        """probing: finds out what controls do that are in doubt; None where nothing is tried."""
+        self._doubts = Doubts(replica, gate)
+        self._known = gate.history
         self._replica = replica
         self._clock = clock
         self._config = config
@@ -57,6 +70,7 @@ class Worker:
             replica.spec.start_url,
             gate,
             self._count_step,
+            probing,
         )
 
     def _count_step(self) -> None:
@@ -143,7 +157,7 @@ class Worker:
                 )
             )
             return None, False
-        best, reached, dead = self._look(path, page, states)
+        best, reached, dead = await self._look(path, page, states)
         rolled = 0
         while not reached and not dead and rolled < self._config.explore.rollout_steps:
             step = self._choose(path[-1] if path else replica.root)
@@ -159,7 +173,7 @@ class Worker:
                 self._fail_child(path, step.key, closed=error.code in _LOOKS_CLOSED)
                 break
             path.append(step.key)
-            seen, reached, dead = self._look(path, page, states)
+            seen, reached, dead = await self._look(path, page, states)
             best = max(best, seen * 0.97**rolled)
         if reached:
             best = max(0.5, 1.0 - _LENGTH_COST * len(path))
@@ -177,7 +191,7 @@ class Worker:
         claim = tuple(replica.view.action(key) for key in path) if reached else None
         return claim, False
 
-    def _look(self, path: list[bytes], page: Observation, states: dict[bytes, bytes]) -> tuple[float, bool, bool]:
+    async def _look(self, path: list[bytes], page: Observation, states: dict[bytes, bytes]) -> tuple[float, bool, bool]:
         """Value of the page at the end of ``path``, whether it meets the condition, and whether it leads nowhere new."""
         replica = self._replica
         key = path[-1] if path else replica.root
@@ -191,13 +205,29 @@ class Worker:
         if key != replica.root and self._seen_nearer(path, state):
             return worth * 0.5, False, True
         if not replica.view.expanded(key):
-            choices = candidates(self._goal, page)
+            choices = await self._choices(page)
             if not choices:
                 replica.own.close_node(key)
                 return worth, False, True
             replica.own.add_children(key, choices)
             self._doubts.note(key, page, choices)
         return worth, False, False
+
+    async def _choices(self, page: Observation) -> tuple[Candidate, ...]:
+        """What to try on ``page``, where the walker stands; what of it was in doubt may be settled."""
+
+        def judge(action: Action, element: Element | None, page: Observation) -> Risk:
+            if element is None:
+                return classify(action, element, page)
+            return remembering(action, element, page, self._known)
+
+        await self._known.about(page.url)
+        while True:
+            found = candidates(self._goal, page, classify=judge)
+            doubtful = [each.action for each in found if not each.selectable]
+            # What is settled makes room among those that are shown only; each control is tried once.
+            if not doubtful or not await self._walker.settle(doubtful):
+                return found
 
     def _seen_nearer(self, path: list[bytes], state: bytes) -> bool:
         """Whether the same state stands at another node that is at least as near to the start: then this way adds nothing."""

@@ -67,7 +67,8 @@ def read(text: str) -> str:
     text = unicodedata.normalize("NFC", text)
     text = "".join(char if _is_read(char) else " " for char in text)
     text = _DIGITS.sub("0", " ".join(text.split()))
-    text = _SPACED.sub(lambda match: match[0].replace(" ", ""), text)
+    # Numbers in single digits are one number only once they stand together.
+    text = _DIGITS.sub("0", _SPACED.sub(lambda match: match[0].replace(" ", ""), text))
     return text if text.isascii() else " ".join(_one_script(word) for word in text.split())
 
 

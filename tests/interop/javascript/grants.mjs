@@ -34,7 +34,7 @@ function isPattern(text) {
 }
 
 /** Whether one of `patterns` names `origin`, or all that the pattern `origin` names. */
-function names(patterns, origin) {
+export function covers(patterns, origin) {
   return patterns.some((pattern) => {
     if (pattern === '*' || pattern === origin) return true
     const [scheme, domain] = pattern.split('://*.')
@@ -47,16 +47,16 @@ export function isGrants(map) {
   return GRANT_MAP(map) && [...map].every(([scope, patterns]) => SCOPES.includes(scope) && isOrigins(patterns))
 }
 
-const isOrigins = (patterns) =>
+export const isOrigins = (patterns) =>
   patterns.every((one, i) => {
     const others = [...patterns.slice(0, i), ...patterns.slice(i + 1)]
-    return isPattern(one) && (i === 0 || patterns[i - 1] < one) && !names(others, one)
+    return isPattern(one) && (i === 0 || patterns[i - 1] < one) && !covers(others, one)
   })
 
 /** Whether `grants` (a Map) allow `scope`, at the origin of `url` if one is given. */
 export function allow(grants, scope, url = null) {
   const patterns = grants.get(scope)
-  return patterns !== undefined && (url === null || names(patterns, originOf(url)))
+  return patterns !== undefined && (url === null || covers(patterns, originOf(url)))
 }
 
 function originOf(url) {

@@ -8,6 +8,7 @@ import { parseLeaf, readLeaf } from './channel.mjs'
 import { keyOf } from './keys.mjs'
 import { commitmentTo, requests, Window } from './sas.mjs'
 import { verifyBundle } from './bundle.mjs'
+import { boundTo, judgeUse, openCapsule, readHeader, sealingKey, termsOf } from './capsule.mjs'
 import { decode, encode } from './cbor.mjs'
 import { MAPS, readChunk, writeChunk } from './chunk.mjs'
 import { checkTwoDeltas, DeltaReader } from './delta.mjs'
@@ -318,6 +319,22 @@ for (const vector of approval.cases) {
 hold('approval', { name: 'digest' }, approval.digest, () =>
   digestOf(hex(approval.cases[0].question)).toString('hex'),
 )
+
+const capsule = load('capsule')
+const headerBytes = hex(capsule.header)
+hold('capsule', { name: 'bound' }, capsule.bound, () => boundTo(headerBytes).toString('hex'))
+hold('capsule', { name: 'terms' }, capsule.terms, () => termsOf(readHeader(headerBytes)).toString('hex'))
+for (const { name, policy, facts, code } of capsule.policies) {
+  hold('capsule', { name }, code, () => judgeUse(policy, facts))
+}
+const tenants = (issuer) => capsule.nodes.filter((one) => one.id === issuer).map((one) => hex(one.key))
+for (const vector of capsule.cases) {
+  hold('capsule', vector, { state: vector.state, until: vector.consent_until_ms }, () => {
+    const reader = { keysOf: tenants, node: vector.node, key: sealingKey(hex(vector.key)) }
+    const found = openCapsule(hex(vector.hex), hex(vector.stream), reader)
+    return { state: found.state.toString('hex'), until: found.consentUntil }
+  })
+}
 
 console.log(`${checked} vectors, ${wrong} disagree`)
 process.exitCode = wrong ? 1 : 0

@@ -75,6 +75,12 @@ class PageServer:
             await flowing.write(b"data: 1\n\n")
             await self.hold.wait()
             return flowing
+        if path == "echo":
+            socket = web.WebSocketResponse()
+            await socket.prepare(request)
+            async for message in socket:
+                await socket.send_str(f"echo of {message.data}")
+            return socket
         if path == "late":
             await asyncio.sleep(LATE_S)
             return web.Response(text="it came late")

@@ -1,0 +1,236 @@
+"""Which connections and requests of one browser the tunnel lets out: those that a guard has let through a moment ago.
+
+The guard sees what Chromium shows it. What Chromium sends without showing it (its updater, its predictions, a feature of the web
+that asks past every interception) comes to the tunnel only, where no guard has let it through. A connection can come before the
+request that it is for, so the tunnel waits for a moment before it refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from itertools import count
+from typing import Final, Generic, NamedTuple, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from protocol import limits
+from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.trust.origin import fits, origin_of
+
+K = TypeVar("K")
+
+USUAL_PORT: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_SERVICES: Final = (".google.com", ".googleapis.com", ".gstatic.com", ".gvt1.com", ".googleusercontent.com")
+"""Where Chromium itself asks for updates, suggestions and keys."""
+_METHODS: Final = frozenset({"CONNECT", "WS", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_SOCKET_S: Final = 5.0  # from its judgement until the page connects
+_AFTER_S: Final = 5.0  # what a page sends as it closes leaves after its guard was released
+
+
+class Turned(NamedTuple):
+    """What the tunnel refused."""
+
+    method: str
+    """``CONNECT`` where only host and port are known."""
+    url: str
+    own: bool
+    """Whether Chromium asked for itself: no page was open, or the host is one of its services."""
+
+
+class Place(NamedTuple):
+    """Where a connection leads, as far as the tunnel sees."""
+
+    scheme: str
+    """``http``, ``https``, ``ws`` or ``wss``."""
+    host: str
+    port: int
+
+    @property
+    def origin(self) -> str:
+        """As an address has it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        usual = USUAL_PORT[self.scheme] == self.port
+        return f"{self.scheme}://{host}" if usual else f"{self.scheme}://{host}:{self.port}"
+
+
+class _Kept(Generic[K]):
+    """Keys that hold until a time. The oldest go first when there are too many: a page can ask for any number."""
+
+    def __init__(self, most: int, now: Callable[[], float]) -> None:
+        self._until: dict[K, float] = {}
+        self._most, self._now = most, now
+
+    def note(self, key: K, seconds: float) -> None:
+        self._until[key] = max(self._now() + seconds, self._until.pop(key, 0.0))
+        if len(self._until) > self._most:
+            del self._until[next(iter(self._until))]
+
+    def drop(self, key: K) -> bool:
+        """Whether it held until now."""
+        held = key in self
+        self._until.pop(key, None)
+        return held
+
+    def held(self) -> list[K]:
+        return [key for key in self._until if key in self]
+
+    def __contains__(self, key: K) -> bool:
+        return self._until.get(key, 0.0) > self._now()
+
+
+class Wall:
+    """Of one browser: its guards write it, its tunnel asks it."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        """now: seconds that only grow."""
+        self._now = now
+        self.refused: Counter[tuple[str, str]] = Counter()
+        """How often the tunnel refused, by who asked (``browser`` or ``page``) and method."""
+        self._policies: Counter[GuardPolicy] = Counter()
+        """Of the pages that are open."""
+        self._left = _Kept[GuardPolicy](limits.TUNNEL_PLACES_MAX, now)
+        self._places = _Kept[Place](limits.TUNNEL_PLACES_MAX, now)
+        self._requests = _Kept[tuple[str, str]](limits.TUNNEL_REQUESTS_MAX, now)
+        self._sockets = _Kept[tuple[str, int]](limits.TUNNEL_PLACES_MAX, now)
+        """Addresses of WebSockets that were let through and have not come to the tunnel yet, numbered."""
+        self._numbers = count()
+        self._read: dict[str, tuple[float, GuardPolicy]] = {}
+        self._waiting: set[asyncio.Event] = set()
+        self._tell: Callable[[Turned], None] = lambda _: None
+
+    # --- written by the guards ---
+
+    def opens(self, policy: GuardPolicy) -> None:
+        """A page opens under ``policy``."""
+        self._policies[policy] += 1
+
+    def closes(self, policy: GuardPolicy) -> None:
+        """Its page is gone."""
+        self._policies[policy] -= 1
+        if self._policies[policy] <= 0:
+            del self._policies[policy]
+            self._left.note(policy, _AFTER_S)
+
+    def admit(self, method: str, url: str) -> None:
+        """A guard has let a request through."""
+        if place := place_of(url):
+            self._places.note(place, limits.TUNNEL_ADMITTED_S)
+            self._requests.note((method, _bare(url)), limits.TUNNEL_ADMITTED_S)
+            self._stir()
+
+    def admit_socket(self, url: str) -> None:
+        """A guard has let a page open a WebSocket: one connection."""
+        self._sockets.note((_bare(url), next(self._numbers)), _SOCKET_S)
+        self._stir()
+
+    def reads(self, origin: str, policy: GuardPolicy, seconds: float) -> None:
+        """Files of ``origin`` are read without asking a guard of ``policy``, for ``seconds``."""
+        if place := place_of(f"{origin}/"):
+            lasts = seconds + limits.TUNNEL_ADMITTED_S
+            self._read[place.origin] = (self._now() + lasts, policy)
+            self._places.note(place, lasts)
+
+    def watch(self, tell: Callable[[Turned], None]) -> None:
+        """Have ``tell`` called for what is refused."""
+        self._tell = tell
+
+    def _stir(self) -> None:
+        for event in self._waiting:
+            event.set()
+
+    @property
+    def waiting(self) -> int:
+        """How many connections and requests wait for a guard to let them through."""
+        return len(self._waiting)
+
+    # --- asked by the tunnel ---
+
+    async def connects(self, scheme: str, host: str, port: int) -> Place | None:
+        """Where a connection leads that may be opened. One that may not is counted.
+
+        scheme: ``http``, ``https``, or ``ws`` for a WebSocket with or without TLS.
+        """
+        place = Place(scheme, host.lower(), port)
+        if scheme == "ws":
+            found: list[Place] = []
+            opened = await self._in_time(lambda: self._expects(place, found), "WS", place.origin)
+            return found[0] if opened else None
+        opened = await self._in_time(lambda: place in self._places and self._within(place), "CONNECT", place.origin)
+        return place if opened else None
+
+    def permits(self, method: str, url: str, replaced_by: str = "") -> bool:
+        """Whether a request that the tunnel can read may go on now. replaced_by: as for ``judge_request``."""
+        if (method, _bare(url)) in self._requests:
+            return True
+        place = place_of(url)
+        until, policy = self._read.get(place.origin if place else "", (0.0, None))
+        if policy is None or until < self._now() or method not in ("GET", "HEAD"):
+            return False
+        return judge_request(method, url, "fetch", False, None, policy, replaced_by=replaced_by) is None
+
+    async def sends(self, method: str, url: str, replaced_by: str = "") -> bool:
+        """The same for one that may be let through in a moment. One that is not is counted."""
+        return await self._in_time(lambda: self.permits(method, url, replaced_by), method, url)
+
+    def opens_socket(self, url: str) -> bool:
+        """Whether a WebSocket of which the tunnel can read the address was let through. One that was not is counted."""
+        if any(known == _bare(url) and self._sockets.drop((known, number)) for known, number in self._sockets.held()):
+            return True
+        self.turn_away("WS", url)
+        return False
+
+    def _expects(self, place: Place, found: list[Place]) -> bool:
+        """Whether a WebSocket to this host and port was let through; where it leads goes to ``found``."""
+        for key in self._sockets.held():
+            leads = place_of(key[0])
+            if leads is not None and leads[1:] == place[1:] and self._within(leads):
+                found.append(leads)
+                # The address of a plain one is read once it is connected.
+                return leads.scheme == "ws" or self._sockets.drop(key)
+        return False
+
+    def _within(self, place: Place) -> bool:
+        """Whether an open page may contact ``place`` at all."""
+        origin = origin_of(place.origin.replace("ws", "http", 1) if place.scheme in ("ws", "wss") else place.origin)
+        policies = [*self._policies, *self._left.held()]
+        return any(not policy.origins or fits(policy.origins, origin) for policy in policies)
+
+    async def _in_time(self, holds: Callable[[], bool], method: str, url: str) -> bool:
+        if holds():
+            return True
+        stirred = asyncio.Event()
+        self._waiting.add(stirred)
+        try:
+            async with asyncio.timeout(limits.TUNNEL_WAIT_MS / 1000):
+                while not holds():
+                    stirred.clear()
+                    await stirred.wait()
+                return True
+        except TimeoutError:
+            self.turn_away(method, url)
+            return False
+        finally:
+            self._waiting.discard(stirred)
+
+    def turn_away(self, method: str, url: str) -> None:
+        """Count what is refused, and tell of it."""
+        place = place_of(url)
+        own = not self._policies or place is None or place.host.endswith(_SERVICES)
+        self.refused["browser" if own else "page", method if method in _METHODS else "other"] += 1
+        self._tell(Turned(method, url, own))
+
+
+def place_of(url: str) -> Place | None:
+    """Where a connection for ``url`` leads; None if it needs none."""
+    parts = urlsplit(url)
+    if parts.scheme not in USUAL_PORT or not parts.hostname:
+        return None
+    return Place(parts.scheme, parts.hostname, parts.port or USUAL_PORT[parts.scheme])
+
+
+def _bare(url: str) -> str:
+    """An address as the line of a request has it: without fragment, and without name and password."""
+    parts = urlsplit(url.partition("#")[0])
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], path=parts.path or "/"))

@@ -1,0 +1,157 @@
+"""Store records of capsules and of their ledger, and the rules by which a row of the ledger changes.
+
+A row outlives its capsule. Nothing in it ever goes back: counts, generations and times only grow, and a revocation stays. So a
+capsule that is removed and imported again from an old file finds everything as it was.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from protocol.errors import MeshError
+
+
+class ConsentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's consent, kept until a capsule is sealed on its terms."""
+
+    terms: bytes
+    key: bytes
+    signed: bytes
+
+
+class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A capsule, without its stream."""
+
+    id: str
+    generation: int
+    tenant: str
+    envelope: bytes
+    proof: bytes = b""
+    """Of an imported one: that it is in its tenant's witness log."""
+    stored_ms: int
+    consents: tuple[ConsentRecord, ...] = ()
+    exported: tuple[str, ...] = ()
+    """Nodes that it was ever exported to: they are told of a revocation."""
+
+
+class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to a capsule, as far as this node knows."""
+
+    id: str
+    tenant: str
+    expires_ms: int
+    """When its row may be forgotten, at the earliest."""
+    generation: int = 0
+    """The highest that was seen."""
+    uses: dict[str, int] = msgspec.field(default_factory=dict)
+    """By node, how often it has used it."""
+    latest_ms: int = 0
+    """The latest time that was seen."""
+    heard_ms: int = 0
+    """When its tenant last said that it stands."""
+    revoked_ms: int = 0
+    revocation: bytes = b""
+    """The signed revocation."""
+    holder: str = ""
+    """Who holds the lease; empty for nobody."""
+    held_until_ms: int = 0
+
+    @property
+    def used(self) -> int:
+        """How often it was used, by everybody."""
+        return sum(self.uses.values())
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """A use that begins."""
+
+    node: str
+    """Whose use it is."""
+    holder: str
+    """A name of this use alone."""
+    generation: int
+    replays_max: int
+    now_ms: int
+    until_ms: int
+    """When the lease ends by itself."""
+
+
+def with_use(row: LedgerRecord | None, taken: Taken) -> LedgerRecord:
+    """``row`` with one use more, and its lease.
+
+    Checks, in order: a row; not revoked; the newest generation; nobody else holds it; uses are left.
+    Errors: ``input.not_found``, ``capsule.revoked``, ``capsule.generation``, ``capsule.held``, ``capsule.replays``.
+    """
+    if row is None:
+        raise MeshError("input.not_found", "no capsule with this id was ever here")
+    if row.revoked_ms:
+        raise MeshError("capsule.revoked", capsule=row.id)
+    if taken.generation < row.generation:
+        raise MeshError("capsule.generation", f"{taken.generation}, and there is {row.generation}", capsule=row.id)
+    if row.holder and taken.now_ms < row.held_until_ms:
+        raise MeshError("capsule.held", capsule=row.id, until_ms=row.held_until_ms)
+    if row.used >= taken.replays_max:
+        raise MeshError("capsule.replays", f"{row.used} of {taken.replays_max}", capsule=row.id)
+    return msgspec.structs.replace(
+        row,
+        uses={**row.uses, taken.node: row.uses.get(taken.node, 0) + 1},
+        latest_ms=max(row.latest_ms, taken.now_ms),
+        holder=taken.holder,
+        held_until_ms=taken.until_ms,
+    )
+
+
+def without_holder(row: LedgerRecord | None, holder: str) -> LedgerRecord | None:
+    """``row`` without the lease of ``holder``; None if it has none."""
+    if row is None or row.holder != holder:
+        return None
+    return msgspec.structs.replace(row, holder="", held_until_ms=0)
+
+
+def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
+    """What both say: of each number the higher one. The lease stays.
+
+    Errors: ``input.invalid`` for a row of another capsule or tenant.
+    """
+    if row is None:
+        return more
+    if (row.id, row.tenant) != (more.id, more.tenant):
+        raise MeshError("input.invalid", "another node issued a capsule of this id")
+    nodes = row.uses.keys() | more.uses.keys()
+    first = row if row.revoked_ms else more
+    return LedgerRecord(
+        id=row.id,
+        tenant=row.tenant,
+        expires_ms=max(row.expires_ms, more.expires_ms),
+        generation=max(row.generation, more.generation),
+        uses={node: max(row.uses.get(node, 0), more.uses.get(node, 0)) for node in sorted(nodes)},
+        latest_ms=max(row.latest_ms, more.latest_ms),
+        heard_ms=max(row.heard_ms, more.heard_ms),
+        revoked_ms=first.revoked_ms,
+        revocation=first.revocation,
+        holder=row.holder,
+        held_until_ms=row.held_until_ms,
+    )
+
+
+def entered(row: LedgerRecord | None, record: CapsuleRecord, expires_ms: int) -> LedgerRecord:
+    """The row of a capsule that is stored.
+
+    Checks, in order: the same tenant; not revoked; no older generation. Errors: ``input.invalid``, ``capsule.revoked``,
+    ``capsule.generation``.
+    """
+    more = LedgerRecord(
+        id=record.id,
+        tenant=record.tenant,
+        expires_ms=expires_ms,
+        generation=record.generation,
+        latest_ms=record.stored_ms,
+    )
+    found = merged(row, more)
+    if found.revoked_ms:
+        raise MeshError("capsule.revoked", capsule=record.id)
+    if record.generation < found.generation:
+        raise MeshError(
+            "capsule.generation", f"{record.generation}, and there is {found.generation}", capsule=record.id
+        )
+    return found

@@ -1,0 +1,353 @@
+"""Captures, shows and uses the capsules of this node. A use is judged, counted, signed and reported before the state is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
+from node.capsules.kept import Kept
+from node.capsules.reading import read_state
+from node.capsules.sealing import counted, origins_of, within
+from node.capsules.showing import held_in, shown
+from node.verbs import Bound, NoParams
+from node.verbs import capsule as verbs
+from node.verbs.capsule import (
+    CapsuleList,
+    CapsuleParams,
+    CapturedCapsule,
+    CaptureParams,
+    KeptCapsule,
+    RemovedCapsule,
+    ShownCapsule,
+    ShowParams,
+)
+from protocol import ids, limits
+from protocol.capsule.artefacts import KIND_USE, Use, consent_until_ms
+from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
+from protocol.capsule.policy import TASKS, Facts, Policy, Task, check_policy, judge_use
+from protocol.capsule.state import CapsuleState
+from protocol.errors import MeshError
+from protocol.feed import Kind
+from protocol.trust.origin import parse_pattern, widest
+
+log = logging.getLogger(__name__)
+
+_USUAL_S: Final = 7 * 86_400
+"""How long a capsule lives unless its owner says otherwise."""
+_RESEAL_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000 // 2
+"""Own capsules are sealed to the next key when theirs has less than this left."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody wants to do with a capsule."""
+
+    origins: tuple[str, ...]
+    """Patterns of all that the browser will be allowed to contact."""
+    task: Task
+    level: int
+    """The highest risk class it may perform."""
+    holder: str
+    """A name of this use alone, such as the id of a live session."""
+    seconds: int
+    """How long it may take; then the lease ends by itself."""
+
+
+class Mounted(msgspec.Struct, frozen=True, kw_only=True):
+    """A capsule in use."""
+
+    header: Header
+    state: CapsuleState
+    number: int
+    """Which use of this node it is."""
+
+
+Report = Callable[[Capsule, bytes], Awaitable[bool]]
+"""Tells the tenant of a signed use; whether it was reached. Errors: what it refused the use with."""
+
+
+class Capsules:
+    """The capsules of this node. ``load`` comes first."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+        self.report: Report = _nobody
+        """Set by whoever calls the tenants."""
+        self._sealing = asyncio.Lock()
+        self.bound: Bound = {
+            verbs.CAPTURE: lambda params, tell: self.capture(params),
+            verbs.LIST: lambda params, tell: self.listed(),
+            verbs.SHOW: lambda params, tell: self.show(params),
+            verbs.REMOVE: lambda params, tell: self.remove(params),
+        }
+
+    async def load(self) -> None:
+        """Read the sealing keys. Signs nothing: peers have not been asked yet whether this store is an old copy. Errors:
+        ``store.*``."""
+        await self.kept.keys.load()
+        await self.kept.store.prune_ledger(self.kept.clock.now_ms())
+
+    async def tend(self) -> None:
+        """Destroy the sealing keys that have ended, and seal own capsules to the next key before theirs ends. Errors:
+        ``store.*``."""
+        await self.kept.keys.sweep()
+        for record in await self.kept.store.capsules():
+            if record.tenant == self.kept.witness.node:
+                try:
+                    await self._reseal(record)
+                except MeshError as error:
+                    log.warning("%s is not sealed to the next key: %s", record.id, error)
+
+    async def _reseal(self, record: CapsuleRecord) -> CapsuleRecord:
+        capsule = self.kept.open(record)
+        now_ms = self.kept.clock.now_ms()
+        key_id = self.kept.recipient(capsule).key
+        ends_ms = self.kept.keys.ends_ms(key_id)
+        lost = ends_ms <= now_ms
+        if lost or ends_ms - now_ms > _RESEAL_MS or now_ms >= capsule.header.policy.expires_ms:
+            return record
+        state = await self.kept.state(record)
+        made, stream = await self.kept.seal(state, capsule.header, {}, record.consents)
+        return await self.kept.keep(made, stream, record)
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    async def capture(self, given: CaptureParams) -> CapturedCapsule:
+        """Keep the state of a file. Errors: ``input.*``, ``capsule.*``, ``keylog.*``, ``log.rollback``, ``store.*``."""
+        self.kept.witness.check_signs()
+        found = await asyncio.to_thread(read_state, Path(given.file))
+        if given.replaces:
+            return await self._renew(given, found)
+        now_ms = self.kept.clock.now_ms()
+        policy = _policy(given, found, now_ms)
+        state = within(found, policy.origins)
+        id = ids.make_id("cap", self.kept.clock.random(ids.ID_RANDOM_BYTES))
+        origins = counted(state, policy)
+        header = Header(
+            suite=SUITE,
+            id=id,
+            generation=1,
+            tenant=self.kept.witness.node,
+            owner="",
+            name=given.name or origins[0].origin.partition("://")[2][: limits.CAPSULE_LABEL_CHARS_MAX],
+            origins=origins,
+            browser=BrowserProfile(user_agent=given.user_agent),
+            policy=policy,
+            recipients=(),
+            device=self.kept.device(id),
+            captured_ms=now_ms,
+            mfa_ms=now_ms if given.mfa_now else 0,
+            sealed_ms=now_ms,
+            state_bytes=0,
+            head=self.kept.head(),
+        )
+        self.kept.witness.trail.about(id)
+        return await self._captured(header, state, found, None)
+
+    async def _renew(self, given: CaptureParams, found: CapsuleState) -> CapturedCapsule:
+        """Newer state of a capsule of this node, under the same id and policy."""
+        async with self._sealing:
+            record = await self.kept.find(given.replaces)
+            before = self.kept.open(record).header
+            self._own(before)
+            state = within(found, before.policy.origins)
+            now_ms = self.kept.clock.now_ms()
+            header = msgspec.structs.replace(
+                before,
+                generation=before.generation + 1,
+                origins=counted(state, before.policy),
+                captured_ms=before.captured_ms,
+                mfa_ms=now_ms if given.mfa_now else before.mfa_ms,
+            )
+            self.kept.witness.trail.about(before.id)
+            return await self._captured(header, state, found, record)
+
+    async def _captured(
+        self, header: Header, state: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
+    ) -> CapturedCapsule:
+        consents = before.consents if before else ()
+        capsule, stream = await self.kept.seal(state, header, {}, consents)
+        record = await self.kept.keep(capsule, stream, before)
+        left_out = len(found.cookies) + len(found.storage) - len(state.cookies) - len(state.storage)
+        return CapturedCapsule(**_fields(await self.one(record)), left_out=left_out)
+
+    def _own(self, header: Header) -> None:
+        if header.tenant != self.kept.witness.node:
+            raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
+
+    async def listed(self, params: NoParams | None = None) -> CapsuleList:
+        """Every capsule. One that does not hold any more, as of a node that is distrusted, is left out."""
+        found = []
+        for record in await self.kept.store.capsules():
+            try:
+                found.append(await self.one(record))
+            except MeshError as error:
+                log.warning("%s: %s", record.id, error)
+        return CapsuleList(capsules=tuple(found))
+
+    async def one(self, record: CapsuleRecord) -> KeptCapsule:
+        """What is shown of a capsule."""
+        row = await self.kept.store.ledger(record.id)
+        return shown(self.kept, record, self.kept.open(record), row)
+
+    async def show(self, given: ShowParams) -> ShownCapsule:
+        """One capsule. Errors: ``input.not_found``, ``capsule.*``."""
+        record = await self.kept.find(given.capsule)
+        fields = _fields(await self.one(record))
+        if not given.names:
+            return ShownCapsule(**fields)
+        state = await self.kept.state(record)
+        lost = tuple(f"{each.origin}: {each.what}" for each in state.lost)
+        return ShownCapsule(**fields, holds=held_in(state), lost=lost)
+
+    async def remove(self, given: CapsuleParams) -> RemovedCapsule:
+        """Delete a capsule; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
+        record = await self.kept.find(given.capsule)
+        self.kept.witness.trail.about(record.id)
+        await self.forget(record.id)
+        return RemovedCapsule(id=record.id)
+
+    async def forget(self, capsule_id: str) -> None:
+        """Delete a capsule, if it is here."""
+        await self.kept.witness.feed.along(
+            lambda news: self.kept.store.remove_capsule(capsule_id, news=news), Kind.CAPSULE_REMOVED, capsule_id
+        )
+
+    # --- using -------------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def using(self, text: str, wanted: Wanted) -> AsyncIterator[Mounted]:
+        """The state of a capsule for one use, until the end of the block.
+
+        Checks, in order: it is here, and its signatures hold; it was not sealed before the present witness log; its policy;
+        this node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is signed and in the
+        witness log. Then its tenant is told: what it refuses is refused; if it is not reached, the freshness window decides.
+        Only then it is opened.
+        Errors: ``input.not_found``, ``capsule.*``, ``envelope.*``, ``keylog.*``, ``log.rollback``, ``peer.distrusted``,
+        ``store.*``.
+        """
+        record = await self.kept.find(text)
+        capsule = self.kept.open(record)
+        if capsule.header.sealed_ms < self.kept.began_ms():
+            raise MeshError("capsule.copied", capsule=record.id)
+        before = await self.kept.store.ledger(record.id)
+        now_ms = self.kept.clock.now_ms()
+        self._judge(capsule, before, wanted, now_ms)
+        self.kept.witness.check_signs()
+        taken = Taken(
+            node=self.kept.witness.node,
+            holder=wanted.holder,
+            generation=record.generation,
+            replays_max=capsule.header.policy.replays_max,
+            now_ms=now_ms,
+            until_ms=now_ms + min(wanted.seconds, limits.CAPSULE_LEASE_S_MAX) * 1000,
+        )
+        row = await self.kept.store.take_capsule(record.id, taken)
+        try:
+            number = row.uses[self.kept.witness.node]
+            await self._reported(capsule, row, wanted, number)
+            state = await self.kept.state(record)
+            yield Mounted(header=capsule.header, state=state, number=number)
+        finally:
+            await self.kept.store.give_back_capsule(record.id, wanted.holder)
+
+    async def _reported(self, capsule: Capsule, row: LedgerRecord, wanted: Wanted, number: int) -> None:
+        header, now_ms = capsule.header, self.kept.clock.now_ms()
+        use = Use(
+            capsule=header.id,
+            tenant=header.tenant,
+            node=self.kept.witness.node,
+            generation=header.generation,
+            number=number,
+            task=wanted.task,
+            at_ms=now_ms,
+        )
+        artefact = await self.kept.witness.artefact(KIND_USE, header.id, use)
+        await self.kept.store.put_artefact(artefact)
+        if header.tenant == self.kept.witness.node:
+            return
+        if await self.report(capsule, artefact.envelope):
+            await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms))
+        elif now_ms > row.heard_ms + header.policy.fresh_s * 1000:
+            raise MeshError("capsule.stale", capsule=header.id, heard_ms=row.heard_ms)
+
+    def _judge(self, capsule: Capsule, row: LedgerRecord | None, wanted: Wanted, now_ms: int) -> None:
+        header, node = capsule.header, self.kept.witness.node
+        mark = self.kept.device(header.id)
+        code = judge_use(
+            header.policy,
+            Facts(
+                now_ms=now_ms,
+                latest_ms=max(row.latest_ms if row else 0, header.sealed_ms),
+                # As if the tenant had just been heard of: whether it was, the report of the use shows.
+                heard_ms=now_ms,
+                origins=wanted.origins,
+                task=wanted.task,
+                level=wanted.level,
+                uses=row.used if row else 0,
+                mfa_ms=header.mfa_ms,
+                same_device=bool(mark) and mark == header.device,
+                same_installation=header.tenant == node,
+                consent_until_ms=consent_until_ms(header, capsule.sealed),
+            ),
+        )
+        if code is not None:
+            raise MeshError(code, capsule=header.id)
+
+    async def renew_state(self, capsule_id: str, state: CapsuleState) -> None:
+        """Seal what a browser held at its close as the next generation of an own capsule.
+
+        Errors: ``input.*``, ``capsule.issuer``, ``capsule.generation``, ``capsule.revoked``, ``keylog.*``, ``log.rollback``,
+        ``store.*``.
+        """
+        async with self._sealing:
+            record = await self.kept.find(capsule_id)
+            before = self.kept.open(record).header
+            self._own(before)
+            inside = within(state, before.policy.origins)
+            header = msgspec.structs.replace(
+                before, generation=before.generation + 1, origins=counted(inside, before.policy)
+            )
+            capsule, stream = await self.kept.seal(inside, header, {}, record.consents)
+            await self.kept.keep(capsule, stream, record)
+
+
+async def _nobody(capsule: Capsule, use: bytes) -> bool:
+    return False
+
+
+def _fields(record: KeptCapsule) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in KeptCapsule.__struct_fields__}
+
+
+def _policy(given: CaptureParams, state: CapsuleState, now_ms: int) -> Policy:
+    """The policy that the parameters describe. Errors: ``input.invalid``, ``input.too_large``."""
+    origins = widest(parse_pattern(each) for each in given.origins) if given.origins else origins_of(state)
+    if len(origins) > limits.CAPSULE_ORIGINS_MAX:
+        raise MeshError("input.too_large", f"state of {len(origins)} origins: name those that are needed with --origin")
+    expires_s = given.expires_s or _USUAL_S
+    if expires_s > limits.CAPSULE_DAYS_MAX * 86_400:
+        raise MeshError("input.invalid", f"a capsule ends within {limits.CAPSULE_DAYS_MAX} days")
+    policy = Policy(
+        purpose=given.purpose,
+        origins=tuple(origins),
+        tasks=tuple(sorted(set(given.tasks or TASKS))),  # type: ignore[arg-type]  # each of them is a task
+        class_max=given.class_max,
+        replays_max=given.replays_max,
+        expires_ms=now_ms + expires_s * 1000,
+        fresh_s=given.fresh_s,
+        mfa_s=given.mfa_s,
+        cross_device=given.cross_device,
+        cross_installation=given.cross_installation,
+        consent=given.consent,
+    )
+    try:
+        return check_policy(policy)
+    except MeshError as error:
+        raise MeshError("input.invalid", error.message) from error

@@ -1,0 +1,367 @@
+"""Capsules between nodes: consent, export, import, reported uses, revocation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from adapters.capsule_records import CapsuleRecord, ConsentRecord, LedgerRecord
+from node.base import write_private
+from node.capsules.capsules import Capsules
+from node.capsules.showing import rules
+from node.trust import Calls
+from node.verbs import Bound, Handler
+from node.verbs import capsule as verbs
+from node.verbs.capsule import (
+    CapsuleParams,
+    CapsuleTerms,
+    ConsentParams,
+    ExportedCapsule,
+    ExportParams,
+    ImportParams,
+    KeptCapsule,
+    RevokedCapsule,
+    TermsParams,
+)
+from protocol import limits
+from protocol.approval.owners import Owners, owner_id
+from protocol.capsule import file as files
+from protocol.capsule.artefacts import (
+    KIND_REVOCATION,
+    Revocation,
+    SealingCertificate,
+    consent_until_ms,
+    open_certificate,
+    open_revocation,
+    open_use,
+    terms_digest,
+    terms_of,
+)
+from protocol.capsule.capsule import Capsule, Header, Recipient, Sealed
+from protocol.capsule.policy import Facts, judge_use
+from protocol.errors import MeshError, PeerError
+from protocol.feed import Kind
+from protocol.log import log_proof
+from protocol.messages import CapsuleKeyAsk, CapsuleKeyTell, CapsuleRevoked, CapsuleStands, CapsuleUsed, Done
+from protocol.trust.grants import Scope
+from protocol.trust.origin import fits
+
+log = logging.getLogger(__name__)
+
+_TURNED_AWAY = frozenset({"peer.refused_us", "peer.distrusted"})
+"""Failures of a call that mean that the tenant will not speak to this node: as good as a refusal."""
+
+
+class CapsuleExchange:
+    """What capsules need other nodes for."""
+
+    def __init__(self, capsules: Capsules, calls: Calls, owners: Callable[[], Owners]) -> None:
+        """owners: those of this node, as they are now."""
+        self._capsules, self._kept, self._calls, self._owners = capsules, capsules.kept, calls, owners
+        self.ended: list[Callable[[str], Awaitable[None]]] = []
+        """Called with the id of a capsule that was revoked: whoever has it mounted closes that."""
+        self.bound: Bound = {
+            verbs.TERMS: lambda params, tell: self.terms(params),
+            verbs.CONSENT: lambda params, tell: self.consent(params),
+            verbs.EXPORT: lambda params, tell: self.export(params),
+            verbs.IMPORT: lambda params, tell: self.take_in(params),
+            verbs.REVOKE: lambda params, tell: self.revoke(params),
+        }
+        self.routes: dict[str, Handler] = {
+            "capsule/key": self.on_key,
+            "capsule/use": self.on_use,
+            "capsule/revoke": self.on_revoke,
+        }
+
+    # --- consent -----------------------------------------------------------------------------------------------------
+
+    async def terms(self, given: TermsParams) -> CapsuleTerms:
+        """What the owner signs. Errors: ``input.not_found``, ``capsule.issuer``, ``input.invalid``, ``owner.refused``."""
+        _, header = await self._on_terms(given.capsule, given.to, given.owner)
+        return CapsuleTerms(
+            capsule=header.id,
+            name=header.name,
+            terms=terms_digest(terms_of(header)).hex(),
+            expires_ms=header.policy.expires_ms,
+            recipients=tuple(self._name(each.node) for each in header.recipients),
+            policy=rules(header.policy),
+        )
+
+    async def _on_terms(self, text: str, to: str, owner: str) -> tuple[CapsuleRecord, Header]:
+        """A capsule of this node, and its header for this node and ``to``, with its owner."""
+        record = await self._kept.find(text)
+        header = self._kept.open(record).header
+        self._check_own(header)
+        key = _bytes(owner)
+        # The owner's key may approve what a capsule allows: a person who approves class 4 gives no login for class 5.
+        self._owners().require(owner_id(key), header.policy.class_max)
+        nodes = {self._kept.witness.node} | ({self._kept.peers.find(to).node} if to else set())
+        recipients = tuple(Recipient(node=node, key=bytes(8)) for node in sorted(nodes))
+        return record, msgspec.structs.replace(header, recipients=recipients, owner=owner_id(key))
+
+    async def consent(self, given: ConsentParams) -> KeptCapsule:
+        """Take a signed consent. Errors: those of ``terms``, ``capsule.consent``, ``keylog.*``, ``log.rollback``, ``store.*``."""
+        record, header = await self._on_terms(given.capsule, given.to, given.owner)
+        self._kept.witness.trail.about(record.id)
+        key, signed = _bytes(given.owner), _bytes(given.signed)
+        blank = Sealed(header=b"", keys=(), stream=bytes(32), consent_key=key, consent=signed)
+        if consent_until_ms(header, blank) <= self._kept.clock.now_ms():
+            raise MeshError("capsule.consent", "the consent is over already")
+        terms = terms_digest(terms_of(header))
+        others = tuple(each for each in record.consents if each.terms != terms)
+        consents = (*others, ConsentRecord(terms=terms, key=key, signed=signed))[-limits.CAPSULE_RECIPIENTS_MAX :]
+        # Sealed anew also for an export: so there is one way in which a consent is stored.
+        capsule, stream = await self._kept.seal(
+            await self._kept.state(record), self._kept.open(record).header, {}, consents
+        )
+        return await self._capsules.one(await self._kept.keep(capsule, stream, record, consents=consents))
+
+    # --- export and import -------------------------------------------------------------------------------------------
+
+    async def export(self, given: ExportParams) -> ExportedCapsule:
+        """Seal a capsule to a peer, and write it.
+
+        Checks, in order: captured here; not revoked; the policy lets another installation use it, and has not expired; the peer is
+        granted ``capsule:import`` for its origins; the peer's sealing key; the consent, if the policy demands one.
+        Errors: ``input.*``, ``capsule.*``, ``peer.*``, ``keylog.*``, ``log.*``, ``store.*``.
+        """
+        record = await self._kept.find(given.capsule)
+        before = self._kept.open(record).header
+        self._kept.witness.trail.about(record.id)
+        self._check_own(before)
+        row = await self._kept.store.ledger(record.id)
+        if row is not None and row.revoked_ms:
+            raise MeshError("capsule.revoked", capsule=record.id)
+        if not before.policy.cross_installation:
+            raise MeshError("capsule.installation", capsule=record.id)
+        if self._kept.clock.now_ms() >= before.policy.expires_ms:
+            raise MeshError("capsule.expired", capsule=record.id)
+        peer = self._kept.peers.find(given.to)
+        self._check_granted(peer.node, Scope.CAPSULE_IMPORT, before)
+        certificate = await self._sealing_key(peer.node)
+        capsule, stream = await self._kept.seal(
+            await self._kept.state(record), before, {peer.node: certificate.key}, record.consents
+        )
+        if before.policy.consent and not capsule.sealed.consent:
+            raise MeshError("capsule.consent", f"none for {peer.name}", capsule=record.id)
+        proof = log_proof.encode(await self._kept.witness.prove(capsule.digest))
+        data = files.pack(files.CapsuleFile(envelope=capsule.envelope, proof=proof, stream=stream))
+        # Before the file: a capsule that left is one whose revocation is told to its holder.
+        await self._exported(record.id, peer.node)
+        try:
+            await asyncio.to_thread(write_private, Path(given.out), data)
+        except OSError as error:
+            raise MeshError("input.invalid", f"{given.out} cannot be written: {error.strerror}") from error
+        return ExportedCapsule(
+            id=record.id,
+            name=before.name,
+            generation=before.generation,
+            to=peer.name,
+            out=given.out,
+            bytes=len(data),
+            key_ends_ms=min(certificate.ends_ms, before.policy.expires_ms),
+        )
+
+    async def _exported(self, capsule_id: str, node: str) -> None:
+        record = await self._kept.find(capsule_id)
+        stream = await self._kept.store.capsule_stream(capsule_id)
+        if node not in record.exported and stream is not None:
+            exported = (*record.exported, node)
+            await self._kept.keep(self._kept.open(record), stream, record, exported=exported)
+
+    async def _sealing_key(self, node: str) -> SealingCertificate:
+        """The sealing key of a peer. Errors: ``peer.*``, ``envelope.*``, ``capsule.*``."""
+        told = await self._calls.call(node, "capsule/key", CapsuleKeyAsk(), CapsuleKeyTell)
+        now_ms = self._kept.clock.now_ms()
+        return open_certificate(told.certificate, node, self._kept.peers.find_key, now_ms=now_ms)
+
+    async def take_in(self, given: ImportParams) -> KeptCapsule:
+        """Keep a capsule that a peer exported to this node.
+
+        Checks, in order: the file, its signatures and its proof; the peer may send it (``capsule:offer`` for its origins);
+        sealed after the present witness log began; its policy lets another node use it, and has not expired; its consent; this
+        node can open it; revocation and generation. Errors: ``input.*``, ``capsule.*``, ``envelope.*``, ``log.invalid``,
+        ``peer.*``, ``store.*``.
+        """
+        data = await asyncio.to_thread(_read, Path(given.file))
+        file = files.unpack(data)
+        capsule = await asyncio.to_thread(files.open_file, file, self._kept.peers.find_key)
+        header = capsule.header
+        self._kept.witness.trail.about(header.id)
+        if header.tenant == self._kept.witness.node:
+            raise MeshError("input.invalid", "this node captured it itself: there is nothing to import")
+        self._check_granted(header.tenant, Scope.CAPSULE_OFFER, header)
+        if header.sealed_ms < self._kept.began_ms():
+            raise MeshError("capsule.copied", capsule=header.id)
+        if not header.policy.cross_installation:
+            raise MeshError("capsule.installation", capsule=header.id)
+        if self._kept.clock.now_ms() >= header.policy.expires_ms:
+            raise MeshError("capsule.expired", capsule=header.id)
+        if header.policy.consent and consent_until_ms(header, capsule.sealed) <= self._kept.clock.now_ms():
+            raise MeshError("capsule.consent", capsule=header.id)
+        await self._kept.unsealed(capsule, file.stream)
+        before = await self._kept.store.capsule(header.id)
+        record = await self._kept.keep(capsule, file.stream, before, proof=file.proof)
+        await self._kept.store.raise_ledger(self._row(header, heard_ms=header.sealed_ms))
+        return await self._capsules.one(record)
+
+    # --- uses --------------------------------------------------------------------------------------------------------
+
+    async def report(self, capsule: Capsule, use: bytes) -> bool:
+        """Tell the tenant of a use; whether it was reached. Errors: what it refuses the use with."""
+        header = capsule.header
+        try:
+            await self._calls.call(header.tenant, "capsule/use", CapsuleUsed(use=use), CapsuleStands)
+        except MeshError as error:
+            if isinstance(error, PeerError) and error.code.startswith("capsule."):
+                if error.code == "capsule.revoked":
+                    # Its word is enough to stop: the signed revocation may come later.
+                    await self._end(self._row(header, revoked_ms=self._kept.clock.now_ms()))
+                raise MeshError(error.code, f"its issuer says so: {error.message}", capsule=header.id) from error
+            # A grant that was withdrawn, or a capsule that it has removed: no freshness window outlives its answer.
+            if error.code in _TURNED_AWAY or (isinstance(error, PeerError) and not error.retryable):
+                raise
+            log.info("the issuer of %s was not reached: %s", header.id, error.code)
+            return False
+        return True
+
+    # --- revocation --------------------------------------------------------------------------------------------------
+
+    async def revoke(self, given: CapsuleParams) -> RevokedCapsule:
+        """End a capsule everywhere.
+
+        Errors: ``input.not_found``, ``capsule.issuer``, ``keylog.*``, ``log.rollback``, ``store.*``.
+        """
+        record = await self._kept.find(given.capsule)
+        header = self._kept.open(record).header
+        self._kept.witness.trail.about(record.id)
+        self._check_own(header)
+        now_ms = self._kept.clock.now_ms()
+        said = Revocation(capsule=record.id, tenant=header.tenant, revoked_ms=now_ms)
+        artefact = await self._kept.witness.artefact(KIND_REVOCATION, record.id, said)
+        await self._kept.store.put_artefact(artefact)
+        await self._end(self._row(header, revoked_ms=now_ms, revocation=artefact.envelope))
+        told = [node for node in record.exported if await self._tell(node, artefact.envelope)]
+        missed = [node for node in record.exported if node not in told]
+        return RevokedCapsule(
+            id=record.id,
+            revoked_ms=now_ms,
+            told=tuple(map(self._name, told)),
+            not_told=tuple(map(self._name, missed)),
+        )
+
+    async def _tell(self, node: str, revocation: bytes) -> bool:
+        try:
+            await self._calls.call(node, "capsule/revoke", CapsuleRevoked(revocation=revocation), Done)
+        except MeshError as error:
+            log.info("%s was not told of a revocation: %s", node[:7], error.code)
+            return False
+        return True
+
+    async def _end(self, row: LedgerRecord) -> None:
+        """Revoked: the ledger first, so that a crash leaves nothing usable."""
+        before = await self._kept.store.ledger(row.id)
+        await self._kept.store.raise_ledger(row)
+        if before is None or not before.revoked_ms:
+            await self._kept.witness.feed.tell(Kind.CAPSULE_REVOKED, row.id)
+        await self._capsules.forget(row.id)
+        for close in self.ended:
+            await close(row.id)
+
+    # --- what peers ask ----------------------------------------------------------------------------------------------
+
+    async def on_key(self, caller: str, ask: CapsuleKeyAsk) -> CapsuleKeyTell:
+        """A peer that may send capsules asks for our sealing key. Errors: ``keylog.*``, ``log.rollback``, ``store.*``."""
+        return CapsuleKeyTell(certificate=(await self._kept.keys.current()).certificate)
+
+    async def on_use(self, caller: str, told: CapsuleUsed) -> CapsuleStands:
+        """A holder tells of a use. It is counted also if it is refused.
+
+        Checks, in order: its signature, by the caller; a capsule of this node that was exported to it; not revoked; the newest
+        generation; what this node can judge of the policy. Errors: ``envelope.*``, ``capsule.*``, ``input.not_found``.
+        """
+        use = open_use(told.use, self._kept.peers.find_key)
+        record = await self._kept.store.capsule(use.capsule)
+        row = await self._kept.store.ledger(use.capsule)
+        if use.node != caller or use.tenant != self._kept.witness.node or row is None:
+            raise MeshError("input.not_found", "no such capsule of this node")
+        if row.revoked_ms:
+            raise MeshError("capsule.revoked", capsule=use.capsule)
+        if record is None or caller not in record.exported:
+            raise MeshError("input.not_found", "no such capsule of this node")
+        seen = LedgerRecord(id=row.id, tenant=row.tenant, expires_ms=row.expires_ms, uses={caller: use.number})
+        row = await self._kept.store.raise_ledger(seen)
+        header = self._kept.open(record).header
+        if use.generation < header.generation:
+            raise MeshError("capsule.generation", capsule=use.capsule)
+        now_ms = self._kept.clock.now_ms()
+        # What only the holder knows is taken as in order; the use that is told is counted already.
+        facts = Facts(
+            now_ms=now_ms,
+            latest_ms=now_ms,
+            heard_ms=now_ms,
+            origins=header.policy.origins,
+            task=use.task,
+            level=1,
+            uses=row.used - 1,
+            mfa_ms=now_ms,
+            same_device=True,
+            same_installation=False,
+            consent_until_ms=now_ms + 1,
+        )
+        code = judge_use(header.policy, facts)
+        if code is not None:
+            raise MeshError(code, capsule=use.capsule)
+        return CapsuleStands(generation=header.generation)
+
+    async def on_revoke(self, caller: str, told: CapsuleRevoked) -> Done:
+        """A tenant ends a capsule. Known ids only: others would fill the ledger. Errors: ``envelope.*``, ``capsule.issuer``."""
+        said = open_revocation(told.revocation, self._kept.peers.find_key)
+        row = await self._kept.store.ledger(said.capsule)
+        if row is None or row.tenant != said.tenant or row.revocation:
+            return Done()
+        more = msgspec.structs.replace(row, revoked_ms=said.revoked_ms, revocation=told.revocation)
+        # A row of its own, once for each capsule: a row for each call would let any peer fill the trail.
+        async with self._kept.witness.trail.doing("capsule/revoke", who=caller, subject=row.id):
+            await self._end(more)
+        return Done()
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _row(self, header: Header, **more: int | bytes) -> LedgerRecord:
+        expires_ms = header.captured_ms + limits.CAPSULE_DAYS_MAX * 86_400_000
+        row = LedgerRecord(id=header.id, tenant=header.tenant, expires_ms=expires_ms)
+        return msgspec.structs.replace(row, **more)
+
+    def _check_own(self, header: Header) -> None:
+        if header.tenant != self._kept.witness.node:
+            raise MeshError("capsule.issuer", "only the node that captured a capsule does that", tenant=header.tenant)
+
+    def _check_granted(self, node: str, scope: Scope, header: Header) -> None:
+        """Check that a peer has a scope here, for all origins of the policy. Errors: ``peer.scope``, ``peer.*``, ``keylog.*``."""
+        patterns = self._kept.peers.require(node, scope).grants[scope]
+        missing = [each for each in header.policy.origins if not fits(patterns, each)]
+        if missing:
+            raise MeshError("peer.scope", f"{scope} is not granted to it for {missing[0]}", node=node, scope=scope)
+
+    def _name(self, node: str) -> str:
+        return "this node" if node == self._kept.witness.node else self._kept.peers.name_of(node)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise MeshError("input.invalid", "keys and consents are given in hexadecimal digits") from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(limits.CAPSULE_FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise MeshError("input.no_file", f"{path}: {error.strerror}", path=str(path)) from error

@@ -1,0 +1,146 @@
+"""The capsules that this node keeps: sealed, stored, found, opened. Nothing here asks whether a use is allowed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from adapters.capsule_records import CapsuleRecord, ConsentRecord
+from adapters.ports import Clock, Store
+from node.capsules.sealing import seal, unseal
+from node.capsules.sealing_keys import SealingKeys
+from node.signing import Witness
+from node.trust import Peers
+from protocol import ids, limits
+from protocol.approval.owners import owner_id
+from protocol.capsule.artefacts import terms_digest, terms_of
+from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, LogHead, Recipient, open_capsule, sealing_key_id
+from protocol.capsule.state import CapsuleState
+from protocol.capsule.stream import CONTENT_KEY_BYTES
+from protocol.errors import MeshError
+from protocol.feed import Kind
+from protocol.log.witness_log import Opening
+from protocol.wire import cbor, envelope
+
+_DEVICE_DOMAIN: Final = b"trailmesh-capsule-device-v1\x00"
+
+
+class Kept:
+    """Stored capsules of this node, and how they are sealed and opened."""
+
+    def __init__(
+        self, witness: Witness, store: Store, clock: Clock, peers: Peers, keys: SealingKeys, *, machine: str
+    ) -> None:
+        """machine: an id of this machine; empty if it has none."""
+        self.witness, self.store, self.clock, self.peers, self.keys = witness, store, clock, peers, keys
+        self._machine = machine
+
+    async def find(self, text: str) -> CapsuleRecord:
+        """The capsule with this id or name. Errors: ``input.not_found``, ``input.invalid`` when several have the name."""
+        wanted = text.strip()
+        if wanted.lower().startswith("cap-") and ids.is_id("cap", f"cap-{wanted[4:].upper()}"):
+            found = await self.store.capsule(f"cap-{wanted[4:].upper()}")
+            if found is not None:
+                return found
+        named = [each for each in await self.store.capsules() if self.open(each).header.name == wanted]
+        if len(named) > 1:
+            raise MeshError("input.invalid", f"{len(named)} capsules are called {wanted!r}: give the id")
+        if not named:
+            raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
+        return named[0]
+
+    def open(self, record: CapsuleRecord) -> Capsule:
+        """A stored capsule, verified again. Errors: those of ``open_capsule``, ``peer.distrusted``."""
+        return open_capsule(record.envelope, self.peers.find_key)
+
+    def recipient(self, capsule: Capsule) -> Recipient:
+        """Under which sealing key this node opens it. Errors: ``capsule.recipient``."""
+        found = next((each for each in capsule.header.recipients if each.node == self.witness.node), None)
+        if found is None:
+            raise MeshError("capsule.recipient")
+        return found
+
+    async def state(self, record: CapsuleRecord) -> CapsuleState:
+        """The state in clear. Errors: ``capsule.*``, ``store.corrupt``."""
+        capsule = self.open(record)
+        stream = await self.store.capsule_stream(record.id)
+        if stream is None:
+            raise MeshError("store.corrupt", f"the sealed state of {record.id} is missing")
+        return await self.unsealed(capsule, stream)
+
+    async def unsealed(self, capsule: Capsule, stream: bytes) -> CapsuleState:
+        """The state of a capsule that is not stored yet. Errors: ``capsule.*``."""
+        key = self.keys.private(self.recipient(capsule).key)
+        return await unseal(capsule.sealed, capsule.header, stream, node=self.witness.node, key=key)
+
+    def device(self, capsule_id: str) -> bytes:
+        """The mark of this machine for one capsule; empty if unknown. Two capsules do not show that they are of one machine."""
+        if not self._machine:
+            return b""
+        return hashlib.sha256(_DEVICE_DOMAIN + capsule_id.encode() + b"\x00" + self._machine.encode()).digest()
+
+    def head(self) -> LogHead:
+        """The end of the witness log now."""
+        end = self.witness.log.checkpoint
+        return LogHead(number=end.number, size=end.size, root=end.root)
+
+    def began_ms(self) -> int:
+        """When the present witness log began, if it replaced another one; 0 for the first."""
+        now = self.witness.log
+        if now.checkpoint.number == 0:
+            return 0
+        return cbor.decode_as(envelope.peek(now.opening).payload, Opening).opened_ms
+
+    async def seal(
+        self, state: CapsuleState, header: Header, others: Mapping[str, bytes], consents: tuple[ConsentRecord, ...]
+    ) -> tuple[Capsule, bytes]:
+        """``state`` sealed to this node and ``others`` (public sealing keys, by node), signed, and in the witness log; and its
+        stream.
+
+        header: recipients, owner, times and head are set here. Of ``consents`` the one on these terms goes along.
+        Errors: ``input.too_large``, ``capsule.invalid``, ``keylog.*``, ``log.rollback``, ``store.*``.
+        """
+        own = await self.keys.current()
+        keys = {**others, self.witness.node: own.said.key}
+        made = msgspec.structs.replace(
+            header,
+            recipients=tuple(Recipient(node=node, key=sealing_key_id(keys[node])) for node in sorted(keys)),
+            owner="",
+            sealed_ms=max(self.clock.now_ms(), header.captured_ms),
+            head=self.head(),
+        )
+        terms = terms_digest(terms_of(made))
+        consent = next((each for each in consents if each.terms == terms), None)
+        if consent is not None:
+            made = msgspec.structs.replace(made, owner=owner_id(consent.key))
+        content_key = self.clock.random(CONTENT_KEY_BYTES)
+        given = (consent.key, consent.signed) if consent else (b"", b"")
+        sealed = await seal(state, made, keys, content_key, given)
+        artefact = await self.witness.artefact(KIND_CAPSULE, made.id, sealed.sealed)
+        return open_capsule(artefact.envelope, self.peers.find_key), sealed.stream
+
+    async def keep(
+        self, capsule: Capsule, stream: bytes, before: CapsuleRecord | None, **more: object
+    ) -> CapsuleRecord:
+        """Store a capsule in the place of ``before``. more: fields of the record.
+
+        Errors: ``capsule.revoked``, ``capsule.generation``, ``input.too_large``, ``store.*``.
+        """
+        header = capsule.header
+        usual = before or CapsuleRecord(id=header.id, generation=0, tenant=header.tenant, envelope=b"", stored_ms=0)
+        record = msgspec.structs.replace(
+            usual,
+            generation=header.generation,
+            envelope=capsule.envelope,
+            stored_ms=self.clock.now_ms(),
+            **more,
+        )
+        kind = Kind.CAPSULE_KEPT if before is None else Kind.CAPSULE_RENEWED
+        expires_ms = header.captured_ms + limits.CAPSULE_DAYS_MAX * 86_400_000
+        await self.witness.feed.along(
+            lambda news: self.store.put_capsule(record, stream, expires_ms=expires_ms, news=news), kind, header.id
+        )
+        return record

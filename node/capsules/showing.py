@@ -1,0 +1,65 @@
+"""Describes capsules for people: names, counts, sizes, hosts and times, never a value."""
+
+from __future__ import annotations
+
+from adapters.capsule_records import CapsuleRecord, LedgerRecord
+from node.capsules.kept import Kept
+from node.verbs.capsule import Held, KeptCapsule, Rules, StateOf
+from protocol.capsule.capsule import Capsule
+from protocol.capsule.policy import Policy
+from protocol.capsule.state import CapsuleState
+
+
+def rules(policy: Policy) -> Rules:
+    """A policy, as a result of a verb."""
+    return Rules(**{name: getattr(policy, name) for name in Rules.__struct_fields__})
+
+
+def shown(kept: Kept, record: CapsuleRecord, capsule: Capsule, row: LedgerRecord | None) -> KeptCapsule:
+    """What is shown of a capsule. Errors: ``capsule.recipient``."""
+    header = capsule.header
+    own = header.tenant == kept.witness.node
+    return KeptCapsule(
+        id=header.id,
+        name=header.name,
+        generation=header.generation,
+        tenant=header.tenant,
+        tenant_name="this node" if own else kept.peers.name_of(header.tenant),
+        owner=header.owner,
+        origins=tuple(
+            StateOf(
+                origin=each.origin,
+                cookies=each.cookies,
+                local=each.local,
+                session=each.session,
+                databases=each.databases,
+            )
+            for each in header.origins
+        ),
+        state_bytes=header.state_bytes,
+        policy=rules(header.policy),
+        captured_ms=header.captured_ms,
+        sealed_ms=header.sealed_ms,
+        uses=row.used if row else 0,
+        heard_ms=row.heard_ms if row else 0,
+        key_ends_ms=kept.keys.ends_ms(kept.recipient(capsule).key),
+        exported=record.exported,
+    )
+
+
+def held_in(state: CapsuleState) -> tuple[Held, ...]:
+    """What a state holds, without its values."""
+    found = [
+        Held(kind="cookie", host=each.domain, name=each.name, bytes=len(each.value), expires_s=each.expires_s)
+        for each in state.cookies
+    ]
+    for stored in state.storage:
+        for kind, items in (("local", stored.local), ("session", stored.session)):
+            found += [
+                Held(kind=kind, host=stored.origin, name=each.name, bytes=len(each.value), expires_s=0)  # type: ignore[arg-type]
+                for each in items
+            ]
+        for database in stored.databases:
+            size = sum(len(entry.key) + len(entry.value) for kept in database.stores for entry in kept.entries)
+            found.append(Held(kind="database", host=stored.origin, name=database.name, bytes=size, expires_s=0))
+    return tuple(found)

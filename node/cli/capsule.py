@@ -1,0 +1,146 @@
+"""``trailmesh capsule``: logins that are kept sealed. Prints names, counts, sizes, hosts and times; never a value."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from node.base import counted
+from node.cli.build import Look, commands_of
+from node.cli.common import Result, common_options, emit, home_path, moment, owner_only, run_verb, table
+from node.verbs import capsule as verbs
+
+_MALICE: Final = (
+    "The policy binds a node that follows it. Whoever changes the software of the peer has the login in clear:"
+    " only logging out on the site ends it then."
+)
+
+
+@click.group(name="capsule", context_settings={"help_option_names": ["-h", "--help"]})
+def group() -> None:
+    """Keep logins sealed under a policy, and give them to peers (docs/capsules.md)."""
+
+
+@group.command()
+@click.argument("capsule", metavar="CAPSULE")
+@click.option(
+    "--to", metavar="PEER", default="", help="Consent to an export to this peer.  [default: to uses by this node]"
+)
+@click.option("--owner", metavar="NAME", default="", help="Whose key signs.  [default: the only one that is here]")
+@common_options
+def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) -> None:
+    """Consent to what a capsule is for: sign it with an owner's key.
+
+    The passphrase is typed on the terminal. The consent is for exactly this policy and these nodes, and ends with the capsule;
+    newer state of the same login needs no new one.
+    """
+    from node.cli.owner import _now, _owners, chosen
+    from node.process.owner_files import open_key
+    from protocol.capsule.artefacts import Consent, seal_consent
+
+    owner_only("capsule consent")
+    who = chosen(home, owner, _owners(home))
+    params = {"capsule": capsule, "to": to, "owner": who.key.hex()}
+    asked = run_verb(home, verbs.TERMS.name, params)
+    # On standard error, so that it is read before the passphrase is typed, also with --json.
+    click.echo(f"{asked['name']} ({asked['capsule']}), for {', '.join(asked['recipients'])}", err=True)
+    for line in _rules(asked["policy"]):
+        click.echo(line, err=True)
+    key = open_key(home_path(home), who.id, who.name)
+    said = Consent(capsule=asked["capsule"], terms=bytes.fromhex(asked["terms"]), expires_ms=asked["expires_ms"])
+    signed = seal_consent(said, key, **_now())
+    emit(run_verb(home, verbs.CONSENT.name, {**params, "signed": signed.hex()}), as_json=as_json, text=_show)
+
+
+def _rules(policy: Result) -> list[str]:
+    uses = counted(policy["replays_max"], "use")
+    lines = [
+        f"purpose  {policy['purpose'] or 'not said'}",
+        f"origins  {', '.join(policy['origins'])}",
+        f"work     {', '.join(policy['tasks'])}, classes up to {policy['class_max']}",
+        f"ends     {moment(policy['expires_ms'])} UTC, or after {uses}",
+        f"without word from its issuer  {policy['fresh_s']} s",
+    ]
+    if policy["mfa_s"]:
+        lines.append(f"second factor  at most {policy['mfa_s']} s old")
+    where = [name for name, on in (("machines", policy["cross_device"]), ("nodes", policy["cross_installation"])) if on]
+    lines.append(f"on other {' and '.join(where)}" if where else "on this machine, by this node")
+    if policy["consent"]:
+        lines.append("needs the consent of an owner")
+    return lines
+
+
+def _show(r: Result) -> None:
+    click.echo(f"{r['id']}  {r['name']}  generation {r['generation']}, captured by {r['tenant_name']}")
+    for each in r["origins"]:
+        parts = (
+            counted(each["cookies"], "cookie"),
+            f"{each['local']} local and {each['session']} session entries",
+            counted(each["databases"], "database"),
+        )
+        click.echo(f"  {each['origin']}: {', '.join(parts)}")
+    for line in _rules(r["policy"]):
+        click.echo(line)
+    click.echo(f"used     {counted(r['uses'], 'time')}; {r['state_bytes']} bytes, sealed {moment(r['sealed_ms'])} UTC")
+    if r["owner"]:
+        click.echo(f"consent  {r['owner']}")
+    for each in r.get("holds", ()):
+        ends = f", ends {moment(each['expires_s'] * 1000)} UTC" if each["expires_s"] else ""
+        click.echo(f"  {each['kind']:<8} {each['host']}  {each['name']}  {each['bytes']} bytes{ends}")
+    for each in r.get("lost", ()):
+        click.echo(f"  not taken: {each}")
+
+
+def _show_captured(r: Result) -> None:
+    _show(r)
+    if r["left_out"]:
+        click.echo(f"left out {counted(r['left_out'], 'cookie or storage', 'cookies and storages')} of other origins")
+    click.echo("The file still holds the login in clear: delete it.")
+
+
+def _show_list(r: Result) -> None:
+    if not r["capsules"]:
+        click.echo("no capsules yet: `trailmesh capsule capture --from FILE`")
+        return
+    rows = [
+        [
+            each["id"],
+            each["name"],
+            each["tenant_name"],
+            f"{each['uses']} of {each['policy']['replays_max']}",
+            moment(each["policy"]["expires_ms"]),
+        ]
+        for each in r["capsules"]
+    ]
+    table("capsules", ["id", "name", "captured by", "used", "ends (UTC)"], rows)
+
+
+def _show_exported(r: Result) -> None:
+    click.echo(f"wrote {r['out']}: {r['name']} for {r['to']}, {r['bytes']} bytes")
+    click.echo(f"It opens there until {moment(r['key_ends_ms'])} UTC.")
+    click.echo(_MALICE)
+
+
+def _show_revoked(r: Result) -> None:
+    click.echo(f"revoked {r['id']}")
+    for name in r["told"]:
+        click.echo(f"  {name} has confirmed it")
+    for name in r["not_told"]:
+        click.echo(f"  {name} was not reached: it learns it at its next use, at the latest after the freshness window")
+
+
+def _looks() -> dict[str, Any]:
+    return {
+        verbs.CAPTURE.name: Look(text=_show_captured),
+        verbs.LIST.name: Look(text=_show_list),
+        verbs.SHOW.name: Look(text=_show),
+        verbs.IMPORT.name: Look(text=_show),
+        verbs.EXPORT.name: Look(text=_show_exported),
+        verbs.REVOKE.name: Look(text=_show_revoked, confirm="Revoke {capsule} everywhere?"),
+        verbs.REMOVE.name: Look(text=lambda r: click.echo(f"removed {r['id']}"), confirm="Remove {capsule}?"),
+    }
+
+
+for _command in commands_of(verbs.VERBS, _looks()):
+    group.add_command(_command)

@@ -1,0 +1,133 @@
+"""What presses of controls did on this node before: read from the store by origin, and added to by probes and presses."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from adapters.ports import Clock, HistoryRecord, HistoryStore
+from protocol.page.action import Action, Check, Click
+from protocol.page.observation import Element, Observation
+from protocol.risk.history import Past, Press, after, element_key, evidence_of, has_label
+from protocol.risk.judgement import APPROVAL_CLASS, Evidence
+from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import rule_at
+from protocol.trust.origin import origin_of
+
+_ORIGINS_MAX: Final = 32
+"""Origins whose records are in memory; a search visits few."""
+
+
+class Known(Protocol):
+    """What is known of controls of pages."""
+
+    async def about(self, url: str) -> None:
+        """Get ready for questions about pages of the origin of ``url``. Errors: ``store.*``."""
+
+    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
+        """What ``action`` did on this form of element before; None if too little is known."""
+
+    async def note(self, element: Element, page: Observation, press: Press) -> None:
+        """Keep what a press of ``element`` did on this node. Errors: ``store.*``."""
+
+
+class Nothing:
+    """Knows nothing and keeps nothing. Implements ``Known``."""
+
+    async def about(self, url: str) -> None:
+        """Implements ``Known.about``."""
+
+    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
+        """Implements ``Known.of``."""
+
+    async def note(self, element: Element, page: Observation, press: Press) -> None:
+        """Implements ``Known.note``."""
+
+
+class Held:
+    """What is known, for work under a guard. Implements ``Known``.
+
+    A probe sees what a control tries at once, and in the state in which the page was. Where something else than reading is allowed,
+    that is not enough for a press without an approval: what was tried later, or at the last step of several, would be sent.
+    """
+
+    def __init__(self, known: Known, guard: GuardPolicy) -> None:
+        self._known, self._guard = known, guard
+
+    async def about(self, url: str) -> None:
+        """Implements ``Known.about``."""
+        await self._known.about(url)
+
+    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
+        """Implements ``Known.of``."""
+        found = self._known.of(action, element, page)
+        lowers = found is not None and found.level < APPROVAL_CLASS
+        return None if lowers and not only_reads(self._guard, page.url) else found
+
+    async def note(self, element: Element, page: Observation, press: Press) -> None:
+        """Implements ``Known.note``."""
+        await self._known.note(element, page, press)
+
+
+def only_reads(guard: GuardPolicy, url: str) -> bool:
+    """Whether ``guard`` lets nothing but reads leave the page at ``url``."""
+    index = rule_at(guard.sites, url)
+    rule = None if index is None else guard.sites[index]
+    return guard.read_only and not guard.allow and (rule is None or not (rule.post or rule.connect))
+
+
+class History:
+    """What this node has observed itself. Implements ``Known``."""
+
+    def __init__(self, key: bytes, store: HistoryStore, clock: Clock) -> None:
+        """key: of this installation; without it nobody can tell which controls are meant."""
+        self._key, self._store, self._clock = key, store, clock
+        self._origins: dict[str, dict[bytes, Past]] = {}
+
+    async def about(self, url: str) -> None:
+        """Implements ``Known.about``."""
+        await self._read(origin_of(url))
+
+    async def _read(self, origin: str) -> dict[bytes, Past]:
+        if origin not in self._origins:
+            found = await self._store.history(origin) if origin else []
+            self._origins.setdefault(origin, {each.key: each.past for each in found})
+            for old in list(self._origins)[:-_ORIGINS_MAX]:
+                del self._origins[old]
+        return self._origins[origin]
+
+    def key(self, element: Element, page: Observation) -> bytes:
+        """What ``element`` is known again by."""
+        return element_key(element, page, self._key)
+
+    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
+        """Implements ``Known.of``."""
+        known = self._origins.get(origin_of(page.url))
+        if not known or not is_press(action):
+            return None
+        key = self.key(element, page)
+        found = evidence_of(known.get(key), self._clock.now_ms())
+        lowers = found is not None and found.level < APPROVAL_CLASS
+        return None if lowers and not self._alone(element, page, key) else found
+
+    def _alone(self, element: Element, page: Observation, key: bytes) -> bool:
+        """Whether what is known by ``key`` can only mean ``element``: without a label it means every such control of a page."""
+        return has_label(element) or not any(
+            other.ref != element.ref and other.role == element.role and self.key(other, page) == key
+            for other in page.elements
+        )
+
+    async def note(self, element: Element, page: Observation, press: Press) -> None:
+        """Implements ``Known.note``."""
+        origin = origin_of(page.url)
+        if not origin:
+            return
+        known, key = await self._read(origin), self.key(element, page)
+        before = known.get(key, Past())
+        known[key] = now = after(before, press, self._clock.now_ms())
+        if now != before:
+            await self._store.put_history(HistoryRecord(key=key, origin=origin, past=now))
+
+
+def is_press(action: Action) -> bool:
+    """Whether ``action`` is a plain press: what is known of those says nothing about a double click or a menu."""
+    return isinstance(action, Check) or (isinstance(action, Click) and (action.button, action.count) == ("left", 1))

@@ -1,0 +1,270 @@
+"""Presses doubtful controls where no write can leave, to find out what they do (docs/adr/0047-probing-under-the-guard.md).
+
+A probe has a context of its own with a copy of cookies and storage, in which the guard lets only reading GETs pass. The context is
+closed afterwards and nothing of it is copied back, so what a control stored or still wanted to send is gone with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from adapters.ports import BrowserState, Clock, Outcome, Page
+from node.live.acting import Driver, remembering
+from node.live.browsers import Browsers
+from node.live.gate import Gate
+from node.live.history import History, is_press, only_reads
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Action, Check, Click, Goto, target_of
+from protocol.page.locator import resolve
+from protocol.page.observation import Element, Observation
+from protocol.recording.session import Profile
+from protocol.risk.classes import APPROVAL_CLASS, Risk
+from protocol.risk.history import Press, judge_press
+from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import rule_at
+
+log = logging.getLogger(__name__)
+
+_OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_large")
+"""Codes of errors that only mean that a control could not be tried."""
+_SILENT_DIALOGS: Final = frozenset({"alert"})
+"""Kinds of dialogs that ask nothing. Every other one is dismissed, and what its other answer does is not known."""
+
+
+class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What the probes of a search found, in controls."""
+
+    probed: int = 0
+    harmless: int = 0
+    """Nothing but plain reads was tried."""
+    writing: int = 0
+    """Something was tried that may change something."""
+    asked: int = 0
+    """Questions to the owner about what stayed in doubt, or writes."""
+    milliseconds: int = 0
+    """Time spent."""
+
+
+class Ledger:
+    """What one search has probed, whichever of its branches is worked on."""
+
+    def __init__(self, counts: Probes, clock: Clock) -> None:
+        self.counts = counts
+        self.tried: set[bytes] = set()
+        """Forms of elements that are not tried again in this search."""
+        self.asked: set[str] = set()
+        self._clock = clock
+        self._began_ms = clock.now_ms()
+        self._before_ms = counts.milliseconds
+
+    @property
+    def room(self) -> int:
+        """How many controls may still be tried. Probes take no more than a share of the time of their search."""
+        passed_ms = self._clock.now_ms() - self._began_ms
+        spent_ms = self.counts.milliseconds - self._before_ms
+        if spent_ms > limits.PROBE_FREE_MS + limits.PROBE_SHARE_MAX * passed_ms:
+            return 0
+        return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
+
+
+def guard_of_probes(guard: GuardPolicy) -> GuardPolicy:
+    """``guard`` without everything that lets more than a GET pass."""
+    sites = tuple(msgspec.structs.replace(rule, post=(), connect=()) for rule in guard.sites)
+    return msgspec.structs.replace(guard, read_only=True, allow=(), sites=sites, probe=True)
+
+
+def may_probe(guard: GuardPolicy, url: str) -> bool:
+    """Whether controls of the page at ``url`` may be tried under ``guard``.
+
+    Not where more than reading is allowed: what a probe finds harmless counts for nothing there (``Held``).
+    """
+    index = rule_at(guard.sites, url)
+    return only_reads(guard, url) and (index is None or guard.sites[index].probe)
+
+
+class Probing:
+    """Tries the doubtful controls of pages that one task explores."""
+
+    def __init__(
+        self,
+        browsers: Browsers,
+        profile: Profile,
+        guard: GuardPolicy,
+        state: Callable[[], Awaitable[BrowserState]],
+        *,
+        history: History,
+        ledger: Ledger,
+        clock: Clock,
+    ) -> None:
+        """guard: of the work that it is for. state: cookies and storage of that work's context now."""
+        self._browsers, self._profile, self._guard = browsers, profile, guard
+        self._state = state
+        self._history, self.ledger, self._clock = history, ledger, clock
+
+    async def settle(self, page: Observation, way: Sequence[Action], actions: Iterable[Action]) -> bool:
+        """Try those of ``actions`` on ``page`` that are in doubt; whether any was tried.
+
+        way: what leads to the page from a blank one. What is found out, ``History`` keeps. Errors: those of ``Browsers.opened``
+        about the caller, ``store.*``.
+        """
+        await self._history.about(page.url)
+        doubtful = self._doubtful(page, actions) if may_probe(self._guard, page.url) else []
+        doubtful = doubtful[: min(self.ledger.room, limits.PROBES_PER_PAGE_MAX)]
+        if not doubtful:
+            return False
+        pressed: list[tuple[bytes, Action]] = []
+        began_ms = self._clock.now_ms()
+        try:
+            guard, state = guard_of_probes(self._guard), await self._state()
+            async with self._browsers.opened(self._profile, guard, state=state, wait_s=limits.PROBE_WAIT_S) as (
+                _,
+                opened,
+            ):
+                visit = _Visit(opened, page, way, self._history)
+                for key, action in doubtful:
+                    self.ledger.tried.add(key)
+                    if await self._try(visit, action):
+                        pressed.append((key, action))
+                await visit.leave()
+        except MeshError as error:
+            if not error.code.startswith(_OF_THE_PAGE):
+                raise
+            log.info("controls were not tried: %s", error)
+        finally:
+            self.ledger.counts.milliseconds += max(0, self._clock.now_ms() - began_ms)
+        self._count(page, pressed)
+        return bool(pressed)
+
+    def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[tuple[bytes, Action]]:
+        found: dict[bytes, Action] = {}
+        for action in actions:
+            element = _element(action, page)
+            if element is None or not is_press(action) or not remembering(action, element, page, self._history).doubt:
+                continue
+            key = self._history.key(element, page)
+            if key not in self.ledger.tried:
+                found.setdefault(key, action)
+        return list(found.items())
+
+    async def _try(self, visit: _Visit, action: Action) -> bool:
+        """Press one control as often as it takes; whether it was pressed at all."""
+        for number in range(limits.HISTORY_PRESSES_MIN):
+            try:
+                press = await visit.press(action)
+            except MeshError as error:
+                if not error.code.startswith("action.") and error.code != "risk.refused":
+                    raise
+                log.info("a control was not tried: %s", error)
+                return number > 0
+            if press.tried or not press.clear:
+                break
+        return True
+
+    def _count(self, page: Observation, doubtful: Sequence[tuple[bytes, Action]]) -> None:
+        counts = self.ledger.counts
+        for _, action in doubtful:
+            element = _element(action, page)
+            past = self._history.of(action, element, page) if element is not None else None
+            counts.probed += 1
+            counts.harmless += past is not None and past.level < APPROVAL_CLASS
+            counts.writing += past is not None and past.level >= APPROVAL_CLASS
+
+
+class _Visit:
+    """One page in a context of its own, opened anew for each press."""
+
+    def __init__(self, page: Page, wanted: Observation, way: Sequence[Action], history: History) -> None:
+        self._page, self._wanted, self._way, self._history = page, wanted, way, history
+        self._gate = Gate(report=_unreported, approve=_in_doubt, history=history)
+        self._driver = Driver(page, self._gate)
+        self._noise: frozenset[str] | None = None
+        """What the page tries when nothing is pressed; None before it was opened."""
+        self._last: tuple[Element, Observation, bool] | None = None
+        """What was pressed, and whether that counts as quiet if nothing is tried as the page is left."""
+
+    async def press(self, action: Action) -> Press:
+        """Press the control of ``action`` on a fresh page. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
+        await self.leave()
+        before = self._driver.observation
+        assert before is not None, "the page was opened"
+        target = target_of(action)
+        assert target is not None, "what is pressed has a target"
+        outcome = await self._driver.act(Click(target=target) if isinstance(action, Check) else action)
+        await self._page.pause(limits.PROBE_SETTLE_MS)
+        late, shown = self._page.blocked(), await self._page.observe()
+        refused = [
+            *zip(outcome.blocked, outcome.blocked_by, strict=True),
+            *zip(late.requests, late.rules, strict=True),
+        ]
+        asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
+        press = judge_press(refused, self._noise or frozenset(), shows=_shows(before, outcome, shown) and not asks)
+        prepared = self._driver.prepared
+        if prepared is not None and prepared.element is not None:
+            quiet = press.clear and not press.tried
+            self._last = (prepared.element, prepared.observation, quiet)
+            if not quiet:
+                await self._history.note(prepared.element, prepared.observation, press)
+        return press
+
+    async def leave(self) -> None:
+        """Open the page anew: what it tries to send as it is left counts for what was pressed before.
+
+        Errors: ``action.target_missing`` (the way leads elsewhere now), ``risk.refused``, ``action.*``, ``browser.*``.
+        """
+        refused = await self._open()
+        if self._noise is None:
+            self._noise = frozenset(line for line, _ in refused)
+        elif self._last is not None:
+            left = [each for each in refused if each[0] not in self._noise]
+            element, page, quiet = self._last
+            await self._history.note(element, page, judge_press(left, self._noise, shows=quiet))
+        self._last = None
+
+    async def _open(self) -> list[tuple[str, str]]:
+        outcome = await self._act(Goto(url=self._wanted.url))
+        refused = [*zip(outcome.blocked, outcome.blocked_by, strict=True)]
+        if outcome.observation.state == self._wanted.state:
+            return refused
+        for action in self._way:
+            outcome = await self._act(action)
+            refused += zip(outcome.blocked, outcome.blocked_by, strict=True)
+        if outcome.observation.state != self._wanted.state:
+            raise MeshError("browser.navigation", "the way to the page led to another one")
+        return refused
+
+    async def _act(self, action: Action) -> Outcome:
+        if isinstance(action, Goto):
+            self._driver.observation = None
+        return await self._driver.act(action, expect=self._wanted.state)
+
+
+async def _unreported(action: Action, risk: Risk, approved: bool) -> None:
+    """A probe needs no row of the audit trail: nobody has approved anything, and nothing can leave that needs it."""
+
+
+def _in_doubt(action: Action, risk: Risk) -> bool:
+    """What a probe may press beyond what may be performed anyway: never what is known to be dangerous."""
+    return risk.doubt and risk.level == APPROVAL_CLASS
+
+
+def _shows(before: Observation, outcome: Outcome, later: Observation) -> bool:
+    """Whether a person would see that something has happened."""
+    if outcome.downloads or outcome.tab or outcome.dialogs:
+        return True
+    return any(after.url != before.url or after.text != before.text for after in (outcome.observation, later))
+
+
+def _element(action: Action, page: Observation) -> Element | None:
+    """The element that ``action`` means on ``page``; None if it means none, or several."""
+    target = target_of(action)
+    if target is None or target.selectors:
+        return None
+    with contextlib.suppress(MeshError):
+        return resolve(target, page)
+    return None

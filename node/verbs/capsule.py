@@ -1,0 +1,389 @@
+"""Verbs for capsules: logins that are kept sealed, under a policy."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
+from protocol import limits
+from protocol.capsule.policy import Task
+
+_CAPSULE: Final = argument("Id or name of the capsule.", metavar="CAPSULE", max_length=limits.CAPSULE_LABEL_CHARS_MAX)
+_DAY_S: Final = 86_400
+
+# --- parameters ------------------------------------------------------------------------------------------------------
+
+
+class CaptureParams(Params, frozen=True, kw_only=True):
+    """``capsule.capture``"""
+
+    file: Annotated[
+        str,
+        option(
+            "Storage state of Playwright, cookies as JSON, cookies.txt, or a command line of cURL.",
+            flag="--from",
+            metavar="FILE",
+            reads="path",
+            max_length=4_096,
+        ),
+    ]
+    name: Annotated[
+        str,
+        option("A name for it.  [default: the first host]", metavar="NAME", max_length=limits.CAPSULE_LABEL_CHARS_MAX),
+    ] = ""
+    origins: Annotated[
+        tuple[str, ...],
+        option(
+            "Origin that a browser may contact while it holds the state; may be given again. State of others is left out."
+            "  [default: all that the file has state of]",
+            flag="--origin",
+            metavar="ORIGIN",
+            max_length=limits.CAPSULE_ORIGINS_MAX,
+        ),
+    ] = ()
+    purpose: Annotated[
+        str,
+        option("What the login is for, in one line.", metavar="TEXT", max_length=limits.CAPSULE_PURPOSE_CHARS_MAX),
+    ] = ""
+    tasks: Annotated[
+        tuple[Task, ...],
+        option(
+            "Kind of work it may be used for; may be given again.  [default: every kind]", flag="--task", metavar="TASK"
+        ),
+    ] = ()
+    class_max: Annotated[
+        int, option("The highest risk class of an action (docs/risk.md).", metavar="N", ge=1, le=7)
+    ] = 2
+    replays_max: Annotated[
+        int, option("How often it may be used.", flag="--replays", metavar="N", ge=1, le=limits.CAPSULE_USES_MAX)
+    ] = 100
+    expires_s: Annotated[
+        int,
+        option(
+            "When it ends, from now: `12h`, `30d`.  [default: 7d]",
+            flag="--expires",
+            metavar="TIME",
+            reads="duration",
+            ge=0,
+        ),
+    ] = 0
+    fresh_s: Annotated[
+        int,
+        option(
+            "How long another node may use it without word from this one; 0 for not at all.",
+            flag="--fresh",
+            metavar="SECONDS",
+            ge=0,
+            le=limits.CAPSULE_FRESH_S_MAX,
+        ),
+    ] = _DAY_S
+    mfa_s: Annotated[
+        int,
+        option(
+            "How old the second factor of the login may be when it is used; 0 if none is needed.",
+            flag="--mfa-age",
+            metavar="SECONDS",
+            ge=0,
+            le=limits.CAPSULE_FRESH_S_MAX,
+        ),
+    ] = 0
+    mfa_now: Annotated[bool, option("A second factor was given for this login just now.")] = False
+    cross_device: Annotated[bool, option("Let it be used on other machines.")] = False
+    cross_installation: Annotated[bool, option("Let other nodes use it.")] = False
+    consent: Annotated[bool, option("Let nobody use it before an owner has signed (`trailmesh capsule consent`).")] = (
+        False
+    )
+    user_agent: Annotated[
+        str, option("User agent of the browser that the file is from.", metavar="TEXT", max_length=512)
+    ] = ""
+    replaces: Annotated[
+        str,
+        option(
+            "Capsule whose state this is a newer one of: it keeps its id and its policy.",
+            metavar="CAPSULE",
+            max_length=limits.CAPSULE_LABEL_CHARS_MAX,
+        ),
+    ] = ""
+
+
+class CapsuleParams(Params, frozen=True, kw_only=True):
+    """``capsule.remove``, ``capsule.revoke``"""
+
+    capsule: Annotated[str, _CAPSULE]
+
+
+class ShowParams(CapsuleParams, frozen=True, kw_only=True):
+    """``capsule.show``"""
+
+    names: Annotated[bool, option("Open it, and list what it holds by name, host and expiry; never a value.")] = False
+
+
+class TermsParams(CapsuleParams, frozen=True, kw_only=True):
+    """``capsule.terms``"""
+
+    to: Annotated[str, option("Name or id of the peer that it will be exported to.", metavar="PEER", max_length=80)] = (
+        ""
+    )
+    owner: Annotated[str, option("Public key of the owner who consents, in hexadecimal.", max_length=64)]
+
+
+class ConsentParams(CapsuleParams, frozen=True, kw_only=True):
+    """``capsule.consent``"""
+
+    to: Annotated[str, option("Name or id of the peer that it will be exported to.", metavar="PEER", max_length=80)] = (
+        ""
+    )
+    owner: Annotated[str, option("Public key of the owner who consents, in hexadecimal.", max_length=64)]
+    signed: Annotated[
+        str, option("The consent, an envelope, in hexadecimal.", max_length=2 * limits.APPROVAL_BYTES_MAX)
+    ]
+
+
+class ExportParams(CapsuleParams, frozen=True, kw_only=True):
+    """``capsule.export``"""
+
+    to: Annotated[str, option("Name or id of the peer that can open it.", metavar="PEER", max_length=80)]
+    out: Annotated[str, option("Where to write it.", metavar="FILE", reads="path", max_length=4_096)]
+
+
+class ImportParams(Params, frozen=True, kw_only=True):
+    """``capsule.import``"""
+
+    file: Annotated[str, argument("The file of an export.", metavar="FILE", reads="path", max_length=4_096)]
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+
+class StateOf(msgspec.Struct, frozen=True, kw_only=True):
+    """How much state there is of one origin."""
+
+    origin: str
+    cookies: int
+    local: int
+    session: int
+    databases: int
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """The policy."""
+
+    purpose: str
+    origins: tuple[str, ...]
+    tasks: tuple[str, ...]
+    class_max: int
+    replays_max: int
+    expires_ms: int
+    fresh_s: int
+    mfa_s: int
+    cross_device: bool
+    cross_installation: bool
+    consent: bool
+
+
+class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """A capsule on this node. Nothing of it is a secret."""
+
+    id: str
+    name: str
+    generation: int
+    tenant: str
+    """Node that captured it."""
+    tenant_name: str
+    owner: str
+    """Id of the owner's key that consented; empty for nobody."""
+    origins: tuple[StateOf, ...]
+    state_bytes: int
+    policy: Rules
+    captured_ms: int
+    sealed_ms: int
+    uses: int
+    """How often it was used, by all holders that this node knows of."""
+    heard_ms: int
+    """When its tenant last said that it stands; 0 for an own one."""
+    key_ends_ms: int
+    """When the sealing key of this node that opens it ends; an own one is sealed to the next before."""
+    exported: tuple[str, ...]
+    """Nodes it was exported to."""
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing in the state, without its value."""
+
+    kind: Literal["cookie", "local", "session", "database"]
+    host: str
+    name: str
+    bytes: int
+    expires_s: int
+    """0 if it ends with the browser, or never."""
+
+
+class ShownCapsule(KeptCapsule, frozen=True, kw_only=True):
+    """A capsule with what it holds, if that was asked for."""
+
+    holds: tuple[Held, ...] = ()
+    lost: tuple[str, ...] = ()
+    """What the capture could not take."""
+
+
+class CapsuleList(msgspec.Struct, frozen=True, kw_only=True):
+    """The capsules on this node, oldest first."""
+
+    capsules: tuple[KeptCapsule, ...]
+
+
+class CapturedCapsule(KeptCapsule, frozen=True, kw_only=True):
+    """A capsule that was captured."""
+
+    left_out: int
+    """How many cookies and storages of the file are of other origins."""
+
+
+class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person signs to consent."""
+
+    capsule: str
+    name: str
+    terms: str
+    """Digest of the terms, in hexadecimal."""
+    expires_ms: int
+    recipients: tuple[str, ...]
+    """Names of the nodes that will be able to open it."""
+    policy: Rules
+
+
+class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """A capsule that was written for a peer."""
+
+    id: str
+    name: str
+    generation: int
+    to: str
+    out: str
+    bytes: int
+    key_ends_ms: int
+    """Until when the peer can open it."""
+
+
+class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """A capsule that has ended."""
+
+    id: str
+    revoked_ms: int
+    told: tuple[str, ...]
+    """Nodes that have confirmed it."""
+    not_told: tuple[str, ...]
+    """Nodes that could not be reached: they learn it at their next use, at the latest after the freshness window."""
+
+
+class RemovedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """A capsule that is not here any more."""
+
+    id: str
+
+
+# --- the verbs -------------------------------------------------------------------------------------------------------
+
+CAPTURE: Final = Verb(
+    name="capsule.capture",
+    command="capsule capture",
+    takes=CaptureParams,
+    gives=CapturedCapsule,
+    help="""Keep the login that a file holds, sealed to this node under a policy.
+
+    Delete the file afterwards: it holds the login in clear. No value of it is printed, logged or stored in clear.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(note=lambda given: {"name": given.name}),
+)
+LIST: Final = Verb(
+    name="capsule.list",
+    command="capsule ls",
+    takes=NoParams,
+    gives=CapsuleList,
+    help="List the capsules on this node.",
+    callers=OWNER_ONLY,
+    read_only=True,
+    row=None,
+)
+SHOW: Final = Verb(
+    name="capsule.show",
+    command="capsule show",
+    takes=ShowParams,
+    gives=ShownCapsule,
+    help="Show a capsule: its policy, and how much it holds of which origin.",
+    callers=OWNER_ONLY,
+    read_only=True,
+    row=None,
+)
+TERMS: Final = Verb(
+    name="capsule.terms",
+    takes=TermsParams,
+    gives=CapsuleTerms,
+    help="Tell what an owner signs to consent: `trailmesh capsule consent` shows it.",
+    callers=OWNER_ONLY,
+    read_only=True,
+    row=None,
+)
+CONSENT: Final = Verb(
+    name="capsule.consent",
+    takes=ConsentParams,
+    gives=KeptCapsule,
+    help="""Take an owner's signed consent: `trailmesh capsule consent` signs and calls this.
+
+    The capsule is sealed anew with it, or, if it is for an export, the consent is kept for that.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule),
+)
+EXPORT: Final = Verb(
+    name="capsule.export",
+    command="capsule export",
+    takes=ExportParams,
+    gives=ExportedCapsule,
+    help="""Seal a capsule to a peer, and write it to a file.
+
+    Its policy binds a node that follows it. Who changes the software of the peer has the login in clear, and only the site can
+    end it: prefer to let this node do the work.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule, note=lambda given: {"to": given.to}),
+)
+IMPORT: Final = Verb(
+    name="capsule.import",
+    command="capsule import",
+    takes=ImportParams,
+    gives=KeptCapsule,
+    help="""Keep a capsule that a peer exported to this node.
+
+    The peer must be granted `capsule:offer` for its origins here.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(),
+)
+REVOKE: Final = Verb(
+    name="capsule.revoke",
+    command="capsule revoke",
+    takes=CapsuleParams,
+    gives=RevokedCapsule,
+    help="""End a capsule that this node captured, here and on every node it was exported to.
+
+    A node that is not reached learns it at its next use, and can use the capsule no longer than its freshness window allows.
+    Log out on the site too: who kept the plaintext is stopped by the site only.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule),
+)
+REMOVE: Final = Verb(
+    name="capsule.remove",
+    command="capsule rm",
+    takes=CapsuleParams,
+    gives=RemovedCapsule,
+    help="Delete a capsule from this node. How often it was used stays known until it expires.",
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule),
+)
+
+VERBS: Final[tuple[Verb, ...]] = (CAPTURE, LIST, SHOW, TERMS, CONSENT, EXPORT, IMPORT, REVOKE, REMOVE)

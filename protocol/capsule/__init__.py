@@ -1,0 +1,1 @@
+"""Session capsules: the sealed state of a login, and the policy for its use (docs/protocol/capsule.md)."""

@@ -1,0 +1,106 @@
+"""The policy of a capsule, and the one function that judges a use of it. Issuer and importer both call it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, get_args
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.trust.origin import ANY, fits, parse_pattern, widest
+from protocol.wire.line import LINE_PATTERN
+
+Task = Literal["live", "record", "replay", "explore", "schedule"]
+"""What a capsule is used for: a live session, a recording, a replay, a search, a scheduled run."""
+TASKS: Final[tuple[str, ...]] = get_args(Task)
+Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_Pattern = Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a capsule may be used. Every field is required: a reader never guesses what an issuer left out."""
+
+    purpose: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_PURPOSE_CHARS_MAX, pattern=LINE_PATTERN)]
+    """What the login is for, in words of the person who gives it."""
+    origins: Annotated[tuple[_Pattern, ...], msgspec.Meta(min_length=1, max_length=limits.CAPSULE_ORIGINS_MAX)]
+    """Where the browser may go while it holds the state: patterns, sorted, never ``*``."""
+    tasks: Annotated[tuple[Task, ...], msgspec.Meta(min_length=1, max_length=len(TASKS))]
+    """Sorted, each once."""
+    class_max: Annotated[int, msgspec.Meta(ge=1, le=7)]
+    """The highest risk class of an action."""
+    replays_max: Annotated[int, msgspec.Meta(ge=1, le=limits.CAPSULE_USES_MAX)]
+    """How often it may be used, by all holders together."""
+    expires_ms: Time
+    fresh_s: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_FRESH_S_MAX)]
+    """How long it may be used without word from its issuer; 0: each use is reported first."""
+    mfa_s: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_FRESH_S_MAX)]
+    """How old the last second factor of the login may be; 0: none is needed."""
+    cross_device: bool
+    """Whether it may be used on another machine."""
+    cross_installation: bool
+    """Whether it may be used by another node."""
+    consent: bool
+    """Whether a person must have consented, with a signature."""
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known when somebody wants to use a capsule. Nobody else's word: the node that judges has found it out."""
+
+    now_ms: int
+    latest_ms: int
+    """The latest time that this node has seen for the capsule. Now is not before it, unless the clock was set back."""
+    heard_ms: int
+    """When its issuer last said that it stands; of an issuer itself: now."""
+    origins: tuple[str, ...]
+    """Patterns of what the browser will be allowed to contact."""
+    task: str
+    level: int
+    """The highest risk class that this use may perform."""
+    uses: int
+    """How often it was used before."""
+    mfa_ms: int
+    """When a second factor was last given for the login; 0 if that is not known."""
+    same_device: bool
+    """Whether it was captured on this machine; False if that is not known."""
+    same_installation: bool
+    """Whether this node captured it."""
+    consent_until_ms: int
+    """Until when a verified consent holds; 0 if there is none."""
+
+
+def judge_use(policy: Policy, facts: Facts) -> str | None:
+    """The code of the first rule that the use would break, in the order of this function; None if it may go on."""
+    broken = (
+        # First: every rule below that reads the time would say what the one who set the clock wants to hear.
+        ("capsule.clock", facts.now_ms < facts.latest_ms - limits.CLOCK_SKEW_S * 1000),
+        ("capsule.expired", facts.now_ms >= policy.expires_ms),
+        ("capsule.stale", facts.now_ms > facts.heard_ms + policy.fresh_s * 1000),
+        ("capsule.origin", not facts.origins or not all(fits(policy.origins, each) for each in facts.origins)),
+        ("capsule.task", facts.task not in policy.tasks),
+        ("capsule.class", facts.level > policy.class_max),
+        ("capsule.replays", facts.uses >= policy.replays_max),
+        ("capsule.mfa", policy.mfa_s > 0 and facts.now_ms > facts.mfa_ms + policy.mfa_s * 1000),
+        ("capsule.installation", not (policy.cross_installation or facts.same_installation)),
+        ("capsule.device", not (policy.cross_device or facts.same_device)),
+        ("capsule.consent", policy.consent and facts.now_ms >= facts.consent_until_ms),
+    )
+    return next((code for code, is_broken in broken if is_broken), None)
+
+
+def check_policy(policy: Policy) -> Policy:
+    """``policy`` as it was read: origins in their one form, sorted, none within another, never all; tasks sorted, each once.
+
+    Errors: ``capsule.invalid``.
+    """
+    try:
+        in_form = tuple(parse_pattern(origin) for origin in policy.origins)
+    except MeshError as error:
+        raise MeshError("capsule.invalid", error.message) from error
+    if ANY in in_form:
+        raise MeshError("capsule.invalid", "a capsule is for named origins, never for all")
+    if not policy.origins == in_form == widest(in_form):
+        raise MeshError("capsule.invalid", "the origins of a policy are canonical, sorted, and none contains another")
+    if policy.tasks != tuple(sorted(set(policy.tasks))):
+        raise MeshError("capsule.invalid", "the tasks of a policy are sorted, each once")
+    return policy

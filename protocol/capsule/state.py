@@ -1,0 +1,139 @@
+"""What a capsule keeps secret: cookies and storage of a login. Encoded as CBOR, and never stored in clear."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.wire import cbor
+
+_Text = Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_TEXT_CHARS_MAX)]
+_Name = Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_NAME_CHARS_MAX)]
+_Origin = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.ORIGIN_CHARS_MAX)]
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Shows its type alone, so that no log and no traceback quotes a secret."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"
+
+
+class Cookie(_Record, frozen=True, kw_only=True):
+    """One cookie, as a browser holds it."""
+
+    name: _Name
+    value: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_COOKIE_CHARS_MAX)]
+    domain: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.CAPSULE_DOMAIN_CHARS_MAX)]
+    """With a dot before it if hosts below it get the cookie too."""
+    path: _Name = "/"
+    expires_s: Annotated[int, msgspec.Meta(ge=0, le=2**40)] = 0
+    """Seconds since 1970; 0 for a cookie that ends with the browser."""
+    http_only: bool = False
+    secure: bool = False
+    same_site: Literal["", "strict", "lax", "none"] = ""
+    partition: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)] = ""
+    """The site on top for which a partitioned cookie is kept; empty for an ordinary one."""
+    cross_site: bool = False
+    """Of a partitioned one: whether a frame of another site stands between."""
+
+
+class Item(_Record, frozen=True, kw_only=True):
+    """One entry of local or session storage."""
+
+    name: _Text
+    value: _Text
+
+
+class Entry(_Record, frozen=True, kw_only=True):
+    """One record of an object store. Texts are JSON: numbers of a page need not be integers."""
+
+    key: _Text = ""
+    """Empty if the record holds its key."""
+    value: _Text
+    form: Literal["plain", "encoded"] = "plain"
+    """``encoded``: types that JSON lacks (dates, maps, byte arrays) are written as the capture writes them."""
+
+
+class Index(_Record, frozen=True, kw_only=True):
+    """An index of an object store."""
+
+    name: _Name
+    path: _Text
+    """Its key path, in JSON: a text or a list of texts."""
+    unique: bool = False
+    multiple: bool = False
+
+
+class ObjectStore(_Record, frozen=True, kw_only=True):
+    """An object store of a database."""
+
+    name: _Name
+    path: _Text = ""
+    """Its key path, in JSON; empty if it has none."""
+    auto: bool = False
+    """Whether keys are generated."""
+    indexes: Annotated[tuple[Index, ...], msgspec.Meta(max_length=limits.CAPSULE_STORES_MAX)] = ()
+    entries: Annotated[tuple[Entry, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
+
+
+class Database(_Record, frozen=True, kw_only=True):
+    """An IndexedDB database."""
+
+    name: _Name
+    version: Annotated[int, msgspec.Meta(ge=1, le=2**53)] = 1
+    stores: Annotated[tuple[ObjectStore, ...], msgspec.Meta(max_length=limits.CAPSULE_STORES_MAX)] = ()
+
+
+class OriginStorage(_Record, frozen=True, kw_only=True):
+    """What one origin stored, under one storage key."""
+
+    origin: _Origin
+    key: Annotated[str, msgspec.Meta(max_length=2 * limits.ORIGIN_CHARS_MAX)] = ""
+    """The storage key of a frame whose storage is partitioned; empty for the page's own."""
+    local: Annotated[tuple[Item, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
+    session: Annotated[tuple[Item, ...], msgspec.Meta(max_length=limits.CAPSULE_ENTRIES_MAX)] = ()
+    databases: Annotated[tuple[Database, ...], msgspec.Meta(max_length=limits.CAPSULE_STORES_MAX)] = ()
+
+
+class Lost(_Record, frozen=True, kw_only=True):
+    """What was there and could not be taken."""
+
+    origin: _Origin
+    what: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_NAME_CHARS_MAX)]
+    """``blob``, ``crypto-key``, ``cache-storage``, with the place of it."""
+
+
+class CapsuleState(_Record, frozen=True, kw_only=True):
+    """The whole state. Its representation shows counts only."""
+
+    cookies: Annotated[tuple[Cookie, ...], msgspec.Meta(max_length=limits.CAPSULE_COOKIES_MAX)] = ()
+    storage: Annotated[tuple[OriginStorage, ...], msgspec.Meta(max_length=limits.CAPSULE_STORAGES_MAX)] = ()
+    lost: Annotated[tuple[Lost, ...], msgspec.Meta(max_length=limits.CAPSULE_STORAGES_MAX)] = ()
+
+    def __repr__(self) -> str:
+        return f"CapsuleState({len(self.cookies)} cookies, {len(self.storage)} storages)"
+
+
+def encode_state(state: CapsuleState) -> bytes:
+    """The bytes that are sealed. Errors: ``input.too_large``."""
+    data = cbor.encode(state)
+    if len(data) > limits.CAPSULE_STATE_BYTES_MAX:
+        raise MeshError(
+            "input.too_large", f"the state has {len(data)} bytes, {limits.CAPSULE_STATE_BYTES_MAX} are allowed"
+        )
+    return data
+
+
+def decode_state(data: bytes) -> CapsuleState:
+    """The state in ``data``. Errors: ``capsule.invalid``, which quotes nothing of it."""
+    try:
+        return cbor.decode_as(
+            data, CapsuleState, bytes_max=limits.CAPSULE_STATE_BYTES_MAX, items_max=limits.CAPSULE_ITEMS_MAX
+        )
+    except MeshError as error:
+        # ``from None``: the message of the decoder may quote a key or a value of the state.
+        raise MeshError("capsule.invalid", f"the sealed state cannot be read ({error.code})") from None

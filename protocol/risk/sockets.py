@@ -1,0 +1,52 @@
+"""Which WebSockets a page may open: those of addresses that the owner has named, as `WS https://host/path` or in `policy.sites`.
+
+What is sent over one cannot be judged, so none is open by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.risk.allowed import allows
+from protocol.risk.refused import SOCKET
+from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.sites import path_fits, rule_at
+
+SOCKET_METHOD: Final = "WS"
+"""What stands for a method in an entry, and in a refused request."""
+
+
+def page_url(url: str) -> str:
+    """The address of a WebSocket as entries write it: with the scheme of the pages that open it."""
+    return f"http{url[2:]}" if url.startswith(("ws://", "wss://")) else url
+
+
+def judge_socket(url: str, policy: GuardPolicy) -> str | None:
+    """Why ``policy`` refuses to open a WebSocket; None if it may be opened.
+
+    Checks in order: those of ``judge_request`` up to the host; the allow list; what the rule of the site connects to.
+    """
+    web = page_url(url)
+    rule = judge_request("GET", web, "websocket", False, None, msgspec.structs.replace(policy, read_only=False))
+    if rule is not None or not policy.read_only:
+        return rule
+    index = rule_at(policy.sites, web)
+    listed = index is not None and any(path_fits(each, urlsplit(web).path) for each in policy.sites[index].connect)
+    return None if listed or any(allows(entry, SOCKET_METHOD, web) for entry in policy.allow) else SOCKET
+
+
+class Flow:
+    """Counts what goes over one WebSocket, in both directions together."""
+
+    def __init__(self) -> None:
+        self.messages = self.bytes = 0
+
+    def takes(self, message: str | bytes) -> bool:
+        """Count a message; whether it is still within the limits."""
+        self.messages += 1
+        self.bytes += len(message)
+        return self.messages <= limits.SOCKET_MESSAGES_MAX and self.bytes <= limits.SOCKET_BYTES_MAX

@@ -1,0 +1,230 @@
+// Capsules: a login that was sealed to this node, and its policy (docs/protocol/capsule.md). Node.js alone is enough for it.
+
+import { createDecipheriv, createHmac, createPrivateKey, createPublicKey, diffieHellman, timingSafeEqual } from 'node:crypto'
+import { encode } from './cbor.mjs'
+import { open } from './envelope.mjs'
+import { as, demand, MeshError } from './errors.mjs'
+import { covers, isOrigins } from './grants.mjs'
+import { hashIn, isId, isNodeId, ownId, sha256 } from './ids.mjs'
+import { among, bool, bytes, exactly, list, optional, parse, record, text, whole } from './records.mjs'
+
+const ENVELOPE_MAX = 128 * 1024
+const CHUNK = 64 * 1024
+const TAG = 16
+const DAY = 86_400_000
+const TASKS = ['explore', 'live', 'record', 'replay', 'schedule']
+const LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$/
+
+const line = (most) => (v) => text(most)(v) && LINE.test(v)
+const times = whole()
+
+const POLICY = {
+  purpose: line(200),
+  origins: list(text(300), 64, 1),
+  tasks: list(among(...TASKS), 5, 1),
+  class_max: whole(7, 1),
+  replays_max: whole(1_000_000, 1),
+  expires_ms: times,
+  fresh_s: whole(31 * 86_400),
+  mfa_s: whole(31 * 86_400),
+  cross_device: bool,
+  cross_installation: bool,
+  consent: bool,
+}
+const counts = whole(2 ** 31)
+const ORIGIN = { origin: text(300), cookies: counts, local: counts, session: counts, databases: counts }
+const RECIPIENT = { node: isNodeId, key: exactly(8) }
+const HEADER = {
+  suite: whole(2 ** 16, 1),
+  id: isId('cap'),
+  generation: whole(2 ** 31, 1),
+  tenant: isNodeId,
+  owner: text(32),
+  name: line(64),
+  origins: list(record(ORIGIN), 64, 1),
+  browser: (v) => v instanceof Map,
+  policy: record(POLICY),
+  recipients: list(record(RECIPIENT), 16, 1),
+  device: bytes(32),
+  captured_ms: times,
+  mfa_ms: times,
+  sealed_ms: times,
+  state_bytes: whole(16 * 1024 * 1024),
+  head: record({ number: counts, size: whole(), root: exactly(32) }),
+}
+const SEALED = {
+  header: bytes(64 * 1024),
+  keys: list(exactly(80), 16),
+  stream: exactly(32),
+  consent_key: optional(bytes(32), Buffer.alloc(0)),
+  consent: optional(bytes(16 * 1024), Buffer.alloc(0)),
+}
+const CONSENT = { capsule: isId('cap'), terms: exactly(32), expires_ms: times }
+
+/** The value of `work()`; a tag that does not fit becomes `code`. */
+function unsealed(code, work) {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof MeshError ? error : new MeshError(code, 'does not open')
+  }
+}
+
+const isSorted = (texts) => texts.every((one, place) => place === 0 || texts[place - 1] < one)
+const valid = (ok, reason) => demand(ok, 'capsule.invalid', reason)
+
+export const boundTo = (header) => hashIn('trailmesh-capsule-v1', header)
+
+/** The header in these bytes, once every rule about it holds. */
+export function readHeader(raw) {
+  const header = parse(raw, HEADER)
+  demand(header.suite === 1, 'capsule.suite', 'another suite')
+  const [policy, origins] = [header.policy, header.origins.map((one) => one.get('origin'))]
+  const [patterns, tasks] = [policy.get('origins'), policy.get('tasks')]
+  valid(isOrigins(patterns) && !patterns.includes('*'), 'origins of the policy')
+  valid(isSorted(tasks), 'tasks')
+  valid(isSorted(origins) && origins.every((one) => !one.includes('*') && covers(patterns, one)), 'origins')
+  const nodes = header.recipients.map((one) => one.get('node'))
+  valid(isSorted(nodes) && nodes.includes(header.tenant), 'recipients')
+  valid(header.owner === '' || isId('own')(header.owner), 'owner')
+  const [captured, sealed, expires] = [header.captured_ms, header.sealed_ms, policy.get('expires_ms')].map(Number)
+  valid(captured <= sealed && sealed < expires && expires <= captured + 366 * DAY, 'times')
+  return header
+}
+
+const hmac = (key, ...parts) => createHmac('sha256', key).update(Buffer.concat(parts)).digest()
+const extract = (salt, secret) => hmac(salt.length ? salt : Buffer.alloc(32), secret)
+
+function expand(secret, info, size) {
+  let [made, block] = [Buffer.alloc(0), Buffer.alloc(0)]
+  for (let number = 1; made.length < size; number += 1) {
+    block = hmac(secret, block, info, Buffer.from([number]))
+    made = Buffer.concat([made, block])
+  }
+  return made.subarray(0, size)
+}
+
+function decrypt(key, nonce, sealed) {
+  const cipher = createDecipheriv('chacha20-poly1305', key, nonce, { authTagLength: TAG })
+  cipher.setAuthTag(sealed.subarray(-TAG))
+  return Buffer.concat([cipher.update(sealed.subarray(0, -TAG)), cipher.final()])
+}
+
+const two = (number) => Buffer.from([number >> 8, number & 255])
+const ascii = (characters) => Buffer.from(characters, 'latin1')
+const PRIVATE = Buffer.from('302e020100300506032b656e04220420', 'hex')
+const PUBLIC = Buffer.from('302a300506032b656e032100', 'hex')
+
+/** The private key of these 32 bytes, X25519: `{secret, public}`. */
+export function sealingKey(seed) {
+  const secret = createPrivateKey({ key: Buffer.concat([PRIVATE, seed]), format: 'der', type: 'pkcs8' })
+  const spki = createPublicKey(secret).export({ format: 'der', type: 'spki' })
+  return { secret, public: spki.subarray(PUBLIC.length) }
+}
+
+/** HPKE (RFC 9180), base mode, single-shot: what was sealed to `key` under `info`. */
+function unwrap(sealed, key, info) {
+  const enc = sealed.subarray(0, 32)
+  const theirs = createPublicKey({ key: Buffer.concat([PUBLIC, enc]), format: 'der', type: 'spki' })
+  const shared = diffieHellman({ privateKey: key.secret, publicKey: theirs })
+  const [kem, version] = [Buffer.concat([ascii('KEM'), two(0x20)]), ascii('HPKE-v1')]
+  const eae = extract(Buffer.alloc(0), Buffer.concat([version, kem, ascii('eae_prk'), shared]))
+  const context = Buffer.concat([two(32), version, kem, ascii('shared_secret'), enc, key.public])
+  const secret = expand(eae, context, 32)
+  const label = Buffer.concat([version, ascii('HPKE'), two(0x20), two(1), two(3)])
+  const hashed = (name, value) => extract(Buffer.alloc(0), Buffer.concat([label, ascii(name), value]))
+  const schedule = Buffer.concat([
+    Buffer.from([0]),
+    hashed('psk_id_hash', Buffer.alloc(0)),
+    hashed('info_hash', info),
+  ])
+  const base = extract(secret, Buffer.concat([label, ascii('secret')]))
+  const made = (name, size) => expand(base, Buffer.concat([two(size), label, ascii(name), schedule]), size)
+  return decrypt(made('key', 32), made('base_nonce', 12), sealed.subarray(32))
+}
+
+function openStream(stream, header, contentKey, stateBytes) {
+  const made = expand(extract(boundTo(header), contentKey), ascii('trailmesh-capsule-stream-v1'), 64)
+  const commitment = stream.subarray(0, 32)
+  demand(
+    commitment.length === 32 && timingSafeEqual(commitment, made.subarray(0, 32)),
+    'capsule.altered',
+    'another key or header',
+  )
+  const count = Math.max(1, Math.ceil(stateBytes / CHUNK))
+  const parts = []
+  for (let number = 0; number < count; number += 1) {
+    const nonce = Buffer.alloc(12)
+    nonce.writeUInt32BE(number, 7)
+    nonce[11] = number === count - 1 ? 1 : 0
+    const at = 32 + number * (CHUNK + TAG)
+    const end = number === count - 1 ? stream.length : at + CHUNK + TAG
+    parts.push(unsealed('capsule.chunks', () => decrypt(made.subarray(32), nonce, stream.subarray(at, end))))
+  }
+  return Buffer.concat(parts)
+}
+
+/** The state of a capsule that was sealed to `node` with `key`, its header, and until when its consent holds. */
+export function openCapsule(envelope, stream, { keysOf, node, key }) {
+  const opened = open(envelope, { kinds: ['capsule'], keysOf, bytesMax: ENVELOPE_MAX })
+  const sealed = parse(opened.payload, SEALED)
+  const header = readHeader(sealed.header)
+  demand(opened.issuer === header.tenant, 'capsule.issuer', 'signed by another node than its tenant')
+  demand(sealed.keys.length === header.recipients.length, 'capsule.stripped', 'a key for each recipient')
+  const size = Number(header.state_bytes)
+  const due = 32 + size + TAG * Math.max(1, Math.ceil(size / CHUNK))
+  demand(stream.length >= due, 'capsule.truncated', 'its end is missing')
+  demand(sha256(stream).equals(sealed.stream), 'capsule.stream', 'another stream')
+  const own = key.public.subarray(0, 8)
+  const place = header.recipients.findIndex((one) => one.get('node') === node && one.get('key').equals(own))
+  demand(place >= 0, 'capsule.recipient', 'not sealed to this node')
+  const info = Buffer.concat([ascii('trailmesh-capsule-key-v1\0'), boundTo(sealed.header)])
+  const contentKey = unsealed('capsule.altered', () => unwrap(sealed.keys[place], key, info))
+  demand(stream.length === due, 'capsule.chunks', 'bytes after the last chunk')
+  const state = openStream(stream, sealed.header, contentKey, size)
+  return { header, state, consentUntil: consentUntil(header, sealed) }
+}
+
+/** What a person signs of a header. */
+export function termsOf(header) {
+  const fields = [
+    ['capsule', header.id],
+    ['tenant', header.tenant],
+    ['origins', header.origins.map((one) => one.get('origin'))],
+    ['policy', header.policy],
+    ['recipients', header.recipients.map((one) => one.get('node'))],
+  ]
+  return hashIn('trailmesh-capsule-terms-v1', encode(new Map(fields)))
+}
+
+function consentUntil(header, sealed) {
+  if (!header.owner && !sealed.consent.length) return 0
+  const refuse = (ok) => demand(ok, 'capsule.consent', 'it does not hold')
+  refuse(sealed.consent_key.length === 32)
+  refuse(ownId('own', hashIn('trailmesh-owner-v1', sealed.consent_key)) === header.owner)
+  const keysOf = (issuer) => (issuer === header.owner ? [sealed.consent_key] : [])
+  const consent = as('capsule.consent', () =>
+    parse(open(sealed.consent, { kinds: ['capsule-consent'], keysOf, bytesMax: 16 * 1024 }).payload, CONSENT),
+  )
+  refuse(consent.capsule === header.id && consent.terms.equals(termsOf(header)))
+  return Number(consent.expires_ms)
+}
+
+/** The code of the first rule of `policy` that a use with these `facts` would break; empty if none. */
+export function judgeUse(policy, facts) {
+  const broken = [
+    ['capsule.clock', facts.now_ms < facts.latest_ms - 60_000],
+    ['capsule.expired', facts.now_ms >= policy.expires_ms],
+    ['capsule.stale', facts.now_ms > facts.heard_ms + policy.fresh_s * 1000],
+    ['capsule.origin', !facts.origins.length || !facts.origins.every((one) => covers(policy.origins, one))],
+    ['capsule.task', !policy.tasks.includes(facts.task)],
+    ['capsule.class', facts.level > policy.class_max],
+    ['capsule.replays', facts.uses >= policy.replays_max],
+    ['capsule.mfa', policy.mfa_s > 0 && facts.now_ms > facts.mfa_ms + policy.mfa_s * 1000],
+    ['capsule.installation', !policy.cross_installation && !facts.same_installation],
+    ['capsule.device', !policy.cross_device && !facts.same_device],
+    ['capsule.consent', policy.consent && facts.now_ms >= facts.consent_until_ms],
+  ]
+  return broken.find(([, isBroken]) => isBroken)?.[0] ?? ''
+}
+

@@ -1,0 +1,54 @@
+"""A site in Japanese and Thai whose menus, accordions, tabs and dialogs are opened by buttons that nobody understands.
+
+Behind each of them lies a page that nothing else leads to. Other buttons, which look the same, write in every way a page can.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_OPENS: Final = {
+    "倉庫": ("menu", "/menu"),
+    "送料": ("accordion", "/accordion"),
+    "寸法": ("tab", "/tab"),
+    "ภาพรวม": ("dialog", "/dialog"),
+    "รายละเอียด": ("loaded", "/loaded"),
+}
+"""Label of a button: the id of what it opens, and the page that only this leads to."""
+_WRITES: Final = {
+    "星印": "fetch('/rows', {method: 'POST', body: '{\"star\": 1}'})",
+    "旗印": "navigator.sendBeacon('/flags', 'flag')",
+    "荷札": "fetch('/rows/7', {method: 'DELETE'})",
+    "棚卸": "fetch('/rows/7/delete')",
+    "ป้าย": "setTimeout(() => fetch('/late', {method: 'POST'}), 200)",
+    "ตะกร้า": "window.addEventListener('pagehide', () => navigator.sendBeacon('/left', '1'))",
+    "จุด": "localStorage.pending = '/stored'",
+}
+BEHIND: Final = frozenset(address for _, address in _OPENS.values())
+
+
+def pages() -> dict[str, str]:
+    """The pages, by path."""
+    opening = "".join(f"<button onclick=\"show('{id}')\">{label}</button>" for label, (id, _) in _OPENS.items())
+    hidden = "".join(
+        f"<section id={id} hidden><h2>{label}</h2><a href={address}>{label} 一覧</a></section>"
+        for label, (id, address) in _OPENS.items()
+    )
+    writing = "".join(
+        f'<button onclick="{script.replace(chr(34), "&quot;")}; said(this)">{label}</button>'
+        for label, script in _WRITES.items()
+    )
+    script = """
+    async function show(id) {
+      if (id == 'loaded') await fetch('/more');
+      const part = document.getElementById(id);
+      part.hidden = !part.hidden;
+    }
+    function said(button) { button.insertAdjacentHTML('afterend', '<p>済</p>'); }
+    if (localStorage.pending) fetch(localStorage.pending, {method: 'POST'});
+    """
+    home = f"<!doctype html><meta charset=utf-8><title>店</title><h1>店</h1>{opening}{writing}{hidden}<script>{script}</script>"
+    behind = {
+        address: f"<!doctype html><meta charset=utf-8><title>{address}</title><h1>{address}</h1>" for address in BEHIND
+    }
+    return {"/": home, **behind}

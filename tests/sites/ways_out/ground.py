@@ -1,0 +1,171 @@
+"""A site whose pages try the ways out, and for each way a canary of its own, which tells of whatever arrives."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from aiohttp import web
+
+from tests.sites.ways_out.rows import Row
+
+_ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAccess-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n"
+_FRAMES: Final = 24
+"""So many ways are tried at once."""
+
+
+class Way(NamedTuple):
+    """One way, and where it leads."""
+
+    name: str
+    own: bool
+    """Whether to the page's own origin."""
+
+
+class Ground:
+    """Runs until ``stop``. ``reached`` are the ways that got out, ``served`` those that were tried."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        self.reached: set[Way] = set()
+        self.served: set[Way] = set()
+        self.origin = ""
+        self._last_s = time.monotonic()
+        self._ports: list[int] = []
+        self._servers: list[asyncio.Server] = []
+        self._datagrams: list[asyncio.DatagramTransport] = []
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> None:
+        """Listen on loopback."""
+        application = web.Application()
+        application.router.add_route("*", "/{kind}/{rest:.*}", self._answer)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        host, port = self._runner.addresses[0][:2]
+        self.origin = f"http://{host}:{port}"
+        for row in self._rows:
+            await self._canary(Way(row.name, own=False))
+
+    async def _canary(self, way: Way) -> None:
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._arrived(way)
+            writer.write(_ANSWER)
+            writer.close()
+
+        loop = asyncio.get_running_loop()
+        server = await asyncio.start_server(connected, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        transport, _ = await loop.create_datagram_endpoint(
+            lambda: _Datagrams(lambda: self._arrived(way)), local_addr=("127.0.0.1", port)
+        )
+        self._servers.append(server)
+        self._datagrams.append(transport)
+        self._ports.append(port)
+
+    async def stop(self) -> None:
+        """Listen no more."""
+        for server in self._servers:
+            server.close()
+        for transport in self._datagrams:
+            transport.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def _arrived(self, way: Way) -> None:
+        self.reached.add(way)
+        self._last_s = time.monotonic()
+
+    # --- the site ---
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        kind, parts = request.match_info["kind"], request.match_info["rest"].split("/")
+        if kind == "items":
+            self._arrived(Way(self._rows[int(parts[0]) - 1000].name, own=True))
+            return web.Response(text="done", headers={"Access-Control-Allow-Origin": "*"})
+        if kind == "frames":
+            return web.Response(
+                text="".join(f"<iframe src=/row/{way}></iframe>" for way in parts[0].split("+")),
+                content_type="text/html",
+            )
+        if kind not in ("row", "file", "go"):
+            return web.Response(text="")
+        row, own = self._rows[int(parts[0].split(".")[0])], parts[0].endswith("own")
+        filled = self._filler(parts[0], own)
+        if kind == "go":
+            return web.Response(status=int(request.query.get("s", "302")), headers={"Location": filled("TO")})
+        if kind == "file":
+            allowed = {"Service-Worker-Allowed": "/"}
+            return web.Response(text=filled(row.script), content_type="text/javascript", headers=allowed)
+        if row.name == "Early Hints" and request.transport is not None:
+            hints = f"HTTP/1.1 103 Early Hints\r\nLink: <{filled('TO')}>; rel=preload; as=image\r\n\r\n"
+            request.transport.write(hints.encode())
+        self.served.add(Way(row.name, own))
+        self._last_s = time.monotonic()
+        headers = {name: filled(value) for name, value in row.headers.items()}
+        return web.Response(text=filled(row.html), content_type=row.kind, headers=headers)
+
+    def _filler(self, way: str, own: bool) -> Callable[[str], str]:
+        number = int(way.split(".")[0])
+        at = self.origin.removeprefix("http://") if own else f"127.0.0.1:{self._ports[number]}"
+        path = f"/items/{1000 + number}/delete"
+        words = {
+            "TO": f"http://{at}{path}",
+            "WS": f"ws://{at}{path}",
+            "TLS": f"https://{at}{path}",
+            "AT": at,
+            "GO": f"/go/{way}",
+            "FILE": f"{self.origin}/file/{way}",
+        }
+
+        def filled(text: str) -> str:
+            for word, value in words.items():
+                text = text.replace(word, value)
+            return text
+
+        return filled
+
+    # --- trying ---
+
+    def ways(self) -> set[Way]:
+        """All that are tried."""
+        return {
+            Way(row.name, own) for row in self._rows for own in (True, False) if (row.same if own else row.elsewhere)
+        }
+
+    def pages(self) -> list[str]:
+        """Addresses of pages that try every way once, those together that can be."""
+        ways = [
+            (row, f"{number}.{'own' if own else 'out'}")
+            for number, row in enumerate(self._rows)
+            for own in (True, False)
+            if (row.same if own else row.elsewhere)
+        ]
+        framed = [way for row, way in ways if not row.top]
+        groups = ["+".join(framed[start : start + _FRAMES]) for start in range(0, len(framed), _FRAMES)]
+        return [f"{self.origin}/frames/{group}" for group in groups] + [
+            f"{self.origin}/row/{way}" for row, way in ways if row.top
+        ]
+
+    async def quiet(self, rest_s: float, most_s: float) -> None:
+        """Wait until nothing has arrived for ``rest_s``."""
+        end = time.monotonic() + most_s
+        while (left := min(end, self._last_s + rest_s) - time.monotonic()) > 0:  # noqa: ASYNC110  (until nothing happens)
+            await asyncio.sleep(left)
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, arrived: Callable[[], None]) -> None:
+        self._arrived = arrived
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self._arrived()
+
+
+def listed(ways: Iterable[Way]) -> str:
+    """For a message."""
+    return json.dumps(sorted(f"{way.name} ({'own' if way.own else 'other'} origin)" for way in ways), indent=1)

@@ -1,0 +1,156 @@
+"""State out of files of other programs: what is read, and that no error quotes anything of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.capsules.reading import read_state
+from protocol import limits
+from protocol.capsule.state import CapsuleState, Cookie, Entry, Item
+from protocol.errors import MeshError
+from tests.capsules import CANARY
+
+COOKIE: dict[str, Any] = {"name": "sid", "value": CANARY, "domain": ".shop.example", "path": "/"}
+
+
+def read(tmp_path: Path, content: Any) -> CapsuleState:
+    file = tmp_path / "state"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    return read_state(file)
+
+
+def test_the_storage_state_of_playwright_is_read_with_partitions_storage_and_databases(tmp_path: Path) -> None:
+    more = {
+        "expires": 2_000_000_000.5,
+        "httpOnly": True,
+        "secure": True,
+        "sameSite": "None",
+        "partitionKey": "https://top.example",
+        "_crHasCrossSiteAncestor": True,
+    }
+    record = {"key": "k", "value": {"n": 1.5}}
+    encoded = {"keyEncoded": {"d": "2020"}, "valueEncoded": {"o": []}}
+    store = {
+        "name": "s",
+        "autoIncrement": True,
+        "keyPathArray": ["a", "b"],
+        "indexes": [{"name": "i", "keyPath": "n", "unique": True, "multiEntry": False}],
+        "records": [record, encoded],
+    }
+    origin = {
+        "origin": "https://shop.example",
+        "localStorage": [{"name": "a", "value": "b"}],
+        "indexedDB": [{"name": "d", "version": 3, "stores": [store]}],
+    }
+    found = read(tmp_path, {"cookies": [COOKIE | more, COOKIE | {"expires": -1}], "origins": [origin]})
+    assert found.cookies == (
+        Cookie(
+            name="sid",
+            value=CANARY,
+            domain=".shop.example",
+            expires_s=2_000_000_000,
+            http_only=True,
+            secure=True,
+            same_site="none",
+            partition="https://top.example",
+            cross_site=True,
+        ),
+        Cookie(name="sid", value=CANARY, domain=".shop.example"),
+    )
+    (stored,) = found.storage
+    (database,) = stored.databases
+    assert (stored.local, database.version) == ((Item(name="a", value="b"),), 3)
+    assert (database.stores[0].path, database.stores[0].auto) == ('["a", "b"]', True)
+    assert database.stores[0].indexes[0].path == '"n"'
+    assert database.stores[0].entries == (
+        Entry(key='"k"', value='{"n": 1.5}'),
+        Entry(key='{"d": "2020"}', value='{"o": []}', form="encoded"),
+    )
+
+
+def test_cookies_of_browser_extensions_are_read(tmp_path: Path) -> None:
+    one = COOKIE | {"hostOnly": True, "session": True, "expirationDate": 5, "sameSite": "no_restriction"}
+    two = COOKIE | {"expirationDate": 2_000_000_000.9, "sameSite": "unspecified"}
+    two["partitionKey"] = {"topLevelSite": "https://top.example", "hasCrossSiteAncestor": True}
+    found = read(tmp_path, [one, two]).cookies
+    assert [(each.domain, each.expires_s, each.same_site) for each in found] == [
+        ("shop.example", 0, "none"),
+        (".shop.example", 2_000_000_000, ""),
+    ]
+    assert (found[1].partition, found[1].cross_site) == ("https://top.example", True)
+
+
+def test_a_cookies_txt_is_read_with_http_only_and_host_only_cookies(tmp_path: Path) -> None:
+    lines = (
+        "# Netscape HTTP Cookie File",
+        "#HttpOnly_.shop.example\tTRUE\t/\tTRUE\t2000000000\tsid\tsecret",
+        "shop.example\tFALSE\t/a\tFALSE\t0\tlang\tde",
+    )
+    found = read(tmp_path, "\n".join(lines) + "\n").cookies
+    assert found == (
+        Cookie(
+            name="sid", value="secret", domain=".shop.example", expires_s=2_000_000_000, http_only=True, secure=True
+        ),
+        Cookie(name="lang", value="de", domain="shop.example", path="/a"),
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "curl 'https://shop.example/x?y=1' -H 'accept: */*' \\\n  -H 'Cookie: a=b; c=d=e' --compressed",
+        "curl -b 'a=b; c=d=e' https://shop.example/",
+        "curl --cookie 'a=b; c=d=e' --url https://shop.example:443/ -e https://evil.example/",
+    ],
+)
+def test_a_line_of_curl_is_read_with_its_host(tmp_path: Path, line: str) -> None:
+    found = read(tmp_path, line).cookies
+    assert [(each.name, each.value, each.domain, each.secure) for each in found] == [
+        ("a", "b", "shop.example", True),
+        ("c", "d=e", "shop.example", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"{CANARY}",
+        f'{{"{CANARY}"',
+        f'{{"cookies": "{CANARY}"}}',
+        f'["{CANARY}"]',
+        f'[{{"name": "{CANARY}"}}]',
+        f'[{{"name": "a", "value": {{"{CANARY}": 1}}, "domain": "a.example"}}]',
+        f'[{{"name": "a", "value": "{CANARY}{"x" * limits.CAPSULE_COOKIE_CHARS_MAX}", "domain": "a.example"}}]',
+        f'[{{"name": "a", "value": "b", "domain": "a.example", "expires": "{CANARY}"}}]',
+        f"# Netscape HTTP Cookie File\n{CANARY}",
+        f"# Netscape HTTP Cookie File\na\tb\t{CANARY}\n",
+        f"curl '{CANARY}",
+        f"curl -H 'Cookie: a={CANARY}'",
+        '{"cookies": [], "origins": []}',
+        "",
+        "[" * 100_000,
+    ],
+    ids=range(15),
+)
+def test_no_error_about_a_file_quotes_it(tmp_path: Path, content: str) -> None:
+    with pytest.raises(MeshError) as caught:
+        read(tmp_path, content)
+    assert caught.value.code == "input.invalid"
+    assert CANARY not in str(caught.value) and CANARY not in repr(caught.value.detail)
+    assert caught.value.__cause__ is None
+
+
+def test_a_file_that_is_missing_or_too_large_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MeshError) as caught:
+        read_state(tmp_path / "nothing")
+    assert caught.value.code == "input.no_file"
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(limits.CAPSULE_SOURCE_BYTES_MAX + 1)
+    with pytest.raises(MeshError) as caught:
+        read_state(large)
+    assert caught.value.code == "input.too_large"

@@ -1,0 +1,479 @@
+"""The room of capsules, on two nodes: capturing, using, giving away, and everything a hostile importer tries."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from nacl.signing import SigningKey
+
+from node.capsules import Wanted
+from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
+from protocol import limits
+from protocol.capsule import file as files
+from protocol.capsule.artefacts import Consent, seal_consent
+from protocol.capsule.capsule import KIND_CAPSULE, Sealed
+from protocol.capsule.state import CapsuleState, Cookie
+from protocol.errors import MeshError
+from protocol.log import witness_log
+from protocol.wire import cbor, envelope
+from tests.canaries import found_in
+from tests.capsule_nodes import GRANTS, CapsuleNode, two
+from tests.capsules import CANARY, DAY_MS, SHOP
+from tests.mesh_memory import MemoryMesh
+
+ANNA = SigningKey(bytes([3]) * 32)
+
+
+@pytest.fixture
+async def nodes(tmp_path: Path) -> AsyncIterator[list[CapsuleNode]]:
+    mesh = MemoryMesh()
+    try:
+        yield await two(mesh, tmp_path)
+    finally:
+        for node in mesh.nodes:
+            await node.stop()
+
+
+async def code_of(waiting: Awaitable[object]) -> str:
+    with pytest.raises(MeshError) as caught:
+        await waiting
+    return caught.value.code
+
+
+def pass_ms(node: CapsuleNode, milliseconds: int) -> None:
+    node.node.mesh.clock.ahead_ms += milliseconds
+
+
+# --- capturing -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_login_is_captured_shown_without_values_and_used(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    kept = await alice.capture(origins=(SHOP,))
+    shown = await alice.capsules.show(ShowParams(capsule="shop", names=True))
+    assert [(each.kind, each.name, each.bytes) for each in shown.holds] == [
+        ("cookie", "sid", len(CANARY)),
+        ("local", "token", len(CANARY) + 6),
+    ]
+    told = msgspec.json.encode([kept, shown, await alice.capsules.listed()])
+    assert CANARY.encode() not in told
+    assert await alice.use() == CANARY
+    assert (await alice.capsules.show(ShowParams(capsule=kept.id))).uses == 1
+
+
+async def test_state_of_other_origins_is_left_out(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    assert await code_of(alice.capture(origins=("https://other.example",))) == "input.invalid"
+    kept = await alice.capture(origins=("https://*.example",))
+    assert kept.left_out == 0 and [each.origin for each in kept.origins] == [SHOP]
+
+
+async def test_nothing_of_the_state_is_on_the_disk(nodes: list[CapsuleNode], tmp_path: Path) -> None:
+    alice, bob = nodes
+    await alice.capture()
+    await bob.take(await alice.give(bob))
+    await alice.use()
+    await bob.use()
+    assert leaks(tmp_path) == []
+
+
+def leaks(directory: Path) -> list[str]:
+    """The files that hold the canary in some form. There is a sealing key and an export among those that were looked at."""
+    every = [path for path in directory.rglob("*") if path.is_file()]
+    assert {".key", ".capsule"} <= {path.suffix for path in every}
+    return [path.name for path in every if found_in(path.read_bytes(), {"cookie": CANARY.encode()})]
+
+
+async def test_every_capsule_use_key_and_revocation_is_in_the_witness_log(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    await alice.capture()
+    await alice.use()
+    await alice.exchange.revoke(CapsuleParams(capsule="shop"))
+    leaves = await alice.node.store.log_leaves(0)
+    assert [leaf.kind for leaf in leaves][1:] == ["sealing-key", "capsule", "capsule-use", "capsule-revocation"]
+
+
+async def test_newer_state_replaces_the_older_one_for_good(nodes: list[CapsuleNode]) -> None:
+    """Guard: adapters/capsule_records.py, entered."""
+    alice, bob = nodes
+    kept = await alice.capture()
+    old = await alice.give(bob)
+    newer = await alice.capture(replaces="shop", value="newer")
+    assert (newer.id, newer.generation) == (kept.id, 2)
+    assert await alice.use() == "newer"
+    await bob.take(await alice.give(bob, file="new.capsule"))
+    assert await code_of(bob.take(old)) == "capsule.generation"
+
+
+async def test_what_a_browser_held_at_its_close_is_the_next_generation(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    kept = await alice.capture()
+    cookies = tuple(Cookie(name="sid", value=name, domain=name) for name in ("shop.example", "evil.example"))
+    await alice.capsules.renew_state(kept.id, CapsuleState(cookies=cookies))
+    shown = await alice.capsules.show(ShowParams(capsule=kept.id, names=True))
+    assert (shown.generation, [each.host for each in shown.holds]) == (2, ["shop.example"])
+
+
+# --- using -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "wanted", "code"),
+    [
+        ({}, {"origins": ("https://evil.example",)}, "capsule.origin"),
+        ({"tasks": ("live",)}, {}, "capsule.task"),
+        ({}, {"level": 3}, "capsule.class"),
+        ({"mfa_s": 60}, {}, "capsule.mfa"),
+        ({"consent": True}, {}, "capsule.consent"),
+    ],
+    ids=str,
+)
+async def test_each_rule_refuses_a_use_by_its_own_node(
+    nodes: list[CapsuleNode], rules: dict[str, Any], wanted: dict[str, Any], code: str
+) -> None:
+    alice, _ = nodes
+    await alice.capture(**rules)
+    assert await alice.refused(**wanted) == code
+    assert (await alice.capsules.show(ShowParams(capsule="shop"))).uses == 0
+
+
+async def test_uses_are_counted_to_their_limit_across_restarts(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    await alice.capture(replays_max=2)
+    await alice.use()
+    alice = await alice.again()
+    await alice.use()
+    alice = await alice.again()
+    assert await alice.refused() == "capsule.replays"
+
+
+async def test_a_capsule_ends_and_a_clock_that_was_set_back_does_not_revive_it(nodes: list[CapsuleNode]) -> None:
+    """Guard: protocol/capsule/policy.py, judge_use."""
+    alice, _ = nodes
+    await alice.capture(expires_s=3_600)
+    pass_ms(alice, 1_800_000)
+    await alice.use()
+    pass_ms(alice, 1_800_000)
+    assert await alice.refused() == "capsule.expired"
+    pass_ms(alice, -2_000_000)
+    assert await alice.refused() == "capsule.clock"
+
+
+async def test_one_use_at_a_time(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    await alice.capture()
+    wanted = Wanted(origins=(SHOP,), task="live", level=1, holder="first", seconds=60)
+    async with alice.capsules.using("shop", wanted):
+        assert await alice.refused() == "capsule.held"
+    assert await alice.refused() == ""
+
+
+async def test_a_node_that_cannot_sign_uses_nothing(nodes: list[CapsuleNode]) -> None:
+    """A copy of a store whose peers hold a later log.
+
+    Guard: node/capsules/capsules.py, Capsules.using.
+    """
+    alice, _ = nodes
+    await alice.capture()
+    end = alice.node.witness.log.checkpoint
+    later = msgspec.structs.replace(end, size=end.size + 5, root=bytes(32))
+    signed = witness_log.sign(later, alice.node.identity.key)
+    assert await code_of(alice.node.witness.compare(later, signed)) == "log.rollback"
+    assert await alice.refused() == "log.rollback"
+    pass_ms(alice, 1_000)
+    await alice.node.witness.renew()
+    assert await alice.refused() == "capsule.copied"
+    await alice.capture(name="fresh")
+    assert await alice.refused("fresh") == ""
+
+
+# --- giving away -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_peer_uses_what_it_was_given_and_the_issuer_counts(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/exchange.py, CapsuleExchange.on_use."""
+    alice, bob = nodes
+    await alice.capture(replays_max=2)
+    await bob.take(await alice.give(bob))
+    assert await bob.use() == CANARY
+    assert (await alice.capsules.show(ShowParams(capsule="shop"))).uses == 1
+    assert await alice.use() == CANARY
+    assert await bob.refused() == "capsule.replays"
+
+
+async def test_an_old_copy_of_the_file_resets_no_count(nodes: list[CapsuleNode]) -> None:
+    """Guard: adapters/capsule_records.py, merged."""
+    alice, bob = nodes
+    kept = await alice.capture(replays_max=1)
+    file = await alice.give(bob)
+    await bob.take(file)
+    await bob.use()
+    await bob.capsules.remove(CapsuleParams(capsule=kept.id))
+    bob = await bob.again()
+    await bob.take(file)
+    assert await bob.refused() == "capsule.replays"
+
+
+async def test_offline_a_capsule_lives_no_longer_than_its_freshness_window(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/capsules.py, Capsules._reported."""
+    alice, bob = nodes
+    await alice.capture(fresh_s=3_600)
+    await bob.take(await alice.give(bob))
+    await alice.node.stop()
+    pass_ms(bob, 3_000_000)
+    assert await bob.refused() == ""
+    pass_ms(bob, 700_000)
+    assert await bob.refused() == "capsule.stale"
+
+
+async def test_a_capsule_without_a_window_is_used_only_while_its_issuer_answers(nodes: list[CapsuleNode]) -> None:
+    alice, bob = nodes
+    await alice.capture(fresh_s=0)
+    await bob.take(await alice.give(bob))
+    assert await bob.refused() == ""
+    await alice.node.stop()
+    assert await bob.refused() == "capsule.stale"
+
+
+async def test_a_revocation_reaches_its_holder_at_once(nodes: list[CapsuleNode]) -> None:
+    alice, bob = nodes
+    kept = await alice.capture()
+    file = await alice.give(bob)
+    await bob.take(file)
+    closed: list[str] = []
+
+    async def close(capsule_id: str) -> None:
+        closed.append(capsule_id)
+
+    bob.exchange.ended.append(close)
+    told = await alice.exchange.revoke(CapsuleParams(capsule="shop"))
+    assert (told.told, told.not_told, closed) == (("bob",), (), [kept.id])
+    assert await bob.refused(kept.id) == "input.not_found"
+    assert await code_of(bob.take(file)) == "capsule.revoked"
+
+
+async def test_a_holder_that_was_not_reached_learns_of_the_revocation_when_it_wants_to_use(
+    nodes: list[CapsuleNode],
+) -> None:
+    alice, bob = nodes
+    kept = await alice.capture()
+    await bob.take(await alice.give(bob))
+    await bob.node.stop()
+    assert (await alice.exchange.revoke(CapsuleParams(capsule="shop"))).not_told == ("bob",)
+    bob = await bob.again()
+    assert await bob.refused(kept.id) == "capsule.revoked"
+    assert await bob.refused(kept.id) == "input.not_found"
+
+
+async def test_a_tenant_that_removed_the_capsule_or_withdrew_the_grant_refuses_its_use(
+    nodes: list[CapsuleNode],
+) -> None:
+    alice, bob = nodes
+    await alice.capture()
+    await bob.take(await alice.give(bob))
+    record = alice.node.peers.record(bob.node.id)
+    assert record is not None
+    await alice.node.store.put_peer(msgspec.structs.replace(record, grants={}))
+    await alice.node.peers.load()
+    assert await bob.refused() == "peer.scope"
+    await alice.node.store.put_peer(record)
+    await alice.node.peers.load()
+    assert await bob.refused() == ""
+    await alice.capsules.remove(CapsuleParams(capsule="shop"))
+    assert await bob.refused() == "input.not_found"
+
+
+async def test_only_the_node_that_captured_it_gives_changes_or_revokes_a_capsule(nodes: list[CapsuleNode]) -> None:
+    alice, bob = nodes
+    await alice.capture()
+    await bob.take(await alice.give(bob))
+    assert await code_of(bob.give(alice)) == "capsule.issuer"
+    assert await code_of(bob.exchange.revoke(CapsuleParams(capsule="shop"))) == "capsule.issuer"
+    assert await code_of(bob.capture(replaces="shop")) == "capsule.issuer"
+
+
+@pytest.mark.parametrize(
+    ("rules", "machines", "code"),
+    [
+        ({"cross_installation": False}, ("m1", "m1"), "capsule.installation"),
+        ({"cross_device": False}, ("m1", "m2"), "capsule.device"),
+        ({"cross_device": False}, ("", ""), "capsule.device"),
+        ({"cross_device": False}, ("m1", "m1"), ""),
+        ({"consent": True}, ("m1", "m1"), "capsule.consent"),
+    ],
+    ids=str,
+)
+async def test_what_may_not_leave_is_refused_at_export_or_at_use(
+    tmp_path: Path, rules: dict[str, Any], machines: tuple[str, str], code: str
+) -> None:
+    mesh = MemoryMesh()
+    try:
+        alice, bob = await two(mesh, tmp_path, machines=machines)
+        await alice.capture(**rules)
+        try:
+            await bob.take(await alice.give(bob))
+        except MeshError as error:
+            assert error.code == code
+        else:
+            assert await bob.refused() == code
+    finally:
+        for node in mesh.nodes:
+            await node.stop()
+
+
+async def test_a_peer_without_the_grant_gets_and_gives_nothing(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/exchange.py, CapsuleExchange._check_granted."""
+    alice, bob = nodes
+    await alice.capture(origins=(SHOP,))
+    file = await alice.give(bob)
+    record = bob.node.peers.record(alice.node.id)
+    assert record is not None
+    await bob.node.store.put_peer(msgspec.structs.replace(record, grants={"capsule:offer": ("https://other.example",)}))
+    await bob.node.peers.load()
+    assert await code_of(bob.take(file)) == "peer.scope"
+    record = alice.node.peers.record(bob.node.id)
+    assert record is not None
+    await alice.node.store.put_peer(msgspec.structs.replace(record, grants={}))
+    await alice.node.peers.load()
+    assert await code_of(alice.give(bob)) == "peer.scope"
+
+
+async def test_the_copy_of_a_third_node_opens_nothing(nodes: list[CapsuleNode], tmp_path: Path) -> None:
+    alice, bob = nodes
+    await alice.capture()
+    file = await alice.give(bob)
+    carol_node = await alice.node.mesh.add("carol")
+    await alice.node.mesh.pair(alice.node, carol_node, GRANTS)
+    carol = await CapsuleNode(carol_node, tmp_path / "carol").load()
+    assert await code_of(carol.take(file)) == "capsule.recipient"
+
+
+async def test_a_file_that_was_changed_is_refused(nodes: list[CapsuleNode], tmp_path: Path) -> None:
+    alice, bob = nodes
+    await alice.capture()
+    good = files.unpack((await alice.give(bob)).read_bytes())
+    raw = cbor.decode_as(envelope.peek(good.envelope).payload, Sealed)
+    forged = bob.node.identity.artefact(KIND_CAPSULE, "x", raw).envelope
+    other = await alice.capture(name="other")
+    proof = files.unpack((await alice.give(bob, other.id, file="other.capsule")).read_bytes()).proof
+    changed = {
+        "capsule.issuer": msgspec.structs.replace(good, envelope=forged),
+        "capsule.truncated": msgspec.structs.replace(good, stream=good.stream[:-1]),
+        "capsule.stream": msgspec.structs.replace(good, stream=good.stream[:-1] + b"\x00"),
+        "log.invalid": msgspec.structs.replace(good, proof=proof),
+        "envelope.signature": msgspec.structs.replace(good, envelope=good.envelope[:-1] + b"\x00"),
+    }
+    for code, file in changed.items():
+        path = tmp_path / "changed.capsule"
+        path.write_bytes(files.pack(file))
+        assert await code_of(bob.take(path)) == code
+    path.write_bytes(b"TMCAPSUL")
+    assert await code_of(bob.take(path)) == "capsule.truncated"
+    assert await bob.node.store.capsules() == []
+
+
+# --- consent -----------------------------------------------------------------------------------------------------------
+
+
+async def _consent(alice: CapsuleNode, to: str = "", **changes: Any) -> None:
+    owner = bytes(ANNA.verify_key).hex()
+    asked = await alice.exchange.terms(TermsParams(capsule="shop", to=to, owner=owner))
+    said: dict[str, Any] = {
+        "capsule": asked.capsule,
+        "terms": bytes.fromhex(asked.terms),
+        "expires_ms": asked.expires_ms,
+    }
+    key = changes.pop("key", ANNA)
+    signed = seal_consent(Consent(**said | changes), key, now_s=alice.now_ms // 1000, unique=bytes(16))
+    await alice.exchange.consent(ConsentParams(capsule="shop", to=to, owner=owner, signed=signed.hex()))
+
+
+async def test_a_capsule_that_needs_consent_is_used_and_given_only_with_it(nodes: list[CapsuleNode]) -> None:
+    alice, bob = nodes
+    await alice.own(ANNA)
+    await alice.capture(consent=True)
+    assert await alice.refused() == "capsule.consent"
+    await _consent(alice)
+    assert await alice.use() == CANARY
+    # A consent to uses here is none to an export.
+    assert await code_of(alice.give(bob)) == "capsule.consent"
+    await _consent(alice, to="bob")
+    kept = await bob.take(await alice.give(bob))
+    assert kept.owner and await bob.use() == CANARY
+    # Newer state needs no new one.
+    await alice.capture(replaces="shop", value="newer")
+    assert await alice.use() == "newer"
+
+
+async def test_a_consent_of_nobody_or_to_something_else_is_refused(nodes: list[CapsuleNode]) -> None:
+    """Guard: protocol/capsule/artefacts.py, consent_until_ms."""
+    alice, _ = nodes
+    await alice.capture(consent=True)
+    assert await code_of(_consent(alice)) == "owner.refused"
+    await alice.own(ANNA)
+    assert await code_of(_consent(alice, terms=bytes(32))) == "capsule.consent"
+    assert await code_of(_consent(alice, key=SigningKey(bytes(32)))) == "capsule.consent"
+    assert await code_of(_consent(alice, expires_ms=alice.now_ms - 1)) == "capsule.consent"
+    assert await alice.refused() == "capsule.consent"
+
+
+# --- sealing keys --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_sealing_key_is_renewed_in_time_and_destroyed_when_it_ends(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/sealing_keys.py, SealingKeys.sweep."""
+    alice, bob = nodes
+    await alice.capture(expires_s=90 * 86_400)
+    await bob.take(await alice.give(bob))
+    first = {path.name for path in (bob.home / "sealing").iterdir()}
+    pass_ms(alice, 20 * DAY_MS)
+    bob, alice = await bob.again(), await alice.again()
+    await bob.keys.current()
+    assert await bob.use() == CANARY
+    pass_ms(alice, 11 * DAY_MS)
+    bob, alice = await bob.again(), await alice.again()
+    assert await bob.refused() == "capsule.key_ended"
+    left = {path.name for path in (bob.home / "sealing").iterdir()}
+    assert left and not left & first
+    # Its own capsules were sealed to the next key.
+    assert await alice.use() == CANARY
+    await bob.take(await alice.give(bob))
+    assert await bob.use() == CANARY
+
+
+async def test_a_sealing_key_opens_only_under_the_witness_key_of_its_node(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/sealing_keys.py, SealingKeys._write."""
+    alice, bob = nodes
+    await alice.capture()
+    shutil.rmtree(bob.home / "sealing", ignore_errors=True)
+    shutil.copytree(alice.home / "sealing", bob.home / "sealing")
+    stolen = await bob.again()
+    assert not stolen.keys._keys
+    seed = bytes(alice.node.identity.key)
+    for path in (alice.home / "sealing").iterdir():
+        assert path.stat().st_mode & 0o077 == 0 and seed not in path.read_bytes()
+        for key in alice.keys._keys.values():
+            assert key.private.private_bytes_raw() not in path.read_bytes()
+
+
+async def test_sealing_keys_follow_the_witness_key(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    await alice.capture()
+    old, new = alice.node.identity.key, SigningKey(bytes([77]) * 32)
+    alice.keys.rewrap([old, new])
+    assert await (await alice.again()).use() == CANARY
+    alice.keys.rewrap([new])
+    assert await (await alice.again()).refused() == "capsule.key_ended"
+
+
+async def test_an_export_that_cannot_be_written_is_an_error(nodes: list[CapsuleNode], tmp_path: Path) -> None:
+    alice, _ = nodes
+    await alice.capture()
+    given = ExportParams(capsule="shop", to="bob", out=str(tmp_path))
+    assert await code_of(alice.exchange.export(given)) == "input.invalid"
+    assert limits.CAPSULE_FILE_BYTES_MAX > limits.CAPSULE_STATE_BYTES_MAX

@@ -1,0 +1,240 @@
+"""What presses of a control did here before counts for its class: at once where they tried to change something, else slowly."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from node.live.history import Held, History
+from protocol import limits
+from protocol.page.action import Action, Click, Locator
+from protocol.page.observation import Element, Observation, Traits, Tree
+from protocol.risk.classes import classify
+from protocol.risk.history import Past, Press, after, element_key, evidence_of, judge_press
+from protocol.risk.judgement import Evidence, weigh
+from protocol.risk.refused import PROBED, SOCKET
+from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.sites import SiteRule
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
+
+KEY = bytes(range(32))
+DAY_MS = 86_400_000
+NOW_MS = 1_000 * DAY_MS
+QUIET = Press()
+BUTTON = Element(ref="e2", role="button", name="Ⅲ. Frobnicate 7", traits=Traits(tag="button", tokens=("btn", "x-12")))
+
+
+def page(element: Element = BUTTON, path: str = "/a", role: str = "listitem", context: str = "") -> Observation:
+    """A page on which ``element`` stands in an element of ``role``."""
+    around = Element(ref="e1", role=role, name=context)
+    return Observation(
+        url=f"https://shop.example{path}",
+        title="",
+        text="",
+        elements=(around, element),
+        tree=Tree(parents=(-1, 0), roles=(role, element.role), said=("", element.name), elements=(0, 1)),
+    )
+
+
+def key_of(element: Element = BUTTON, on: Observation | None = None, key: bytes = KEY) -> bytes:
+    return element_key(element, on or page(element), key)
+
+
+def past(presses: int, press: Press = QUIET) -> Past:
+    found = Past()
+    for left in reversed(range(presses)):
+        found = after(found, press, NOW_MS - left * 1_000)
+    return found
+
+
+def test_a_control_is_known_again_in_another_row_and_page_and_with_other_numbers() -> None:
+    other = msgspec.structs.replace(
+        BUTTON, name="iii. frobnicate 12", traits=Traits(tag="button", tokens=("X-9", "btn"))
+    )
+    assert key_of() == key_of(other)
+    assert key_of() == key_of(on=page(path="/b/c", context="another row"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        msgspec.structs.replace(BUTTON, role="menuitem"),
+        msgspec.structs.replace(BUTTON, name="III. Frobnicate 7 all"),
+        msgspec.structs.replace(BUTTON, traits=Traits(tag="div", tokens=("btn", "x-12"))),
+        msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "icon-bin"))),
+        msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "x-12"), submits=True)),
+    ],
+)
+def test_a_control_that_is_or_says_something_else_is_another_one(other: Element) -> None:
+    assert key_of() != key_of(other)
+
+
+def test_place_origin_and_installation_count() -> None:
+    elsewhere = msgspec.structs.replace(page(), url="https://other.example/a")
+    keys = {key_of(), key_of(on=page(role="dialog")), key_of(on=elsewhere), key_of(key=bytes(32))}
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize("role", ["form", "dialog"])
+def test_in_a_form_or_dialog_the_page_and_the_name_of_what_stands_around_count_too(role: str) -> None:
+    titled = msgspec.structs.replace(BUTTON, context="Delete account")
+    same, other = page(path="/step/1", role=role), page(path="/send", role=role)
+    assert key_of(on=same) == key_of(on=page(path="/step/2", role=role))
+    assert len({key_of(on=same), key_of(on=other), key_of(titled, on=page(titled, path="/step/1", role=role))}) == 3
+
+
+def test_presses_that_tried_nothing_lower_the_class_only_together() -> None:
+    assert evidence_of(past(limits.HISTORY_PRESSES_MIN - 1), NOW_MS) is None
+    found = evidence_of(past(limits.HISTORY_PRESSES_MIN), NOW_MS)
+    assert found is not None
+    risk = classify(Click(target=Locator(role="button", name=BUTTON.name)), BUTTON, page(), history=found)
+    assert (risk.level, risk.doubt) == (1, False)
+    assert classify(Click(target=Locator(role="button", name=BUTTON.name)), BUTTON, page()).doubt
+
+
+def test_one_press_that_tried_to_change_something_counts_at_once_and_ends_what_was_quiet() -> None:
+    """Guard: protocol/risk/history.py, after."""
+    found = after(past(8), Press(tried=4), NOW_MS)
+    assert found == Past(tried=4, tried_ms=NOW_MS)
+    evidence = evidence_of(found, NOW_MS)
+    assert evidence is not None and (evidence.level, evidence.certain) == (4, True)
+    # Quiet presses do not outweigh it while it counts.
+    again = evidence_of(after(after(found, QUIET, NOW_MS), QUIET, NOW_MS), NOW_MS)
+    assert again is not None and again.level == 4
+
+
+def test_the_worst_that_was_tried_stays() -> None:
+    found = after(after(Past(), Press(tried=7), NOW_MS), Press(tried=4), NOW_MS)
+    assert found.tried == 7
+
+
+def test_what_is_old_is_forgotten() -> None:
+    half_ms = limits.HISTORY_HALF_LIFE_DAYS * DAY_MS
+    least, most = past(limits.HISTORY_PRESSES_MIN), past(20)
+    assert most.quiet == limits.HISTORY_PRESSES_MAX
+    assert [evidence_of(least, NOW_MS + days) is None for days in (half_ms, half_ms + DAY_MS)] == [False, True]
+    assert [evidence_of(most, NOW_MS + days) is None for days in (3 * half_ms, 3 * half_ms + DAY_MS)] == [False, True]
+    tried = after(Past(), Press(tried=4), NOW_MS)
+    assert [evidence_of(tried, NOW_MS + days) is None for days in (3 * half_ms - 1, 3 * half_ms)] == [False, True]
+
+
+def test_a_clock_that_was_set_back_makes_nothing_younger_than_now() -> None:
+    assert evidence_of(past(2), NOW_MS - 900 * DAY_MS) == evidence_of(past(2), NOW_MS)
+
+
+def test_a_press_of_which_not_everything_was_seen_is_not_counted() -> None:
+    assert after(past(1), Press(clear=False), NOW_MS) == past(1)
+
+
+@pytest.mark.parametrize(
+    ("refused", "expected"),
+    [
+        ([], Press()),
+        ([("POST /search", PROBED)], Press()),
+        ([("POST /rows", "method")], Press(tried=4)),
+        ([("DELETE /rows/7", "method")], Press(tried=7)),
+        ([("POST /rows/7/delete", "method")], Press(tried=7)),
+        ([("GET /rows/7/delete", "address: delete")], Press(tried=7)),
+        ([("POST https://other.example/rows", "method"), ("POST /rows/7/delete", "method")], Press(tried=7)),
+        ([("POST https://other.example/collect", "origin")], Press(clear=False)),
+        ([("WS /live", SOCKET)], Press(clear=False)),
+        ([("POST /beat", "method")], Press(clear=False)),
+        ([("POST /beat", "method"), ("POST /rows", "method")], Press(tried=4, clear=False)),
+    ],
+)
+def test_what_a_press_tried_is_judged_by_what_was_refused(refused: list[tuple[str, str]], expected: Press) -> None:
+    assert judge_press(refused, frozenset({"POST /beat"}), shows=True) == expected
+
+
+def test_a_press_that_shows_nothing_is_not_clear() -> None:
+    assert judge_press([], frozenset(), shows=False) == Press(clear=False)
+
+
+@pytest.mark.parametrize("source", ["words", "surroundings", "request"])
+@pytest.mark.parametrize("level", [5, 6, 7])
+def test_quiet_presses_never_lower_what_is_certainly_grave(source: str, level: int) -> None:
+    """Guard: protocol/risk/judgement.py, weigh."""
+    quiet = evidence_of(past(limits.HISTORY_PRESSES_MAX), NOW_MS)
+    assert quiet is not None
+    grave = Evidence(source=source, level=level, certain=True, says="grave")  # type: ignore[arg-type]
+    assert weigh([quiet, grave]).level == level
+
+
+def test_a_probe_sends_no_post_and_says_which_of_them_would_only_have_read() -> None:
+    """Guard: protocol/risk/requests.py, judge_request."""
+    search = ("POST", "https://shop.example/search", "fetch", False, '{"q": "blue"}')
+    assert judge_request(*search, GuardPolicy()) is None
+    assert judge_request(*search, GuardPolicy(probe=True)) == PROBED
+    assert judge_request("POST", "https://shop.example/rows", "fetch", False, "{}", GuardPolicy(probe=True)) == "method"
+    assert judge_request("GET", "https://shop.example/rows", "fetch", False, "", GuardPolicy(probe=True)) is None
+
+
+def test_without_a_label_the_page_counts_and_one_on_another_frame_is_another_control() -> None:
+    """Guard: protocol/risk/history.py, element_key."""
+    icon = msgspec.structs.replace(BUTTON, name="×")
+    assert key_of(icon) != key_of(icon, on=page(icon, path="/b"))
+    assert key_of() != key_of(msgspec.structs.replace(BUTTON, frame="f1"))
+
+
+def test_in_a_form_pages_that_share_a_path_are_told_apart() -> None:
+    pages = [page(path=path, role="form") for path in ("/#/first", "/#/send", "/?do=first", "/?do=send")]
+    assert len({key_of(on=each) for each in pages}) == 4
+    assert key_of(on=page(path="/#/first")) == key_of(on=page(path="/#/send"))
+
+
+class OnePress:
+    """Knows one thing about every control."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    async def about(self, url: str) -> None: ...
+
+    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
+        return Evidence(source="history", level=self.level, certain=True, says="did it before")
+
+    async def note(self, element: Element, page: Observation, press: Press) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("guard", "lowers"),
+    [
+        (GuardPolicy(), True),
+        (GuardPolicy(allow=("POST https://shop.example/rows",)), False),
+        (GuardPolicy(read_only=False), False),
+        (GuardPolicy(sites=(SiteRule(site="https://shop.example", why="orders", post=("POST /rows",)),)), False),
+        (GuardPolicy(sites=(SiteRule(site="https://other.example", why="orders", post=("POST /rows",)),)), True),
+        (GuardPolicy(sites=(SiteRule(site="https://shop.example", why="read", read=("/**",)),)), True),
+    ],
+)
+def test_what_was_harmless_counts_only_where_nothing_but_reads_can_leave_and_what_wrote_everywhere(
+    guard: GuardPolicy, lowers: bool
+) -> None:
+    """Guard: node/live/history.py, only_reads. Guard: node/live/history.py, Held.of."""
+    click = Click(target=Locator(role="button", name=BUTTON.name))
+    assert (Held(OnePress(1), guard).of(click, BUTTON, page()) is not None) == lowers
+    assert Held(OnePress(4), guard).of(click, BUTTON, page()) is not None
+
+
+async def test_of_several_controls_without_a_label_none_is_harmless_because_another_was() -> None:
+    """Guard: node/live/history.py, History._alone."""
+    icon = msgspec.structs.replace(BUTTON, name="×")
+    click = Click(target=Locator(role="button", name="×"))
+    alone = page(icon)
+    history = History(KEY, MemoryStore(), ManualClock())
+    for _ in range(limits.HISTORY_PRESSES_MIN):
+        await history.note(icon, alone, QUIET)
+    assert history.of(click, icon, alone) is not None
+    twice = msgspec.structs.replace(
+        alone,
+        elements=(*alone.elements, msgspec.structs.replace(icon, ref="e3")),
+        tree=Tree(
+            parents=(-1, 0, 0),
+            roles=("listitem", "button", "button"),
+            said=("", "×", "×"),
+            elements=(0, 1, 2),
+        ),
+    )
+    assert history.key(icon, twice) == history.key(icon, alone)
+    assert history.of(click, icon, twice) is None

@@ -1,0 +1,219 @@
+"""A search tries what is in doubt where no write can leave, explores what turns out to read only, and remembers both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+
+from node.cli.explore import show_summary
+from node.config.settings import BrowserConfig, PolicyConfig
+from node.explorer.showing.show import Parts, show_search
+from node.live.probing import Ledger, Probes, _in_doubt, guard_of_probes, may_probe
+from node.verbs.owner import ChangeParams
+from protocol import limits
+from protocol.goal.condition import Condition
+from protocol.page.action import Click, Locator
+from protocol.risk.judgement import Risk
+from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.sites import SiteRule
+from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh, until
+from tests.owners import ANNA, entry
+from tests.twins.browser import Control, Document, Effect, MemorySite
+from tests.twins.clock import ManualClock
+from tests.unit.test_explorer_doubts import BEHIND, button, link, questions, say, warehouse
+
+pytestmark = pytest.mark.virtual_time
+
+SHELF = Condition(url="*/shelf")
+
+
+def shop(*more: Control) -> MemorySite:
+    """A site whose goal lies behind a button that nobody understands and that only reads; ``more`` stands on its start page."""
+    pages = {
+        "/": (button("Frobnicate", Effect(go="/shelf")), link("Hall", f"{ORIGIN}/hall"), *more),
+        "/hall": (link("Home", f"{ORIGIN}/"),),
+        "/shelf": (link("Home", f"{ORIGIN}/"),),
+    }
+    return MemorySite({ORIGIN + path: Document(title=path, controls=controls) for path, controls in pages.items()})
+
+
+@contextlib.asynccontextmanager
+async def probing(
+    *names: str, site: MemorySite, asks: bool = False, policy: PolicyConfig | None = None, cdp_url: str = ""
+) -> AsyncIterator[list[MemoryNode]]:
+    """Nodes that try what is in doubt."""
+    async with memory_mesh(*(names or ("anna",)), site=site) as nodes:
+        nodes[0].mesh.probes, nodes[0].mesh.asks = True, asks
+        for node in nodes:
+            await node.stop()
+            node.config = msgspec.structs.replace(
+                node.config, policy=policy or PolicyConfig(), browser=BrowserConfig(cdp_url=cdp_url)
+            )
+            await node.start()
+        yield nodes
+
+
+async def probes(node: MemoryNode, search: str) -> Probes:
+    return (await node.explorer.view(search))[2].probes
+
+
+async def test_a_search_goes_on_through_a_control_that_turned_out_to_read_only() -> None:
+    async with probing(site=shop()) as (anna,):
+        found = await anna.run(SHELF, seconds=600)
+        assert found.status == "done"
+        counts = await probes(anna, found.id)
+        assert (counts.probed, counts.harmless, counts.writing) == (1, 1, 0)
+
+
+async def test_what_was_found_out_is_known_after_a_restart_and_not_tried_again() -> None:
+    async with probing(site=shop()) as (anna,):
+        await anna.run(SHELF, seconds=600)
+        await anna.stop()
+        await anna.start()
+        found = await anna.run(SHELF, seconds=600)
+        assert (found.status, (await probes(anna, found.id)).probed) == ("done", 0)
+
+
+async def test_a_control_that_writes_is_held_found_out_and_asked_about() -> None:
+    async with probing(site=warehouse(), asks=True) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        (asked,) = await questions(anna)
+        assert asked.risk == 4
+        assert not any(request.startswith("POST") for request in anna.site.reached)
+        counts = await probes(anna, found.id)
+        assert (counts.probed, counts.harmless, counts.writing, counts.asked) == (1, 0, 1, 1)
+
+
+async def test_a_yes_while_it_runs_brings_a_search_back_to_what_was_found_to_write() -> None:
+    async with probing(site=warehouse(), asks=True) as (anna,):
+        made = entry(anna.approvals.keys.owners, ANNA)
+        await anna.approvals.keys.change(ChangeParams(by="first", change=made.change.hex(), signed=made.signed.hex()))
+        searching = asyncio.create_task(anna.run(BEHIND, seconds=4_000))
+        (asked,) = await until(lambda: questions(anna), "a question")
+        assert not any("/behind" in request for request in anna.site.reached)
+        await say(anna, asked.id)
+        found = await searching
+        counts = await probes(anna, found.id)
+        assert (found.status, counts.writing, counts.asked) == ("done", 1, 1)
+        assert "POST /behind" in anna.site.reached
+
+
+async def test_what_a_search_tried_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    async with probing(site=warehouse(), asks=True) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        parts = Parts(anna.explorer, None, anna.peers, anna.store, anna.mesh.clock, anna.name)  # type: ignore[arg-type]
+        shown = await show_search(parts, found.id, "")
+    assert (shown.probed, shown.found_harmless, shown.found_writing, shown.asked) == (1, 0, 1, 1)
+    show_summary(msgspec.to_builtins(shown))
+    said = "1 control in doubt tried where nothing can be changed: 0 only read, 1 would write; 1 question asked"
+    assert said in capsys.readouterr().out
+
+
+async def test_a_control_that_tries_to_delete_is_not_even_asked_about() -> None:
+    deletes = button("Frobnicate", Effect(fetch=(("DELETE", "/rows/7"),)))
+    async with probing(site=MemorySite({f"{ORIGIN}/": Document(title="", controls=(deletes,))}), asks=True) as (anna,):
+        await anna.run(NEVER, seconds=100)
+        assert await questions(anna) == ()
+        assert not any("DELETE" in request for request in anna.site.reached)
+
+
+async def test_what_is_known_to_be_dangerous_is_not_tried() -> None:
+    known = [
+        button(name, Effect(go=f"/done/{at}"))
+        for at, name in enumerate(("Delete account", "Pay now", "Change password"))
+    ]
+    async with probing(site=shop(*known)) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        assert (await probes(anna, found.id)).probed == 1
+        assert not any("/done/" in request for request in anna.site.reached)
+
+
+async def test_a_control_that_asks_back_stays_in_doubt() -> None:
+    asks = button("Frobnicate", Effect(go="/shelf", dialog="confirm", asks="Sure?"))
+    site = shop()
+    site.documents[f"{ORIGIN}/"] = Document(title="", controls=(asks,))
+    async with probing(site=site) as (anna,):
+        found = await anna.run(SHELF, seconds=100)
+        counts = await probes(anna, found.id)
+        assert (found.status, counts.probed, counts.harmless) == ("failed", 1, 0)
+
+
+async def test_a_control_that_shows_nothing_stays_in_doubt() -> None:
+    async with probing(site=shop(button("Quux"))) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        counts = await probes(anna, found.id)
+        assert (counts.probed, counts.harmless) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "off",
+    [
+        {"policy": PolicyConfig(probe=False)},
+        {"policy": PolicyConfig(sites=(SiteRule(site=ORIGIN, why="a login", probe=False),))},
+        {"cdp_url": "http://127.0.0.1:9222"},
+    ],
+)
+async def test_nothing_is_tried_where_probing_is_off(off: dict[str, object]) -> None:
+    async with probing(site=shop(), **off) as (anna,):  # type: ignore[arg-type]
+        found = await anna.run(SHELF, seconds=100)
+        assert (found.status, (await probes(anna, found.id)).probed) == ("failed", 0)
+
+
+async def test_what_a_peer_found_harmless_counts_here_only_after_an_own_probe() -> None:
+    async with probing("anna", "bruno", site=shop()) as (anna, _):
+        found = await anna.run(SHELF, seconds=4_000)
+        assert found.status == "done"
+        # Both have pressed it themselves: whoever verifies the claim too.
+        assert await anna.store.history(ORIGIN)
+
+
+async def test_a_probe_leaves_cookies_and_storage_of_the_work_alone() -> None:
+    site = shop()
+    site.documents[f"{ORIGIN}/shelf"] = Document(title="", cookies=(("probed", "yes"),), controls=())
+    site.documents[f"{ORIGIN}/"] = Document(title="", text=("COOKIES",), controls=site.documents[f"{ORIGIN}/"].controls)
+    async with probing(site=site) as (anna,):
+        await anna.run(NEVER, seconds=50)
+        contexts = [context for browser in anna.browsers_opened for context in browser._contexts]
+        assert len(contexts) > 1
+        assert all(not page.is_open for context in contexts for page in context._pages)
+
+
+def test_a_guard_of_probes_lets_nothing_pass_that_the_owner_allows_otherwise() -> None:
+    """Guard: node/live/probing.py, guard_of_probes."""
+    rule = SiteRule(site=ORIGIN, why="orders", post=("POST /orders",), read=("/shelf/**",))
+    guard = guard_of_probes(GuardPolicy(allow=(f"POST {ORIGIN}/rows",), sites=(rule,), read_only=False))
+    for path in ("/orders", "/rows", "/search"):
+        assert judge_request("POST", ORIGIN + path, "fetch", False, "{}", guard) is not None
+    assert judge_request("GET", f"{ORIGIN}/shelf/1", "document", True, "", guard) is None
+    assert judge_request("GET", f"{ORIGIN}/hall", "document", True, "", guard) is not None  # what is narrowed stays so
+
+
+def test_probing_is_off_where_a_web_socket_is_allowed() -> None:
+    socket = SiteRule(site=ORIGIN, why="quotes", connect=("/live",))
+    assert may_probe(GuardPolicy(), ORIGIN)
+    assert not may_probe(GuardPolicy(sites=(socket,)), f"{ORIGIN}/a")
+    assert may_probe(GuardPolicy(sites=(socket,)), "http://other.test/")
+    assert not may_probe(GuardPolicy(allow=("WS https://quotes.example/live",)), ORIGIN)
+
+
+def test_probes_take_a_share_of_the_time_of_a_search_and_a_number_of_controls() -> None:
+    clock = ManualClock()
+    ledger = Ledger(Probes(), clock)
+    ledger.counts.milliseconds = limits.PROBE_FREE_MS + 1
+    assert ledger.room == 0
+    clock.advance(8)
+    assert ledger.room == limits.PROBES_PER_SEARCH_MAX
+    ledger.counts.probed = limits.PROBES_PER_SEARCH_MAX
+    assert ledger.room == 0
+
+
+def test_a_probe_presses_what_is_in_doubt_and_nothing_else_beyond_its_class() -> None:
+    """Guard: node/live/probing.py, _in_doubt."""
+    press = Click(target=Locator(role="button", name="Frobnicate"))
+    assert _in_doubt(press, Risk(level=4, reason="not understood", doubt=True))
+    assert not _in_doubt(press, Risk(level=4, reason="says “save”"))
+    assert not _in_doubt(press, Risk(level=7, reason="says “delete”"))
