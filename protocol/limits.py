@@ -162,6 +162,7 @@ HISTORY_ROWS_PER_ORIGIN_MAX: Final = 1_000  # a site cannot make a node forget o
 PROBES_PER_PAGE_MAX: Final = 6  # controls
 PROBES_PER_SEARCH_MAX: Final = 60  # controls
 PROBE_FREE_MS: Final = 10_000  # of a search, spent on probes before their share of its time counts
+PROBE_EXPECTED_MS: Final = 2_000  # of the first control of a search
 PROBE_SHARE_MAX: Final = 0.25  # of the time of a search
 PROBE_SETTLE_MS: Final = 500  # what a script may send after the page is still
 PROBE_WAIT_S: Final = 1

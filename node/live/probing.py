@@ -54,7 +54,8 @@ class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 class Ledger:
     """What one search has probed, whichever of its branches is worked on."""
 
-    def __init__(self, counts: Probes, clock: Clock) -> None:
+    def __init__(self, counts: Probes, clock: Clock, seconds: float) -> None:
+        """seconds: how long the search may take."""
         self.counts = counts
         self.tried: set[bytes] = set()
         """Forms of elements that are not tried again in this search."""
@@ -62,13 +63,16 @@ class Ledger:
         self._clock = clock
         self._began_ms = clock.now_ms()
         self._before_ms = counts.milliseconds
+        # At the beginning everything is new, so it may have more than its share: but no more than its share of the whole.
+        self._free_ms = min(limits.PROBE_FREE_MS, limits.PROBE_SHARE_MAX * seconds * 1000)
 
     @property
     def room(self) -> int:
         """How many controls may still be tried. Probes take no more than a share of the time of their search."""
         passed_ms = self._clock.now_ms() - self._began_ms
         spent_ms = self.counts.milliseconds - self._before_ms
-        if spent_ms > limits.PROBE_FREE_MS + limits.PROBE_SHARE_MAX * passed_ms:
+        expected_ms = spent_ms / len(self.tried) if self.tried else limits.PROBE_EXPECTED_MS
+        if spent_ms + expected_ms > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
             return 0
         return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
 
@@ -128,18 +132,27 @@ class Probing:
             ):
                 visit = _Visit(opened, page, way, self._history)
                 for key, action in doubtful:
+                    if not self.ledger.room:
+                        break
                     self.ledger.tried.add(key)
                     if await self._try(visit, action):
                         pressed.append((key, action))
+                    began_ms = self._spent(began_ms)
                 await visit.leave()
         except MeshError as error:
             if not error.code.startswith(_OF_THE_PAGE):
                 raise
             log.info("controls were not tried: %s", error)
         finally:
-            self.ledger.counts.milliseconds += max(0, self._clock.now_ms() - began_ms)
+            self._spent(began_ms)
         self._count(page, pressed)
         return bool(pressed)
+
+    def _spent(self, since_ms: int) -> int:
+        """Count the time since ``since_ms``; what time it is now."""
+        now_ms = self._clock.now_ms()
+        self.ledger.counts.milliseconds += max(0, now_ms - since_ms)
+        return now_ms
 
     def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[tuple[bytes, Action]]:
         found: dict[bytes, Action] = {}

@@ -64,6 +64,13 @@ async def end(process: subprocess.Popen[str]) -> tuple[str, str]:
     return out, err
 
 
+async def noticed(page: watching.Watcher) -> None:
+    """Wait until ``page`` knows that its document came from another window: no person goes back sooner."""
+    async with asyncio.timeout(_WAIT_S):
+        while not page._tabs:  # noqa: ASYNC110 (nobody tells)
+            await asyncio.sleep(0.02)
+
+
 async def began(process: subprocess.Popen[str]) -> None:
     """Wait until the command says that the person may begin."""
     assert process.stderr is not None

@@ -202,13 +202,24 @@ def test_probing_is_off_where_a_web_socket_is_allowed() -> None:
 
 def test_probes_take_a_share_of_the_time_of_a_search_and_a_number_of_controls() -> None:
     clock = ManualClock()
-    ledger = Ledger(Probes(), clock)
-    ledger.counts.milliseconds = limits.PROBE_FREE_MS + 1
-    assert ledger.room == 0
-    clock.advance(8)
+    ledger = Ledger(Probes(), clock, 600)
+    assert ledger.room == limits.PROBES_PER_SEARCH_MAX
+    ledger.tried.add(b"1")
+    ledger.counts.milliseconds = limits.PROBE_FREE_MS - 1000
+    assert ledger.room == 0, "another like it would take too long"
+    clock.advance(4 * 18)
     assert ledger.room == limits.PROBES_PER_SEARCH_MAX
     ledger.counts.probed = limits.PROBES_PER_SEARCH_MAX
     assert ledger.room == 0
+
+
+def test_a_short_search_is_not_spent_on_probes() -> None:
+    clock = ManualClock()
+    short, longer = Ledger(Probes(), clock, 4), Ledger(Probes(), clock, 9)
+    assert (short.room, longer.room) == (0, limits.PROBES_PER_SEARCH_MAX)
+    longer.tried.add(b"1")
+    longer.counts.milliseconds = 1500
+    assert longer.room == 0
 
 
 def test_a_probe_presses_what_is_in_doubt_and_nothing_else_beyond_its_class() -> None:

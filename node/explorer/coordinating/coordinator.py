@@ -81,7 +81,7 @@ class Coordinator:
         self.progress = (
             cbor.decode_as(record.state, Progress) if record.state else Progress(limit_ms=spec.seconds * 1000)
         )
-        replica.ledger = Ledger(self.progress.probes, clock)
+        replica.ledger = Ledger(self.progress.probes, clock, spec.seconds)
         self._witness = witness
         self._calls, self._peers = calls, calls.peers
         self._store = store

@@ -100,7 +100,7 @@ class PageWork:
         async with self._places, self._browsers.opened(replica.spec.profile, guard) as (context, page):
             seed = seed_of(replica.spec.seed, assignment.lease)
             gate = self._gate_of(replica.spec, guard)
-            replica.ledger = replica.ledger or Ledger(Probes(), self._clock)
+            replica.ledger = replica.ledger or Ledger(Probes(), self._clock, replica.spec.seconds)
             probing = self._probing(replica.spec, guard, context.state, replica.ledger)
             worker = Worker(replica, page, self._clock, self._config, gate, seed, probing)
             return await worker.work(assignment, after)
@@ -128,7 +128,7 @@ class PageWork:
         actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
         guard = guard_for(self._config.policy)
         async with self._browsers.opened(spec.profile, guard, wait_s=_CLAIM_WAIT_S) as (context, page):
-            probing = self._probing(spec, guard, context.state, ledger or Ledger(Probes(), self._clock))
+            probing = self._probing(spec, guard, context.state, ledger or Ledger(Probes(), self._clock, spec.seconds))
             plan = Recording(
                 title=spec.goal,
                 start_url=spec.start_url,
