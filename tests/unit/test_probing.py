@@ -207,7 +207,7 @@ def test_probes_take_a_share_of_the_time_of_a_search_and_a_number_of_controls() 
     ledger.tried.add(b"1")
     ledger.counts.milliseconds = limits.PROBE_FREE_MS - 1000
     assert ledger.room == 0, "another like it would take too long"
-    clock.advance(4 * 40)
+    clock.advance(4 * 40 * 1000)
     assert ledger.room == limits.PROBES_PER_SEARCH_MAX
     ledger.counts.probed = limits.PROBES_PER_SEARCH_MAX
     assert ledger.room == 0
