@@ -94,6 +94,7 @@ PEER: Final[Mapping[str, str]] = {
             "owner",
             "mcp",
             "trust",
+            "capsule",
             "backup",
             "schedule",
             "condition",

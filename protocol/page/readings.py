@@ -11,7 +11,7 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
 from typing import Final
@@ -116,20 +116,25 @@ class Folded(Reading):
 class Pieces(Reading):
     """Pieces of ``under``, each as it is or as something else that stands for all of it."""
 
-    def __init__(self, under: Reading, pieces: Sequence[tuple[int, int, str | None]]) -> None:
+    def __init__(self, under: Reading, pieces: Iterable[tuple[int, int, str | None]]) -> None:
         """pieces: start, end, and what is read there instead; None for the same."""
-        text = under.text
-        parts = [text[start:end] if instead is None else instead for start, end, instead in pieces]
+        parts: list[str] = []
+        # A page can hold more than half a million escapes: a record for each would take a hundred bytes.
+        self._sources, self._stops, self._same = array("Q"), array("Q"), bytearray()
+        for start, end, instead in pieces:
+            parts.append(under.text[start:end] if instead is None else instead)
+            self._sources.append(start)
+            self._stops.append(end)
+            self._same.append(instead is None)
         super().__init__("".join(parts))
-        self._under, self._pieces = under, pieces
+        self._under = under
         self._begins = array("Q", accumulate(map(len, parts), initial=0))
 
     def home(self, start: int, end: int) -> Iterator[Span]:
         at = bisect_right(self._begins, start) - 1
-        while at < len(self._pieces) and self._begins[at] < end:
-            source, stop, instead = self._pieces[at]
-            begin = self._begins[at]
-            if instead is None:
+        while at < len(self._sources) and self._begins[at] < end:
+            source, stop, begin = self._sources[at], self._stops[at], self._begins[at]
+            if self._same[at]:
                 source, stop = source + max(start - begin, 0), min(stop, source + end - begin)
             if stop > source:
                 yield from self._under.home(source, stop)
@@ -138,24 +143,24 @@ class Pieces(Reading):
 
 def decoded(under: Reading) -> Reading | None:
     """``under`` with its percent signs, HTML entities and backslash escapes decoded once; None if it has none."""
-    pieces: list[tuple[int, int, str | None]] = []
+    return Pieces(under, _unescaped(under.text)) if _ESCAPE.search(under.text) else None
+
+
+def _unescaped(text: str) -> Iterator[tuple[int, int, str | None]]:
     at = 0
-    for match in _ESCAPE.finditer(under.text):
+    for match in _ESCAPE.finditer(text):
         start, end = match.span()
         if start > at:
-            pieces.append((at, start, None))
+            yield at, start, None
         found = match[0]
         if end == start + 2:
-            # Written out for the shortest escapes, of which a page can hold more than half a million.
-            pieces.append((start, end, _LETTERS.get(found[1], found[1])))
+            # Written out for the shortest escapes, of which there can be so many.
+            yield start, end, _LETTERS.get(found[1], found[1])
         else:
-            pieces += _decoded(start, found)
+            yield from _decoded(start, found)
         at = end
-    if not pieces:
-        return None
-    if at < len(under.text):
-        pieces.append((at, len(under.text), None))
-    return Pieces(under, pieces)
+    if at < len(text):
+        yield at, len(text), None
 
 
 def _decoded(start: int, found: str) -> Iterator[tuple[int, int, str | None]]:

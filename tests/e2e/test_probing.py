@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import msgspec
 import pytest
@@ -41,26 +43,46 @@ async def searching(*, probe: bool) -> AsyncIterator[tuple[MemoryNode, PageServe
         await server.stop()
 
 
-async def explored(node: MemoryNode, server: PageServer) -> tuple[set[str], Probes]:
-    """Search the site to its end: which hidden pages were reached, and what probes found."""
-    found = await node.explorer.run(
-        goal="find the page",
-        start_url=f"{server.origin}/",
-        condition=_NEVER,
-        peers=[],
-        seconds=90,
-        seed=7,
-        tell=lambda event: None,
+async def explored(node: MemoryNode, server: PageServer, *, until: int = -1) -> tuple[set[str], Probes]:
+    """Search the site to its end: which hidden pages were reached, and what probes found.
+
+    until: number of controls. The search is stopped once that many were tried and all hidden pages are reached.
+    """
+    probes, enough = Probes(), asyncio.Event()
+
+    def reached() -> set[str]:
+        return {request.removeprefix("GET ") for request in server.reached} & BEHIND
+
+    def told(event: Mapping[str, Any]) -> None:
+        nonlocal probes
+        probes = msgspec.convert(event["probes"], Probes) if "probes" in event else probes
+        if probes.probed == until and reached() == BEHIND:
+            enough.set()
+
+    search = asyncio.create_task(
+        node.explorer.run(
+            goal="find the page",
+            start_url=f"{server.origin}/",
+            condition=_NEVER,
+            peers=[],
+            seconds=300,
+            seed=7,
+            tell=told,
+        )
     )
-    reached = {request.removeprefix("GET ") for request in server.reached}
-    return reached & BEHIND, (await node.explorer.view(found.id))[2].probes
+    waiting = asyncio.create_task(enough.wait())
+    await asyncio.wait({search, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    search.cancel()
+    await asyncio.gather(search, waiting, return_exceptions=True)
+    return reached(), probes
 
 
 async def test_probes_open_what_lies_behind_buttons_nobody_understands_and_change_nothing() -> None:
     async with searching(probe=False) as (node, server):
         before, _ = await explored(node, server)
     async with searching(probe=True) as (node, server):
-        after, counts = await explored(node, server)
+        after, counts = await explored(node, server, until=12)
         wrote = [request for request in server.reached if not request.startswith("GET ") or "delete" in request]
     assert before == set()
     assert after == BEHIND

@@ -124,7 +124,7 @@ async def test_a_node_that_serves_is_open_to_peers_and_commands_until_it_is_stop
         assert scheduler.running and str(scheduler.zone) == "UTC"
         jobs = {name.rpartition(".")[2]: job for name, job in scheduler.added.items()}
         first = jobs["refresh"].pop("next_run_time")
-        assert before <= first <= datetime.datetime.now(datetime.UTC)
+        assert before <= first <= jobs["tend"].pop("next_run_time") <= datetime.datetime.now(datetime.UTC)
         common = {"trigger": "interval", "args": None, "max_instances": 1}
         assert jobs == {
             "sweep": common | {"seconds": 30, "coalesce": True},
@@ -133,6 +133,7 @@ async def test_a_node_that_serves_is_open_to_peers_and_commands_until_it_is_stop
             "anchor": common
             | {"seconds": limits.AUDIT_ANCHOR_EVERY_S, "coalesce": True, "args": jobs["anchor"]["args"]},
             "keep": common | {"seconds": limits.REFUSALS_KEEP_EVERY_S, "coalesce": True},
+            "tend": common | {"seconds": 3_600, "coalesce": True},
         }
         (found,) = jobs["anchor"]["args"]
         assert found.loop_watch._timer is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -171,11 +172,12 @@ async def test_the_check_finds_damaged_pages(tmp_path: Path) -> None:
         await store.append_delta(DeltaRecord(search="s", peer="p", epoch=1, seq=number, envelope=bytes(500)))
     await store.close()
     path = tmp_path / DATABASE_FILE
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        leaves = db.execute("SELECT pageno, pgsize FROM dbstat WHERE name = 'deltas' AND pagetype = 'leaf'").fetchall()
     raw = bytearray(path.read_bytes())
-    page_bytes = int.from_bytes(raw[16:18], "big")
-    for start in range(len(raw) // page_bytes // 2 * page_bytes, len(raw), page_bytes):
-        if raw[start] == 0x0D:  # a leaf of a table: opening the store reads an index
-            raw[start : start + 64] = b"\xa5" * 64
+    for page, page_bytes in leaves[1:]:  # opening a store reads the first
+        start = (page - 1) * page_bytes
+        raw[start : start + 64] = b"\xa5" * 64
     path.write_bytes(raw)
     damaged = await SqliteStore.open(tmp_path)
     assert await damaged.check() != []
