@@ -47,7 +47,9 @@ def same(one: CapsuleState, other: CapsuleState) -> bool:
 
 
 def _sorted(state: CapsuleState) -> CapsuleState:
-    cookies = sorted(state.cookies, key=lambda each: (each.domain, each.path, each.name, each.partition))
+    # A browser treats a cookie that does not say so as lax, and says so when it is asked.
+    said = [msgspec.structs.replace(each, same_site=each.same_site or "lax") for each in state.cookies]
+    cookies = sorted(said, key=lambda each: (each.domain, each.path, each.name, each.partition))
     stored = sorted(state.storage, key=lambda each: (each.origin, each.key))
     storage = tuple(
         msgspec.structs.replace(each, local=tuple(sorted(each.local, key=lambda item: item.name)))
