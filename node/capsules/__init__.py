@@ -10,6 +10,7 @@ from node.capsules.kept import Kept
 from node.capsules.mounting import Mounting
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
+from node.capsules.upkeep import Upkeep
 
 __all__ = [
     "SEALING_DIRECTORY",
@@ -19,5 +20,6 @@ __all__ = [
     "Mounted",
     "Mounting",
     "SealingKeys",
+    "Upkeep",
     "Wanted",
 ]

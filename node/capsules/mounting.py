@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from node.base import to_its_end
-from node.capsules.browser_state import from_browser, same, to_browser
+from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules, Mounted, Wanted
 from node.live import End, Kept, Mount, Wish
 from node.verbs import CallerKind, current_caller
@@ -102,8 +102,7 @@ class Mounting:
             if record is None or record.exported or header.tenant != self._kept.witness.node:
                 return
             newer = from_browser(kept.state, used.state)
-            if not same(newer, used.state):
-                await self._capsules.renew_state(header.id, newer)
+            await self._capsules.renew_if_newer(header.id, newer, used.state)
         except MeshError as error:
             log.warning("newer state of %s was not kept: %s", header.id, error.code)
 
