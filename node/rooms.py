@@ -21,7 +21,7 @@ from adapters.ports import (
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
-from node.capsules import CapsuleExchange, Capsules, Kept, SealingKeys
+from node.capsules import CapsuleExchange, Capsules, Kept, Mounting, SealingKeys, Upkeep
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
@@ -88,6 +88,7 @@ class Rooms:
     sessions: Sessions
     capsules: Capsules
     capsule_exchange: CapsuleExchange
+    capsule_upkeep: Upkeep
     live: LiveSessions
     explorer: Explorer
     schedules: Schedules
@@ -150,6 +151,10 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
     capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
+    browsers.mounts = mounting = Mounting(capsules)
+    capsule_exchange.ended.append(mounting.ended)
+    upkeep = Upkeep(capsules, mounting, browsers, config)
+    capsule_exchange.kill = upkeep.kill
     own_keys = OwnKeys(
         home,
         own,
@@ -183,6 +188,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         sessions=sessions,
         capsules=capsules,
         capsule_exchange=capsule_exchange,
+        capsule_upkeep=upkeep,
         live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
         explorer=explorer,
         schedules=schedules,

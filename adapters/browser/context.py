@@ -7,7 +7,7 @@ import contextlib
 from functools import partial
 from typing import Final
 
-from playwright.async_api import BrowserContext, CDPSession, Page
+from playwright.async_api import BrowserContext, CDPSession, Page, Response
 
 from adapters.browser.activity import Activity
 from adapters.browser.closing import blank
@@ -24,8 +24,11 @@ from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.risk.requests import GuardPolicy
+from protocol.trust.origin import origin_of
 
 _CLOSE_TIMEOUT_S: Final = limits.STEP_TIMEOUT_MS / 1000
+_OFFERS = frozenset({"secure-session-registration", "sec-session-registration"})
+"""Headers by which a site offers to bind a session to the device (DBSC), and what they were called before."""
 
 
 class ChromiumContext:
@@ -184,17 +187,29 @@ class ChromiumContext:
 
     # --- the rest ---
 
-    async def state(self) -> BrowserState:
+    async def state(self, *, whole: bool = False) -> BrowserState:
         """``adapters.ports.Context.state``."""
         self._require_open()
         return write_state(
             await self._life.alive(
-                self._context.storage_state(),
+                self._context.storage_state(indexed_db=whole),
                 timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
                 otherwise="browser.timeout",
                 doing="reading the state of a context",
             )
         )
+
+    def note_offers(self) -> list[str]:
+        """``adapters.ports.Context.note_offers``."""
+        found: list[str] = []
+
+        def note(response: Response) -> None:
+            origin = origin_of(response.url)
+            if not _OFFERS.isdisjoint(response.headers) and origin not in found:
+                found.append(origin)
+
+        self._context.on("response", note)
+        return found
 
     def _require_open(self) -> None:
         if self._life.gone.done() or self._closing is not None:

@@ -1,14 +1,16 @@
 """The capsules of this node: logins that are kept sealed, used under their policy, exported to peers and revoked.
 
 Owns the sealing keys and their files, the capsules and their ledger. Every use is judged, counted and signed before the state is
-opened. Never writes state in clear to a disk, a log or a result, and never opens a browser.
+opened. Never writes state in clear to a disk, a log or a result.
 """
 
 from node.capsules.capsules import Capsules, Mounted, Wanted
 from node.capsules.exchange import CapsuleExchange
 from node.capsules.kept import Kept
+from node.capsules.mounting import Mounting
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
+from node.capsules.upkeep import Upkeep
 
 __all__ = [
     "SEALING_DIRECTORY",
@@ -16,6 +18,8 @@ __all__ = [
     "Capsules",
     "Kept",
     "Mounted",
+    "Mounting",
     "SealingKeys",
+    "Upkeep",
     "Wanted",
 ]

@@ -12,9 +12,11 @@ from typing import Any, Final
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
+from node.capsules.browser_state import same
 from node.capsules.kept import Kept
+from node.capsules.policies import policy_of
 from node.capsules.reading import read_state
-from node.capsules.sealing import counted, origins_of, within
+from node.capsules.sealing import counted, within
 from node.capsules.showing import held_in, shown
 from node.verbs import Bound, NoParams
 from node.verbs import capsule as verbs
@@ -31,16 +33,13 @@ from node.verbs.capsule import (
 from protocol import ids, limits
 from protocol.capsule.artefacts import KIND_USE, Use, consent_until_ms
 from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
-from protocol.capsule.policy import TASKS, Facts, Policy, Task, check_policy, judge_use
+from protocol.capsule.policy import Facts, Task, judge_use
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.trust.origin import parse_pattern, widest
 
 log = logging.getLogger(__name__)
 
-_USUAL_S: Final = 7 * 86_400
-"""How long a capsule lives unless its owner says otherwise."""
 _RESEAL_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000 // 2
 """Own capsules are sealed to the next key when theirs has less than this left."""
 
@@ -62,10 +61,17 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 class Mounted(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule in use."""
 
-    header: Header
+    capsule: Capsule
     state: CapsuleState
     number: int
     """Which use of this node it is."""
+    use: bytes
+    """What was signed about it."""
+
+    @property
+    def header(self) -> Header:
+        """The header of the capsule."""
+        return self.capsule.header
 
 
 Report = Callable[[Capsule, bytes], Awaitable[bool]]
@@ -91,6 +97,11 @@ class Capsules:
         """Read the sealing keys. Signs nothing: peers have not been asked yet whether this store is an old copy. Errors:
         ``store.*``."""
         await self.kept.keys.load()
+        for record in await self.kept.store.capsules():
+            # One process owns the data directory: whoever held a lease is no more.
+            row = await self.kept.store.ledger(record.id)
+            if row is not None and row.holder:
+                await self.kept.store.give_back_capsule(record.id, row.holder)
         await self.kept.store.prune_ledger(self.kept.clock.now_ms())
 
     async def tend(self) -> None:
@@ -125,7 +136,7 @@ class Capsules:
         if given.replaces:
             return await self._renew(given, found)
         now_ms = self.kept.clock.now_ms()
-        policy = _policy(given, found, now_ms)
+        policy = policy_of(given, found, now_ms)
         state = within(found, policy.origins)
         id = ids.make_id("cap", self.kept.clock.random(ids.ID_RANDOM_BYTES))
         origins = counted(state, policy)
@@ -148,7 +159,7 @@ class Capsules:
             head=self.kept.head(),
         )
         self.kept.witness.trail.about(id)
-        return await self._captured(header, state, found, None)
+        return await self._captured(given, header, state, found, None)
 
     async def _renew(self, given: CaptureParams, found: CapsuleState) -> CapturedCapsule:
         """Newer state of a capsule of this node, under the same id and policy."""
@@ -166,14 +177,20 @@ class Capsules:
                 mfa_ms=now_ms if given.mfa_now else before.mfa_ms,
             )
             self.kept.witness.trail.about(before.id)
-            return await self._captured(header, state, found, record)
+            return await self._captured(given, header, state, found, record)
 
     async def _captured(
-        self, header: Header, state: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
+        self,
+        given: CaptureParams,
+        header: Header,
+        state: CapsuleState,
+        found: CapsuleState,
+        before: CapsuleRecord | None,
     ) -> CapturedCapsule:
         consents = before.consents if before else ()
         capsule, stream = await self.kept.seal(state, header, {}, consents)
-        record = await self.kept.keep(capsule, stream, before)
+        shown = {name: text for name in ("page", "shows") if (text := getattr(given, name))}
+        record = await self.kept.keep(capsule, stream, before, **shown)
         left_out = len(found.cookies) + len(found.storage) - len(state.cookies) - len(state.storage)
         return CapturedCapsule(**_fields(await self.one(record)), left_out=left_out)
 
@@ -251,14 +268,38 @@ class Capsules:
         row = await self.kept.store.take_capsule(record.id, taken)
         try:
             number = row.uses[self.kept.witness.node]
-            await self._reported(capsule, row, wanted, number)
+            use = await self._signed(capsule.header, wanted, number)
+            await self._reported(capsule, row, use)
             state = await self.kept.state(record)
-            yield Mounted(header=capsule.header, state=state, number=number)
+            yield Mounted(capsule=capsule, state=state, number=number, use=use)
         finally:
             await self.kept.store.give_back_capsule(record.id, wanted.holder)
 
-    async def _reported(self, capsule: Capsule, row: LedgerRecord, wanted: Wanted, number: int) -> None:
-        header, now_ms = capsule.header, self.kept.clock.now_ms()
+    async def still(self, mounted: Mounted, wanted: Wanted) -> None:
+        """Judge a use that lasts again: as at its beginning, but that it is counted already.
+
+        Errors: ``capsule.*``, ``input.not_found`` (it was removed), ``envelope.*``, ``keylog.*``, ``peer.*``, ``store.*``.
+        """
+        header, now_ms = mounted.header, self.kept.clock.now_ms()
+        record, row = await self.kept.store.capsule(header.id), await self.kept.store.ledger(header.id)
+        if row is not None and row.revoked_ms:
+            raise MeshError("capsule.revoked", capsule=header.id)
+        if record is None or row is None:
+            raise MeshError("input.not_found", f"{header.id} was removed")
+        self.kept.open(record)
+        if row.generation > header.generation:
+            raise MeshError(
+                "capsule.generation", f"{header.generation}, and there is {row.generation}", capsule=header.id
+            )
+        if row.holder != wanted.holder or now_ms >= row.held_until_ms:
+            raise MeshError("capsule.held", "the lease has ended", capsule=header.id)
+        self._judge(mounted.capsule, row, wanted, now_ms, counted=1)
+        await self._reported(mounted.capsule, row, mounted.use)
+
+    async def _signed(self, header: Header, wanted: Wanted, number: int) -> bytes:
+        """Sign a use, and write its row of the audit trail."""
+        note = {"task": wanted.task, "number": str(number), "generation": str(header.generation)}
+        await self.kept.witness.trail.write("capsule.used", subject=header.id, note=note)
         use = Use(
             capsule=header.id,
             tenant=header.tenant,
@@ -266,18 +307,25 @@ class Capsules:
             generation=header.generation,
             number=number,
             task=wanted.task,
-            at_ms=now_ms,
+            at_ms=self.kept.clock.now_ms(),
         )
         artefact = await self.kept.witness.artefact(KIND_USE, header.id, use)
         await self.kept.store.put_artefact(artefact)
+        return artefact.envelope
+
+    async def _reported(self, capsule: Capsule, row: LedgerRecord, use: bytes) -> None:
+        header, now_ms = capsule.header, self.kept.clock.now_ms()
         if header.tenant == self.kept.witness.node:
             return
-        if await self.report(capsule, artefact.envelope):
+        if await self.report(capsule, use):
             await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms))
         elif now_ms > row.heard_ms + header.policy.fresh_s * 1000:
             raise MeshError("capsule.stale", capsule=header.id, heard_ms=row.heard_ms)
 
-    def _judge(self, capsule: Capsule, row: LedgerRecord | None, wanted: Wanted, now_ms: int) -> None:
+    def _judge(
+        self, capsule: Capsule, row: LedgerRecord | None, wanted: Wanted, now_ms: int, *, counted: int = 0
+    ) -> None:
+        """counted: 1 if the use is in the ledger already."""
         header, node = capsule.header, self.kept.witness.node
         mark = self.kept.device(header.id)
         code = judge_use(
@@ -290,7 +338,7 @@ class Capsules:
                 origins=wanted.origins,
                 task=wanted.task,
                 level=wanted.level,
-                uses=row.used if row else 0,
+                uses=row.used - counted if row else 0,
                 mfa_ms=header.mfa_ms,
                 same_device=bool(mark) and mark == header.device,
                 same_installation=header.tenant == node,
@@ -299,6 +347,13 @@ class Capsules:
         )
         if code is not None:
             raise MeshError(code, capsule=header.id)
+
+    async def renew_if_newer(self, capsule_id: str, state: CapsuleState, before: CapsuleState) -> bool:
+        """Seal ``state`` unless it is what was there ``before``; whether it was sealed. Errors: those of ``renew_state``."""
+        if same(within(state, self.kept.open(await self.kept.find(capsule_id)).header.policy.origins), before):
+            return False
+        await self.renew_state(capsule_id, state)
+        return True
 
     async def renew_state(self, capsule_id: str, state: CapsuleState) -> None:
         """Seal what a browser held at its close as the next generation of an own capsule.
@@ -324,30 +379,3 @@ async def _nobody(capsule: Capsule, use: bytes) -> bool:
 
 def _fields(record: KeptCapsule) -> dict[str, Any]:
     return {name: getattr(record, name) for name in KeptCapsule.__struct_fields__}
-
-
-def _policy(given: CaptureParams, state: CapsuleState, now_ms: int) -> Policy:
-    """The policy that the parameters describe. Errors: ``input.invalid``, ``input.too_large``."""
-    origins = widest(parse_pattern(each) for each in given.origins) if given.origins else origins_of(state)
-    if len(origins) > limits.CAPSULE_ORIGINS_MAX:
-        raise MeshError("input.too_large", f"state of {len(origins)} origins: name those that are needed with --origin")
-    expires_s = given.expires_s or _USUAL_S
-    if expires_s > limits.CAPSULE_DAYS_MAX * 86_400:
-        raise MeshError("input.invalid", f"a capsule ends within {limits.CAPSULE_DAYS_MAX} days")
-    policy = Policy(
-        purpose=given.purpose,
-        origins=tuple(origins),
-        tasks=tuple(sorted(set(given.tasks or TASKS))),  # type: ignore[arg-type]  # each of them is a task
-        class_max=given.class_max,
-        replays_max=given.replays_max,
-        expires_ms=now_ms + expires_s * 1000,
-        fresh_s=given.fresh_s,
-        mfa_s=given.mfa_s,
-        cross_device=given.cross_device,
-        cross_installation=given.cross_installation,
-        consent=given.consent,
-    )
-    try:
-        return check_policy(policy)
-    except MeshError as error:
-        raise MeshError("input.invalid", error.message) from error

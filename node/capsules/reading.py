@@ -80,6 +80,14 @@ def _checked(state: CapsuleState) -> CapsuleState:
     return made
 
 
+def state_of(found: dict[str, Any]) -> CapsuleState:
+    """The storage state of Playwright. Errors: ``input.invalid``, which quotes nothing of it."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(_storage_state(found)), CapsuleState, strict=True)
+    except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError):
+        raise MeshError("input.invalid", "the browser holds more than a capsule keeps") from None
+
+
 def _storage_state(found: dict[str, Any]) -> CapsuleState:
     if not isinstance(found.get("cookies"), list):
         raise ValueError

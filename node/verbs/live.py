@@ -138,7 +138,7 @@ class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Number of open pages."""
     pages_max: int
     reason: str = ""
-    """Why it ended: closed, ttl, idle, actions, size, crashed, budget, expired, removed, uncounted, failed, stopped,
+    """Why it ended: closed, ttl, idle, actions, size, crashed, budget, expired, removed, uncounted, capsule, failed, stopped,
     interrupted. Empty while it is open."""
     sessions: tuple[str, ...] = ()
     """Ids of its recorded sessions, one for each page that was used."""
@@ -194,8 +194,11 @@ OPEN: Final = _verb(
     end. Requests other than GET are refused unless --allow names them. Only the caller that opened it and the node's owner
     can use it.
     """,
-    owner_fields=frozenset({"allow", "approve_class"}),
-    row=Row(risk=rows.approved, note=lambda given: {"url": rows.where(given.url), **rows.driven(given)}),
+    owner_fields=frozenset({"allow", "approve_class", "capsule"}),
+    row=Row(
+        risk=rows.approved,
+        note=lambda given: {"url": rows.where(given.url), **rows.driven(given), **rows.with_login(given)},
+    ),
 )
 SNAPSHOT: Final = _verb(
     "snapshot",

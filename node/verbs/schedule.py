@@ -161,6 +161,8 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive failed runs."""
     goal: str
     start_url: str
+    capsule: str = ""
+    """Capsule whose login its runs begin with."""
     peers: list[str] | None
     """Names of the peers; None for every peer that grants us ``branch:assign``."""
     seconds: int
@@ -211,7 +213,13 @@ ADD: Final = Verb(
         --goal "find the blue mug" --start https://shop.example/ --until '{title: "Blue mug"}'
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"start": rows.where(given.start), "when": given.cron or f"every {given.every_s} s"}),
+    row=Row(
+        note=lambda given: {
+            "start": rows.where(given.start),
+            "when": given.cron or f"every {given.every_s} s",
+            **rows.with_login(given),
+        }
+    ),
 )
 LIST: Final = Verb(
     name="schedule.list",
