@@ -87,8 +87,8 @@ class Activity:
         session.on(
             "Runtime.exceptionThrown", lambda event: self._error([event["exceptionDetails"].get("exception", {})])
         )
-        # For good, as it is rare that a request fails: the other two events, which come with each picture, are asked for only while a
-        # script waits.
+        # For good, as it is rare that a request fails. The other two events come with each picture: they are asked for only while
+        # a script waits.
         page.on("requestfailed", self._request_failed)
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
