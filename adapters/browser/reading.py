@@ -29,8 +29,8 @@ class Reading:
     async def now(self) -> tuple[list[Node], Facts]:
         """The snapshot, parsed, and the facts. A facts script finds the refs that the snapshot before it has left."""
         if len(self._page.frames) == 1:
-            # Both are sent at once and reach the page in this order: to wait in between would cost each step a round trip. Should one
-            # overtake the other, or another document both, the facts are not those of the snapshot.
+            # Both are sent at once, and reach the page in this order: to wait in between would cost each step a round trip.
+            # If the order was another one, or another document came meanwhile, the facts do not belong to the snapshot.
             serial = self._activity.serial
             roots, facts = await asyncio.gather(self._parsed(), self._worlds.facts())
             if self._activity.serial == serial and not missing(roots, facts):

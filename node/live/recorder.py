@@ -231,9 +231,7 @@ class Recorder:
             ref=(prepared.ref or "") if prepared else "",
             extracted=await asyncio.to_thread(redact_text, said, secrets) if said else "",
             error=error,
-            blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked))
-            if blocked
-            else (),
+            blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
             evidence=self._redacted(prepared.evidence if prepared else None, secrets),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=redact_expect(expect, given),
