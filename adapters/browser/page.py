@@ -265,9 +265,9 @@ class ChromiumPage:
         try:
             return await self._performed(action, ref, expect, secrets, timeout_ms, given)
         finally:
+            self._looked = False
             # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
             self._activity.given = NOTHING
-            self._looked = False
 
     async def _performed(
         self,
