@@ -87,6 +87,9 @@ class Activity:
         session.on(
             "Runtime.exceptionThrown", lambda event: self._error([event["exceptionDetails"].get("exception", {})])
         )
+        # For good, as it is rare that a request fails. The other two events come with each picture: they are asked for only while
+        # a script waits.
+        page.on("requestfailed", self._request_failed)
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
         # Having a listener keeps Chromium from opening its own file chooser.
@@ -143,7 +146,6 @@ class Activity:
             self._listens = True
             self._page.on("response", self._answered)
             self._page.on("requestfinished", self._request_ended)
-            self._page.on("requestfailed", self._request_failed)
 
     def _listen_no_more(self) -> None:
         if self._page is None or not self._listens or self._requests or self.gone.done():
@@ -152,7 +154,6 @@ class Activity:
         with contextlib.suppress(PlaywrightError):  # the driver is gone
             self._page.remove_listener("response", self._answered)
             self._page.remove_listener("requestfinished", self._request_ended)
-            self._page.remove_listener("requestfailed", self._request_failed)
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[None]:

@@ -15,6 +15,9 @@ _UNJUDGED_FEATURES: Final = ("WebPayments", "FedCm")
 # Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: two
 # thirds of the processor time of opening a context, and a further renderer process for as long as it is open.
 _UNSEEN_FEATURES: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+# Chromium asks a service of its vendor what the fields of each form mean, twenty times in ten pages. The tunnel refuses that,
+# but only after it has waited for a guard.
+_OWN_REQUESTS: Final = ("AutofillServerCommunication",)
 # The arguments that Playwright 1.65 would add to control Chromium.
 DRIVEN_ARGS: Final = (
     "--remote-debugging-pipe",
@@ -33,7 +36,7 @@ DRIVEN_ARGS: Final = (
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
     "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
-    f"{','.join(_UNJUDGED_FEATURES + _UNSEEN_FEATURES)}",
+    f"{','.join(_UNJUDGED_FEATURES + _UNSEEN_FEATURES + _OWN_REQUESTS)}",
     "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",
     "--allow-pre-commit-input",
     "--disable-hang-monitor",

@@ -10,12 +10,10 @@ from typing import Any, Final, TypeVar
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
-from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
 from adapters.browser.ahead import Ahead
-from adapters.browser.aria import Node, parse
 from adapters.browser.camera import Camera
 from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
@@ -24,8 +22,9 @@ from adapters.browser.hands import Hands
 from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
 from adapters.browser.options import label_of
+from adapters.browser.reading import Reading, missing
 from adapters.browser.stillness import POLL_S, Stillness
-from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
+from adapters.browser.view import Facts, View, assemble, masker
 from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
@@ -40,7 +39,6 @@ from protocol.risk.refused import request_line
 T = TypeVar("T")
 
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
-_EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a document will be missing
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _LATE_S: Final = 1.0
 _SNAPSHOT_ATTEMPTS: Final = 3
@@ -66,6 +64,7 @@ class ChromiumPage:
         self._activity = activity
         self._guard = guard
         self._worlds = Worlds(session)
+        self._reading = Reading(page, self._worlds, activity)
         self._hands = Hands(page, activity, self._worlds)
         self._navigation = Navigation(page, session, activity, guard)
         self._following = Following(activity, guard, self._navigation)
@@ -77,6 +76,8 @@ class ChromiumPage:
         self._secrets = NO_SECRETS
         self._busy = False
         """Whether the page said, in the last observation, that it is at work."""
+        self._looked = False
+        """Whether it was observed since the last action was performed."""
         self._closed = False
 
     @property
@@ -145,6 +146,7 @@ class ChromiumPage:
             self._view = await self._activity.alive(
                 work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="reading the page"
             )
+            self._looked = True
         except MeshError as error:
             if error.code == "browser.timeout":
                 await self._require_readable()
@@ -168,31 +170,19 @@ class ChromiumPage:
                 # A snapshot taken while one document replaces another is retried by Playwright only after a second.
                 await self._activity.changed(limits.NAVIGATION_TIMEOUT_MS / 1000)
             serial = self._activity.serial
-            snapshot = await self._snapshot()
-            facts, roots = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
-            missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
-            if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
+            roots, facts = await self._reading.now()
+            unknown = missing(roots, facts)
+            if unknown and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
                 continue  # the document changed between snapshot and facts
             if facts.clobbered:
                 raise _unreadable(facts.clobbered)
-            await self._ask(missing, facts)
+            await self._ask(unknown, facts)
             break
         self._activity.caused.documents = tuple(facts.documents)
         self._busy = facts.busy
         mask = masker(self._secrets, sorted(facts.passwords))
         # In a thread: on a large page it takes longer than everybody else may wait.
         return await asyncio.to_thread(assemble, roots, facts, url=self._page.url, title=facts.title, mask=mask)
-
-    async def _snapshot(self) -> str:
-        """Playwright's snapshot of the page.
-
-        A frame that Chromium refuses to load (``file:`` in a web page) stays without an address and without a document.
-        Playwright waits for it until the time is over, and then gives the rest of the page.
-        """
-        if any(not frame.url for frame in self._page.frames):
-            with contextlib.suppress(PlaywrightTimeoutError):  # the rest took longer: it gets its time
-                return await self._page.aria_snapshot(mode="ai", timeout=_EMPTY_FRAME_MS)
-        return await self._page.aria_snapshot(mode="ai", timeout=limits.STEP_TIMEOUT_MS)
 
     async def _ask(self, refs: list[str], facts: Facts) -> None:
         """The traits of single elements: those of frames whose isolated world is in another process."""
@@ -275,6 +265,7 @@ class ChromiumPage:
         try:
             return await self._performed(action, ref, expect, secrets, timeout_ms, given)
         finally:
+            self._looked = False
             # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
             self._activity.given = NOTHING
 
@@ -291,6 +282,8 @@ class ChromiumPage:
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
         looks = isinstance(action, Wait | Assert | Extract)
+        # What only reads changes nothing: the page is as it was when what is to be read was looked for.
+        seen = self._looked and isinstance(action, Assert | Extract)
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
         self._following.begin()
@@ -307,7 +300,7 @@ class ChromiumPage:
             await self._stillness.dialog()
         still_ms = action.still_ms if isinstance(action, Wait) else 0
         self._stillness.quiet_ms = still_ms or limits.SETTLE_QUIET_MS
-        settled = await self._settle(None if still_ms else expect, self._patience(action, timeout_ms))
+        settled = await self._settle(None if still_ms else expect, self._patience(action, timeout_ms), seen=seen)
         assert self._view is not None
         if still_ms and not settled:
             raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
@@ -320,7 +313,7 @@ class ChromiumPage:
         blocked = self.blocked()
         return Outcome(
             observation=self._view.observation,
-            extracted=await asyncio.to_thread(mask, extracted),
+            extracted=await asyncio.to_thread(mask, extracted) if extracted else "",
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
@@ -356,9 +349,12 @@ class ChromiumPage:
 
     # --- settling ---
 
-    async def _settle(self, expect: bytes | None, patience_ms: int) -> bool:
-        """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout."""
-        if expect is not None and await self._has(expect):
+    async def _settle(self, expect: bytes | None, patience_ms: int, *, seen: bool = False) -> bool:
+        """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout.
+
+        seen: the last observation is one of the page as it is now.
+        """
+        if expect is not None and ((seen and self._activity.idle and self._fits(expect)) or await self._has(expect)):
             return True
         # Only now, because the check for a still page competes with reading the page again and again.
         still = asyncio.ensure_future(self._stillness.until_still(patience_ms, ahead=expect is None))
@@ -382,8 +378,11 @@ class ChromiumPage:
         """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
         await self._following.follow()
         await self._stillness.loaded()
-        observation = await self.observe()
-        return observation.state == expect and not (
+        await self.observe()
+        return self._fits(expect)
+
+    def _fits(self, expect: bytes) -> bool:
+        return self.view.observation.state == expect and not (
             self._busy or self._activity.navigating or self._activity.fetching or self._activity.popups
         )
 
@@ -414,11 +413,6 @@ class ChromiumPage:
             return
         self._closed = True
         await close(self._page, self._session, self._activity, cuts_off=self._cuts_off)
-
-
-async def _parsed(snapshot: str) -> list[Node]:
-    await asyncio.sleep(0)  # let concurrent requests to the browser be sent first, so that they are answered meanwhile
-    return await asyncio.to_thread(parse, snapshot)
 
 
 def _unreadable(name: str) -> MeshError:

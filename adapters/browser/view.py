@@ -17,6 +17,7 @@ from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, Tree, truncate
 from protocol.page.redaction import redact_text
 from protocol.page.secret_search import Search
+from protocol.page.secrets import Secrets
 
 Mask = Callable[[str], str]
 
@@ -27,7 +28,6 @@ _GROUP_ROLES: Final = frozenset(
 _CONTEXT_CHARS_MAX: Final = 80
 _NAME_CHARS_MAX: Final = 400
 _HEADINGS_TRIED_MAX: Final = 50
-_PREFIX: Final = re.compile(r"(f\d+)?e\d+$")
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -103,7 +103,9 @@ def well_formed(text: str) -> str:
 def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
     """A function that replaces the values of secrets, and what password fields hold, in all forms of ``secret_search``."""
     if not passwords:
-        return lambda text: redact_text(text, secrets)
+        # Of nothing to look for there is nothing to ask for each of a page's texts.
+        nothing = isinstance(secrets, Secrets) and not secrets
+        return (lambda text: text) if nothing else (lambda text: redact_text(text, secrets))
     typed = Search({value: value for value in passwords})
     # Given secrets first: a field for passwords may hold one of them, and then shows its name.
     return lambda text: typed.replace(redact_text(text, secrets), lambda _: "‹password›")
@@ -181,7 +183,10 @@ class _Builder:
         if node.role in _FIELD_ROLES and node.ref and self._hides(node):
             node.text = ""
             node.children = [child for child in node.children if child.role != "text"]
-        node.name, node.text = self._mask(node.name), self._mask(node.text)
+        if node.name:
+            node.name = self._mask(node.name)
+        if node.text:
+            node.text = self._mask(node.text)
         for key, value in node.properties.items():
             node.properties[key] = self._mask(value)
 
@@ -240,8 +245,7 @@ class _Builder:
 
     @staticmethod
     def _prefix(ref: str) -> str:
-        match = _PREFIX.match(ref)
-        return (match[1] or "") if match else ""
+        return ref.rpartition("e")[0]
 
     def _link(self, node: Node) -> str:
         if "url" not in node.properties:

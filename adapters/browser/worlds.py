@@ -21,6 +21,8 @@ from adapters.browser.view import Facts, well_formed
 from protocol.page.observation import INTERACTIVE_ROLES, Traits
 
 _WORLD: Final = "__playwright_utility_world_"
+_ESCAPED: Final = "\\ud"
+"""How JSON writes a lone surrogate."""
 _FACTS: Final = scripts.FACTS.replace("ROLES", json.dumps(sorted(INTERACTIVE_ROLES | {"generic", "img", "cell"})), 1)
 
 
@@ -83,8 +85,10 @@ class Worlds:
         for text in await self.everywhere(_FACTS):
             value = json.loads(text)  # as one string, because the driver walks through every value of a structure
             prefix = ""
-            for ref, *traits in value["items"]:
-                facts.traits[ref] = traits_of(traits)
+            # Only escapes bring lone surrogates: to look at each of a thousand strings takes as long as to read them.
+            listed = _well_formed(value["items"]) if _ESCAPED in text else value["items"]
+            for ref, *traits in listed:
+                facts.traits[ref] = _traits(traits)
                 prefix = ref[: ref.rindex("e")]
             facts.bases[prefix] = value["base"]
             facts.title = value["title"] if value["top"] else facts.title
@@ -97,16 +101,27 @@ class Worlds:
 
 def traits_of(listed: Sequence[Any]) -> Traits:
     """The record of what the traits script returns."""
+    return _traits(_well_formed(listed))
+
+
+def _traits(listed: Sequence[Any]) -> Traits:
     tag, kind, submits, method, action, tokens, autocomplete, attributes, opens, reacts = listed
     return Traits(
-        tag=well_formed(tag),
-        input_type=well_formed(kind),
+        tag=tag,
+        input_type=kind,
         submits=submits,
-        form_method=well_formed(method),
-        form_action=well_formed(action),
-        tokens=tuple(well_formed(token) for token in tokens),
-        autocomplete=well_formed(autocomplete),
-        attributes=tuple((name, well_formed(value)) for name, value in attributes),
+        form_method=method,
+        form_action=action,
+        tokens=tuple(tokens),
+        autocomplete=autocomplete,
+        attributes=tuple(map(tuple, attributes)),
         opens=opens,
         reacts=reacts,
     )
+
+
+def _well_formed(value: Any) -> Any:
+    """``value`` with each text in it well-formed."""
+    if isinstance(value, str):
+        return well_formed(value)
+    return [_well_formed(each) for each in value] if isinstance(value, list) else value

@@ -210,6 +210,7 @@ class Recorder:
         duration_ms = max(0, self.elapsed_ms - started_ms)
         # Also of an action that failed, or the next one would be recorded with what this one was refused.
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
+        said = outcome.extracted if outcome else found
         # What grows with the page is read in a thread: half a second of a hostile megabyte would hold up everybody.
         text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
         snapshot = stored_snapshot(text)
@@ -228,7 +229,7 @@ class Recorder:
             duration_ms=duration_ms,
             snapshot=digest,
             ref=(prepared.ref or "") if prepared else "",
-            extracted=await asyncio.to_thread(redact_text, outcome.extracted if outcome else found, secrets),
+            extracted=await asyncio.to_thread(redact_text, said, secrets) if said else "",
             error=error,
             blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
             evidence=self._redacted(prepared.evidence if prepared else None, secrets),

@@ -26,6 +26,8 @@ class Alerting:
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
         self._before: frozenset[str] = frozenset()
+        self._last: tuple[str, tuple[Alert, ...]] = ("", ())
+        """The text of the last page, and its alerts."""
         self.steps: Sequence[Step] = ()
         """All steps of the replay, in order."""
 
@@ -38,8 +40,15 @@ class Alerting:
         return msgspec.structs.replace(met, alert=next(iter(await self._found(met, (text, *beside))), None))
 
     async def _found(self, met: Met, known: Sequence[str]) -> list[Alert]:
-        found = await asyncio.to_thread(new_alerts, met.text, met.title, known)
+        if not (there := await self._alerts(met.text)):
+            return []
+        found = await asyncio.to_thread(new_alerts, there, met.title, known)
         return [one for one in found if one.key not in self._before]
+
+    async def _alerts(self, text: str) -> tuple[Alert, ...]:
+        if self._last[0] != text:
+            self._last = text, await asyncio.to_thread(alerts, text)
+        return self._last[1]
 
     def _beside(self, step: Step) -> list[Step]:
         place = next(i for i, each in enumerate(self.steps) if each.index == step.index)
@@ -47,4 +56,4 @@ class Alerting:
 
     async def passed(self, met: Met) -> None:
         """The step that led to ``met`` is judged: what its page says is not new any more."""
-        self._before = frozenset(one.key for one in await asyncio.to_thread(alerts, met.text))
+        self._before = frozenset(one.key for one in await self._alerts(met.text))

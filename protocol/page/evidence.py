@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Annotated, Final
 
 import msgspec
@@ -115,8 +116,9 @@ class Judge:
         self._evidence = evidence
         self._observation = observation
         self._forest = _Forest(observation)
-        self._text = text
-        self._address = address
+        # What stands around one candidate holds what stands around the next one, so the same is redacted many times over.
+        self._text = cache(text)
+        self._address = cache(address)
 
     def differs(self, element: Element, *, reads: bool, writes: bool, placed: bool = False) -> str:
         """What of ``element`` is not as recorded; empty if it agrees.

@@ -66,8 +66,10 @@ def alerts(text: str) -> tuple[Alert, ...]:
 
     A status counts only if it complains: most of them say that all is well, or count something.
     """
-    lines = text.split("\n")
     found: list[Alert] = []
+    if not any(role in text for role in _ROLES):
+        return ()  # as on most pages, of which no line need be taken apart
+    lines = text.split("\n")
     for place, line in enumerate(lines):
         role = _ROLES.get(parsed(line).role)
         if role is None:
@@ -82,14 +84,11 @@ def alerts(text: str) -> tuple[Alert, ...]:
     return tuple(found)
 
 
-def new_alerts(met: str, title: str, known: Sequence[str]) -> tuple[Alert, ...]:
-    """The alerts of the snapshot ``met`` that no snapshot of ``known`` has.
+def new_alerts(there: Sequence[Alert], title: str, known: Sequence[str]) -> tuple[Alert, ...]:
+    """Those among ``there``, the alerts of a page, that no snapshot of ``known`` has.
 
     title: of the page. Frameworks announce it in an element of this role when they change the page without loading it.
     """
-    there = alerts(met)
-    if not there:
-        return ()
     keys = {one.key for text in known for one in alerts(text)} | {_key(mask_text(title))}
     return tuple(one for one in there if one.key not in keys)
 

@@ -14,11 +14,11 @@ from adapters.browser import browser as browsers_of
 from adapters.browser.chromium import launcher
 from adapters.browser.context import ChromiumContext
 from adapters.browser.judge import BrowserJudge
-from adapters.browser.wall import Wall
+from adapters.browser.wall import Place, Wall
 from adapters.ports import Browser
 from node.live.browsers import Browsers
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Goto, Locator, Scroll
+from protocol.page.action import Action, Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
@@ -308,3 +308,29 @@ async def test_a_preflight_is_sent_for_what_may_be_sent_itself(browser: Browser,
     assert {"GET /more", "POST /graphql", "PUT /put"} <= set(site.reached)
     assert not {entry for entry in site.reached if entry.endswith(("/items/7", CLOSE))}
     assert "POST /graphql?m" not in site.reached
+
+
+async def test_chromium_asks_nobody_what_the_fields_of_a_form_mean(
+    site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: ``_OWN_REQUESTS`` in ``adapters/browser/arguments.py``."""
+    asked: list[str] = []
+    connects = Wall.connects
+
+    async def listed(wall: Wall, scheme: str, host: str, port: int) -> Place | None:
+        asked.append(host)
+        return await connects(wall, scheme, host, port)
+
+    monkeypatch.setattr(Wall, "connects", listed)
+    browser = await launcher(SETTINGS)()
+    try:
+        page = await (await browser.open(Profile(), GuardPolicy())).page()
+        for number in range(3):
+            fields = "".join(f"<label>{name}<input name={name}{number}></label>" for name in ("name", "street", "city"))
+            site.extra[f"/form{number}.html"] = f"<form>{fields}<button>Send</button></form>"
+            await page.perform(Goto(url=f"{site.origin}/form{number}.html"))
+            await page.perform(Wait(still_ms=300))
+    finally:
+        await browser.close()
+    assert [host for host in asked if "autofill" in host] == []
+    assert "127.0.0.1" in asked

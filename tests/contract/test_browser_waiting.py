@@ -10,10 +10,11 @@ import pytest
 from adapters.browser.page import ChromiumPage
 from adapters.ports import Browser
 from protocol.errors import MeshError
-from protocol.page.action import Click, Goto, Locator, Scroll, Wait
+from protocol.page.action import Click, Extract, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import LATE_S, PageServer
+from tests.sites.pages.visits import element
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 
@@ -229,3 +230,22 @@ async def test_a_page_that_did_not_answer_in_time_does_not_open_later_and_what_i
     assert caught.value.code == "browser.timeout"
     assert "First" in (await page.observe()).text
     await page.close()
+
+
+async def test_what_only_reads_is_compared_with_the_page_in_which_it_was_looked_for(
+    browser: Browser, site: PageServer
+) -> None:
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    try:
+        site.extra["/price.html"] = "<h1>Price</h1><p>12 EUR</p>"
+        opened = (await page.perform(Goto(url=f"{site.origin}/price.html"))).observation
+        seen = await page.observe()
+        ref = element(seen, "heading", "Price").ref
+        read = Extract(name="price", target=Locator())
+        at_once = await page.perform(read, ref=ref, expect=seen.state)
+        assert (at_once.extracted, at_once.observation is seen) == ("Price", True)
+        again = await page.perform(read, ref=ref, expect=seen.state)
+        assert again.observation is not seen, "since the last step the page may have changed"
+        assert again.observation.state == opened.state
+    finally:
+        await page.close()

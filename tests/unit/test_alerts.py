@@ -19,7 +19,7 @@ TITLE = "Shop"
 
 def new(met: str, *known: str, title: str = TITLE) -> list[tuple[str, str]]:
     """Role and words of what is new."""
-    return [(one.role, one.words) for one in new_alerts(met, title, known)]
+    return [(one.role, one.words) for one in new_alerts(alerts(met), title, known)]
 
 
 @pytest.mark.parametrize(

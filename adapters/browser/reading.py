@@ -1,0 +1,65 @@
+"""Reads a page: Playwright's snapshot of it, and the facts about its controls that no snapshot has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Final
+
+from playwright.async_api import Page
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
+
+from adapters.browser.activity import Activity
+from adapters.browser.aria import Node, parse
+from adapters.browser.view import Facts, wanted_refs
+from adapters.browser.worlds import Worlds
+from protocol import limits
+
+_EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a document will be missing
+
+
+class Reading:
+    """Of one page."""
+
+    def __init__(self, page: Page, worlds: Worlds, activity: Activity) -> None:
+        self._page = page
+        self._worlds = worlds
+        self._activity = activity
+
+    async def now(self) -> tuple[list[Node], Facts]:
+        """The snapshot, parsed, and the facts. A facts script finds the refs that the snapshot before it has left."""
+        if len(self._page.frames) == 1:
+            # Both are sent at once, and reach the page in this order: to wait in between would cost each step a round trip.
+            # If the order was another one, or another document came meanwhile, the facts do not belong to the snapshot.
+            serial = self._activity.serial
+            roots, facts = await asyncio.gather(self._parsed(), self._worlds.facts())
+            if self._activity.serial == serial and not missing(roots, facts):
+                return roots, facts
+            return roots, await self._worlds.facts()
+        snapshot = await self._snapshot()
+        facts, roots = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
+        return roots, facts
+
+    async def _parsed(self) -> list[Node]:
+        return await asyncio.to_thread(parse, await self._snapshot())
+
+    async def _snapshot(self) -> str:
+        """Playwright's snapshot of the page.
+
+        A frame that Chromium refuses to load (``file:`` in a web page) stays without an address and without a document.
+        Playwright waits for it until the time is over, and then gives the rest of the page.
+        """
+        if any(not frame.url for frame in self._page.frames):
+            with contextlib.suppress(PlaywrightTimeoutError):  # the rest took longer: it gets its time
+                return await self._page.aria_snapshot(mode="ai", timeout=_EMPTY_FRAME_MS)
+        return await self._page.aria_snapshot(mode="ai", timeout=limits.STEP_TIMEOUT_MS)
+
+
+def missing(roots: list[Node], facts: Facts) -> list[str]:
+    """Playwright refs of the controls of a snapshot that the facts say nothing about."""
+    return [ref for ref in wanted_refs(roots) if ref not in facts.traits]
+
+
+async def _parsed(snapshot: str) -> list[Node]:
+    await asyncio.sleep(0)  # let concurrent requests to the browser be sent first, so that they are answered meanwhile
+    return await asyncio.to_thread(parse, snapshot)
