@@ -70,6 +70,7 @@ SHOWN = "click: {role: link, name: Shown}"
 
 
 async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_path: Path) -> None:
+    """Guard: node/capsules/mounting.py, Mounting.mount."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
@@ -153,6 +154,7 @@ async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Pa
 
 
 async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tmp_path: Path) -> None:
+    """Guard: node/capsules/upkeep.py, Upkeep.refresh."""
     site = LoginSite(rotates=True)
     async with node_with(site, tmp_path) as node:
         checked = await ask(node, "capsule.check", capsule="shop")

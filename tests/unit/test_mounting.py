@@ -102,6 +102,7 @@ async def test_work_gets_the_origins_of_the_capsule_its_state_and_what_to_hide(n
 async def test_work_that_goes_beyond_the_policy_is_refused_and_not_counted(
     nodes: list[CapsuleNode], changes: dict[str, Any], code: str
 ) -> None:
+    """Guard: node/capsules/mounting.py, _narrowed."""
     alice, _ = nodes
     await alice.capture(tasks=("replay",))
     assert await code_of(alice, **changes) == code
@@ -109,7 +110,10 @@ async def test_work_that_goes_beyond_the_policy_is_refused_and_not_counted(
 
 
 async def test_an_agent_is_given_no_capsule(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, mount."""
+    """Guard: node/capsules/mounting.py, mount.
+
+    Guard: node/capsules/mounting.py, Mounting.mount.
+    """
     alice, _ = nodes
     await alice.capture()
     with called_by(Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"live"}))):
@@ -117,7 +121,10 @@ async def test_an_agent_is_given_no_capsule(nodes: list[CapsuleNode]) -> None:
 
 
 async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, ended."""
+    """Guard: node/capsules/mounting.py, ended.
+
+    Guard: node/capsules/mounting.py, Mounting.ended.
+    """
     alice, bob = nodes
     await alice.capture()
     await bob.take(await alice.give(bob))
@@ -135,7 +142,10 @@ async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(
 
 
 async def test_a_use_that_lasts_is_judged_again(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/capsules.py, still."""
+    """Guard: node/capsules/capsules.py, still.
+
+    Guard: node/capsules/capsules.py, Capsules.still.
+    """
     alice, _ = nodes
     await alice.capture(expires_s=3_600)
     async with ends_with("capsule.expired"), mounted(Mounting(alice.capsules, check_s=0.01), "shop", wish()):
@@ -217,6 +227,7 @@ def test_what_is_hidden_is_redacted_and_can_be_typed_nowhere() -> None:
 
 
 def test_values_that_look_like_secrets_are_hidden_and_words_are_not() -> None:
+    """Guard: protocol/capsule/hidden.py, _of."""
     nested = json.dumps(
         {"user": "anna", "auth": json.dumps({"token": f"{CANARY}-deep", "n": 1}), "list": [f"{CANARY}-list"]}
     )
