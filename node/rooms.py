@@ -21,7 +21,7 @@ from adapters.ports import (
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
-from node.capsules import CapsuleExchange, Capsules, Kept, SealingKeys
+from node.capsules import CapsuleExchange, Capsules, Kept, Logins, SealingKeys
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
@@ -88,6 +88,7 @@ class Rooms:
     sessions: Sessions
     capsules: Capsules
     capsule_exchange: CapsuleExchange
+    logins: Logins
     live: LiveSessions
     explorer: Explorer
     schedules: Schedules
@@ -183,6 +184,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         sessions=sessions,
         capsules=capsules,
         capsule_exchange=capsule_exchange,
+        logins=Logins(capsules, witness, config, browsers, sessions.record),
         live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
         explorer=explorer,
         schedules=schedules,

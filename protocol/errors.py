@@ -920,6 +920,19 @@ CODES: dict[str, Code] = {
         "The capsule was sealed before this node began its present witness log, as after a restore: its uses cannot be trusted to be complete.",
         "Have it exported again, or capture it again.",
     ),
+    "capsule.not_logged_in": Code(
+        _O,
+        False,
+        "The login did not succeed, as far as the page and the browser's state show: nothing was kept.",
+        "The message says what is missing. Log in again; give --until if the page cannot tell by itself.",
+    ),
+    "capsule.unproven": Code(
+        _O,
+        False,
+        "A fresh browser that was given the captured state is not logged in, or that cannot be told: nothing was kept.",
+        "Name an address that only the login opens, or --until. If the site binds the login to its browser"
+        " (`trailmesh capsule probe URL`), let this node do the work.",
+    ),
     # session, bundle, report
     "session.not_committed": Code(
         _C,

@@ -54,6 +54,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.approvals.bound,
         **rooms.capsules.bound,
         **rooms.capsule_exchange.bound,
+        **rooms.logins.bound,
         **Explaining(rooms.config.policy, rooms.approvals).bound,
         **agents.bound,
         **rooms.witness.feed.bound,

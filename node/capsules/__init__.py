@@ -1,12 +1,15 @@
 """The capsules of this node: logins that are kept sealed, used under their policy, exported to peers and revoked.
 
 Owns the sealing keys and their files, the capsules and their ledger. Every use is judged, counted and signed before the state is
-opened. Never writes state in clear to a disk, a log or a result, and never opens a browser.
+opened. Makes capsules of logins that are done now, and proves each in fresh browsers. Never writes state in clear to a disk, a log
+or a result.
 """
 
 from node.capsules.capsules import Capsules, Mounted, Wanted
 from node.capsules.exchange import CapsuleExchange
 from node.capsules.kept import Kept
+from node.capsules.login import Logins
+from node.capsules.login_state import digests, for_browser, from_browser
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
 
@@ -15,7 +18,11 @@ __all__ = [
     "CapsuleExchange",
     "Capsules",
     "Kept",
+    "Logins",
     "Mounted",
     "SealingKeys",
     "Wanted",
+    "digests",
+    "for_browser",
+    "from_browser",
 ]

@@ -24,6 +24,7 @@ from node.verbs.capsule import (
     CapturedCapsule,
     CaptureParams,
     KeptCapsule,
+    PolicyParams,
     RemovedCapsule,
     ShownCapsule,
     ShowParams,
@@ -124,6 +125,10 @@ class Capsules:
         found = await asyncio.to_thread(read_state, Path(given.file))
         if given.replaces:
             return await self._renew(given, found)
+        return await self.keep(given, found, BrowserProfile(user_agent=given.user_agent))
+
+    async def keep(self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile) -> CapturedCapsule:
+        """Seal ``found`` as a new capsule. browser: what it was captured from. Errors: those of ``capture``."""
         now_ms = self.kept.clock.now_ms()
         policy = _policy(given, found, now_ms)
         state = within(found, policy.origins)
@@ -137,7 +142,7 @@ class Capsules:
             owner="",
             name=given.name or origins[0].origin.partition("://")[2][: limits.CAPSULE_LABEL_CHARS_MAX],
             origins=origins,
-            browser=BrowserProfile(user_agent=given.user_agent),
+            browser=browser,
             policy=policy,
             recipients=(),
             device=self.kept.device(id),
@@ -326,7 +331,7 @@ def _fields(record: KeptCapsule) -> dict[str, Any]:
     return {name: getattr(record, name) for name in KeptCapsule.__struct_fields__}
 
 
-def _policy(given: CaptureParams, state: CapsuleState, now_ms: int) -> Policy:
+def _policy(given: PolicyParams, state: CapsuleState, now_ms: int) -> Policy:
     """The policy that the parameters describe. Errors: ``input.invalid``, ``input.too_large``."""
     origins = widest(parse_pattern(each) for each in given.origins) if given.origins else origins_of(state)
     if len(origins) > limits.CAPSULE_ORIGINS_MAX:

@@ -59,6 +59,15 @@ def read_state(path: Path) -> CapsuleState:
         raise MeshError("input.invalid", f"{path} holds no state in a known form") from None
 
 
+def read_stored(data: bytes) -> CapsuleState:
+    """The state in ``storage_state`` as a browser gave it; it may be empty. Errors: ``input.invalid``, which quotes nothing."""
+    try:
+        state = _storage_state(json.loads(data))
+        return msgspec.convert(msgspec.to_builtins(state), CapsuleState, strict=True)
+    except (msgspec.ValidationError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise MeshError("input.invalid", "this is not the state of a browser") from None
+
+
 def _read(text: str, path: Path) -> CapsuleState:
     start = text.lstrip()
     if start.startswith("{"):

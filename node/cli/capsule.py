@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
 
 from node.base import counted
 from node.cli.build import Look, commands_of
-from node.cli.common import Result, common_options, emit, home_path, moment, owner_only, run_verb, table
+from node.cli.common import (
+    Result,
+    common_options,
+    emit,
+    home_path,
+    moment,
+    owner_only,
+    run_async,
+    run_verb,
+    showing,
+    table,
+)
+from node.cli.explore_words import read_condition
 from node.verbs import capsule as verbs
+from node.verbs import capsule_login as verbs_of_login
+from protocol.errors import MeshError
 
 _MALICE: Final = (
     "The policy binds a node that follows it. Whoever changes the software of the peer has the login in clear:"
@@ -99,6 +115,64 @@ def _show_captured(r: Result) -> None:
     click.echo("The file still holds the login in clear: delete it.")
 
 
+def _show_logged_in(r: Result) -> None:
+    _show(r)
+    for reason in r["proof"]:
+        click.echo(f"proven   {reason}")
+    if r["session"]:
+        click.echo(f"the login was recorded as {r['session']}")
+    click.echo("The login is kept. Try what needs it before you close other windows: sites may end older logins.")
+
+
+def _prepare_login(params: Result, typed: Result) -> None:
+    if params["until"] is not None:
+        params["until"] = read_condition(params["until"])
+
+
+def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
+    """``capsule login``: by the steps of a file, which the node performs, else by a person in a window of this process."""
+    if params["actions"]:
+        if typed["attach"]:
+            raise MeshError("input.invalid", "--attach opens a window for a person: leave it out, or --with")
+        return run_verb(home, verb, params, show=line)
+    from node.process.logging_in import log_in
+    from node.process.watching import refuse_without_display
+
+    owner_only("capsule login")
+    if any(params[name] for name in ("secrets", "allow", "approve_class")):
+        raise MeshError("input.invalid", "--secret, --allow and --approve-class belong to --with")
+    if not typed["attach"]:
+        refuse_without_display(dict(os.environ))
+    held = run_async(
+        log_in(home_path(home), params["url"], params["until"], typed["attach"] or "", showing(_window_line))
+    )
+    given = {
+        name: value for name, value in params.items() if name not in ("actions", "secrets", "allow", "approve_class")
+    }
+    return run_verb(home, verbs_of_login.KEEP.name, {**given, **held}, show=line)
+
+
+def _window_line(event: Result) -> str:
+    return (
+        f"log in at {event['open']} in the window: it closes as soon as the login has succeeded\n"
+        "  nothing of what you do there is recorded; Ctrl-C leaves nothing"
+        + "".join(f"\n  {said}" for said in event["unguarded"])
+    )
+
+
+def _login_line(event: Result) -> str:
+    if "note" in event:
+        return f"  {event['note']}"
+    return f"  {event['step']} of {event['of']}: {event['did']}{'' if event['ok'] else ' (failed)'}"
+
+
+_ATTACH: Final = click.option(
+    "--attach",
+    metavar="ENDPOINT",
+    help="Open the window in the Chromium that listens at ENDPOINT, such as http://127.0.0.1:9222.",
+)
+
+
 def _show_list(r: Result) -> None:
     if not r["capsules"]:
         click.echo("no capsules yet: `trailmesh capsule capture --from FILE`")
@@ -133,6 +207,9 @@ def _show_revoked(r: Result) -> None:
 def _looks() -> dict[str, Any]:
     return {
         verbs.CAPTURE.name: Look(text=_show_captured),
+        verbs_of_login.LOGIN.name: Look(
+            text=_show_logged_in, line=_login_line, prepare=_prepare_login, more=(_ATTACH,), call=_log_in
+        ),
         verbs.LIST.name: Look(text=_show_list),
         verbs.SHOW.name: Look(text=_show),
         verbs.IMPORT.name: Look(text=_show),
@@ -142,5 +219,5 @@ def _looks() -> dict[str, Any]:
     }
 
 
-for _command in commands_of(verbs.VERBS, _looks()):
+for _command in commands_of((*verbs_of_login.VERBS, *verbs.VERBS), _looks()):
     group.add_command(_command)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports import Clock, Context, Store
 from node.config import Config
 from node.live import Asks, Browsers, Following, Gate, Recording, Unlike, Uploads, guard_for, record, record_actions
 from node.sessions.action_files import ActionFile, incomplete, parse_actions
@@ -56,6 +56,10 @@ def own_start(session: Session, node: str) -> str:
     """Where ``session`` begins if the owner of ``node`` had it recorded; empty if others chose its sites and fields."""
     own = session.node == node and not session.search and session.caller in ("", OWNER)
     return session.start_url if own else ""
+
+
+After = Callable[[Context], Awaitable[None]]
+"""Called with a browser context once all actions of a recording are done in it."""
 
 
 class Sessions:
@@ -104,8 +108,11 @@ class Sessions:
         approve_class: int,
         lenient: bool = False,
         tell: Tell,
+        after: After | None = None,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them.
+
+        ``after``: called with the browser context once all of them are done.
 
         ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
@@ -115,7 +122,7 @@ class Sessions:
         self._witness.check_signs()
         file = parse_actions(text.encode(), name, self._config.browser.profile, lenient=lenient)
         given = Secrets(secrets, begins=file.start_url)
-        return await self._record(file, given, allow=allow, approve_class=approve_class, tell=tell)
+        return await self._record(file, given, allow=allow, approve_class=approve_class, tell=tell, after=after)
 
     async def fork(
         self,
@@ -184,6 +191,7 @@ class Sessions:
         tell: Tell,
         parent: str = "",
         following: Following | None = None,
+        after: After | None = None,
     ) -> RecordedSession:
         """Errors: those of ``record``; ``session.unlike`` with ``following``."""
         missing = sorted(set(file.secrets) - secrets.keys())
@@ -205,7 +213,7 @@ class Sessions:
         for note in file.said:
             tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
         guard = guard_for(self._config.policy, allow)
-        async with self._browsers.page(file.profile, guard, tabs=True) as page:
+        async with self._browsers.opened(file.profile, guard, tabs=True) as (context, page):
             plan = Recording(
                 title=file.title,
                 start_url=file.start_url,
@@ -228,6 +236,8 @@ class Sessions:
                     self._witness.trail.about(recorder.session.id)
                     try:
                         await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
+                        if after is not None:
+                            await after(context)
                     except MeshError as error:
                         # setdefault: an inner error may already name the session.
                         error.detail.setdefault("session", recorder.session.id)

@@ -104,6 +104,12 @@ _CALLS: dict[str, dict[str, Any]] = {
     "session.purge": {"session": "ses-x"},
     "session.answer": {"question": "x", "yes": True},
     "capsule.capture": {"file": f"/nowhere/{SECRET}"},
+    "capsule.login": {"url": f"https://x.test/?token={SECRET}", "actions": SECRET, "secrets": GIVEN},
+    "capsule.keep": {
+        "url": f"https://x.test/?token={SECRET}",
+        "storage": SECRET,
+        "browser": {"backend": "launched", "name": "chromium", "version": "1"},
+    },
     "capsule.consent": {"capsule": "cap-x", "owner": "00", "signed": SECRET.encode().hex()},
     "capsule.export": {"capsule": "cap-x", "to": "nobody", "out": f"/nowhere/{SECRET}"},
     "capsule.import": {"file": f"/nowhere/{SECRET}"},
