@@ -69,6 +69,51 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
     emit(run_verb(home, verbs.CONSENT.name, {**params, "signed": signed.hex()}), as_json=as_json, text=_show)
 
 
+@group.command()
+@click.argument("url", metavar="URL")
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Configuration of browser and policy in place of the node's.",
+)
+@common_options
+def probe(home: str | None, url: str, config: str | None, as_json: bool) -> None:
+    """Tell how a site logs in, and what is weak about it.
+
+    Opens URL once in a fresh browser that sends nothing but reads. Told are: a form, a redirect to another site (OAuth, SAML),
+    passkeys, one-time codes, CAPTCHAs, sessions that are bound to the device, and the browser's own dialog. Weaknesses are: tokens
+    and passwords in addresses or in clear, a form without a token against other sites, weak flags of session cookies. What is only
+    on a later page of the login, or comes with its answer, is not seen.
+    """
+    from node.process.probing_login import probe_login
+
+    owner_only("capsule probe")
+    result = run_async(probe_login(home_path(home), config or "", url))
+    emit(result, as_json=as_json, text=_show_probed)
+
+
+_HELPS: Final = {
+    "form": "`capsule login` with a file or a window",
+    "sso": "`capsule login` in a window; name the site's own origin as URL",
+    "passkey": "`capsule login` in a window; passkeys are never exported",
+    "code": "`capsule login` in a window, with --mfa-now",
+    "captcha": "`capsule login` in a window: only a person passes it",
+    "device-bound": "an exported capsule may not work: let the node with the login do the work (`capsule work`)",
+    "basic": "not a login that a capsule can keep",
+}
+
+
+def _show_probed(r: Result) -> None:
+    click.echo(r["url"])
+    if not r["kinds"]:
+        click.echo("no login was found on this page: give the address of the form, or one that needs the login")
+    for each in r["kinds"]:
+        click.echo(f"  {each['what']:<13} {each['said']}\n{'':15} {_HELPS[each['what']]}")
+    for each in r["weak"]:
+        click.echo(f"  weak: {each['what']}: {each['said']}")
+
+
 def _rules(policy: Result) -> list[str]:
     uses = counted(policy["replays_max"], "use")
     lines = [
