@@ -129,7 +129,8 @@ async def _opened(page: ChromiumPage, url: str, hearing: _Hearing) -> None:
 
 
 async def _frames(session: CDPSession) -> list[str]:
-    pending, found = [(await session.send("Page.getFrameTree"))["frameTree"]], []
+    pending = [(await session.send("Page.getFrameTree"))["frameTree"]]
+    found: list[str] = []
     while pending and len(found) < _EACH_MAX:
         tree = pending.pop()
         found.append(tree["frame"]["id"])
