@@ -52,6 +52,8 @@ class ScheduleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Error code that says why the node paused it; empty if its owner did."""
     failures: int = 0
     """Failed runs since the last successful one."""
+    capsule: str = ""
+    """Id of the capsule whose login its runs begin with; empty for none."""
 
 
 class RunSpend(msgspec.Struct, frozen=True, kw_only=True):

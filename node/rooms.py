@@ -21,7 +21,7 @@ from adapters.ports import (
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
-from node.capsules import CapsuleExchange, Capsules, Kept, Logins, SealingKeys
+from node.capsules import CapsuleExchange, Capsules, Kept, Logins, Mounting, SealingKeys
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
@@ -151,6 +151,8 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
     capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
+    browsers.mounts = mounting = Mounting(capsules)
+    capsule_exchange.ended.append(mounting.ended)
     own_keys = OwnKeys(
         home,
         own,

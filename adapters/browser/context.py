@@ -184,12 +184,12 @@ class ChromiumContext:
 
     # --- the rest ---
 
-    async def state(self) -> BrowserState:
+    async def state(self, *, whole: bool = False) -> BrowserState:
         """``adapters.ports.Context.state``."""
         self._require_open()
         return write_state(
             await self._life.alive(
-                self._context.storage_state(),
+                self._context.storage_state(indexed_db=whole),
                 timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
                 otherwise="browser.timeout",
                 doing="reading the state of a context",

@@ -17,9 +17,40 @@ class _Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     value: str
 
 
+class _Index(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    keyPath: str | msgspec.UnsetType = msgspec.UNSET
+    keyPathArray: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    unique: bool
+    multiEntry: bool
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    key: Any = msgspec.UNSET
+    keyEncoded: Any = msgspec.UNSET
+    value: Any = msgspec.UNSET
+    valueEncoded: Any = msgspec.UNSET
+
+
+class _Store(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    keyPath: str | msgspec.UnsetType = msgspec.UNSET
+    keyPathArray: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    autoIncrement: bool
+    indexes: tuple[_Index, ...]
+    records: tuple[_Record, ...]
+
+
+class _Database(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    version: int
+    stores: tuple[_Store, ...]
+
+
 class _Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     origin: str
     localStorage: tuple[_Item, ...] = ()
+    indexedDB: tuple[_Database, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Cookie(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -90,7 +90,7 @@ NOTHING = Given()
 
 
 class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
-    """Cookies and localStorage of a context. A secret: it can be a login. Never logged, never shown."""
+    """Cookies and storage of a context. A secret: it can be a login. Never logged, never shown."""
 
     storage: bytes
     """JSON as Playwright's ``storage_state`` gives it. Errors when it is too long: ``input.too_large``."""
@@ -201,8 +201,11 @@ class Context(Protocol):
         Errors: ``browser.crashed`` (also once the context is closed), ``browser.timeout``, ``browser.launch``.
         """
 
-    async def state(self) -> BrowserState:
-        """Cookies and storage now. Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``."""
+    async def state(self, *, whole: bool = False) -> BrowserState:
+        """Cookies and localStorage now; whole: IndexedDB too, which takes longer.
+
+        Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``.
+        """
 
     async def close(self) -> None:
         """Close its pages, and forget its cookies and storage. Never raises; a second call does nothing."""
@@ -223,7 +226,8 @@ class Browser(Protocol):
     ) -> Context:
         """A fresh isolated context under ``guard``, without a page.
 
-        state: the cookies and localStorage that it begins with. tabs: whether a window that a page opens becomes a tab beside it,
+        state: the cookies, localStorage and IndexedDB that it begins with.
+        tabs: whether a window that a page opens becomes a tab beside it,
         each of its requests judged before it is sent; the context then has one page, which stands for the tab in front. An
         attached browser has no tabs: there a window's first request cannot be held.
         Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``; ``input.invalid`` (not a state).

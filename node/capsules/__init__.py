@@ -5,11 +5,13 @@ opened. Makes capsules of logins that are done now, and proves each in fresh bro
 or a result.
 """
 
+from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules, Mounted, Wanted
 from node.capsules.exchange import CapsuleExchange
 from node.capsules.kept import Kept
 from node.capsules.login import Logins
-from node.capsules.login_state import digests, for_browser, from_browser
+from node.capsules.login_state import digests
+from node.capsules.mounting import Mounting
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
 
@@ -20,9 +22,9 @@ __all__ = [
     "Kept",
     "Logins",
     "Mounted",
+    "Mounting",
     "SealingKeys",
     "Wanted",
     "digests",
-    "for_browser",
     "from_browser",
 ]

@@ -63,10 +63,17 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 class Mounted(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule in use."""
 
-    header: Header
+    capsule: Capsule
     state: CapsuleState
     number: int
     """Which use of this node it is."""
+    use: bytes
+    """What was signed about it."""
+
+    @property
+    def header(self) -> Header:
+        """The header of the capsule."""
+        return self.capsule.header
 
 
 Report = Callable[[Capsule, bytes], Awaitable[bool]]
@@ -92,6 +99,11 @@ class Capsules:
         """Read the sealing keys. Signs nothing: peers have not been asked yet whether this store is an old copy. Errors:
         ``store.*``."""
         await self.kept.keys.load()
+        for record in await self.kept.store.capsules():
+            # One process owns the data directory: whoever held a lease is no more.
+            row = await self.kept.store.ledger(record.id)
+            if row is not None and row.holder:
+                await self.kept.store.give_back_capsule(record.id, row.holder)
         await self.kept.store.prune_ledger(self.kept.clock.now_ms())
 
     async def tend(self) -> None:
@@ -256,14 +268,38 @@ class Capsules:
         row = await self.kept.store.take_capsule(record.id, taken)
         try:
             number = row.uses[self.kept.witness.node]
-            await self._reported(capsule, row, wanted, number)
+            use = await self._signed(capsule.header, wanted, number)
+            await self._reported(capsule, row, use)
             state = await self.kept.state(record)
-            yield Mounted(header=capsule.header, state=state, number=number)
+            yield Mounted(capsule=capsule, state=state, number=number, use=use)
         finally:
             await self.kept.store.give_back_capsule(record.id, wanted.holder)
 
-    async def _reported(self, capsule: Capsule, row: LedgerRecord, wanted: Wanted, number: int) -> None:
-        header, now_ms = capsule.header, self.kept.clock.now_ms()
+    async def still(self, mounted: Mounted, wanted: Wanted) -> None:
+        """Judge a use that lasts again: as at its beginning, but that it is counted already.
+
+        Errors: ``capsule.*``, ``input.not_found`` (it was removed), ``envelope.*``, ``keylog.*``, ``peer.*``, ``store.*``.
+        """
+        header, now_ms = mounted.header, self.kept.clock.now_ms()
+        record, row = await self.kept.store.capsule(header.id), await self.kept.store.ledger(header.id)
+        if row is not None and row.revoked_ms:
+            raise MeshError("capsule.revoked", capsule=header.id)
+        if record is None or row is None:
+            raise MeshError("input.not_found", f"{header.id} was removed")
+        self.kept.open(record)
+        if row.generation > header.generation:
+            raise MeshError(
+                "capsule.generation", f"{header.generation}, and there is {row.generation}", capsule=header.id
+            )
+        if row.holder != wanted.holder or now_ms >= row.held_until_ms:
+            raise MeshError("capsule.held", "the lease has ended", capsule=header.id)
+        self._judge(mounted.capsule, row, wanted, now_ms, counted=1)
+        await self._reported(mounted.capsule, row, mounted.use)
+
+    async def _signed(self, header: Header, wanted: Wanted, number: int) -> bytes:
+        """Sign a use, and write its row of the audit trail."""
+        note = {"task": wanted.task, "number": str(number), "generation": str(header.generation)}
+        await self.kept.witness.trail.write("capsule.used", subject=header.id, note=note)
         use = Use(
             capsule=header.id,
             tenant=header.tenant,
@@ -271,18 +307,25 @@ class Capsules:
             generation=header.generation,
             number=number,
             task=wanted.task,
-            at_ms=now_ms,
+            at_ms=self.kept.clock.now_ms(),
         )
         artefact = await self.kept.witness.artefact(KIND_USE, header.id, use)
         await self.kept.store.put_artefact(artefact)
+        return artefact.envelope
+
+    async def _reported(self, capsule: Capsule, row: LedgerRecord, use: bytes) -> None:
+        header, now_ms = capsule.header, self.kept.clock.now_ms()
         if header.tenant == self.kept.witness.node:
             return
-        if await self.report(capsule, artefact.envelope):
+        if await self.report(capsule, use):
             await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms))
         elif now_ms > row.heard_ms + header.policy.fresh_s * 1000:
             raise MeshError("capsule.stale", capsule=header.id, heard_ms=row.heard_ms)
 
-    def _judge(self, capsule: Capsule, row: LedgerRecord | None, wanted: Wanted, now_ms: int) -> None:
+    def _judge(
+        self, capsule: Capsule, row: LedgerRecord | None, wanted: Wanted, now_ms: int, *, counted: int = 0
+    ) -> None:
+        """counted: 1 if the use is in the ledger already."""
         header, node = capsule.header, self.kept.witness.node
         mark = self.kept.device(header.id)
         code = judge_use(
@@ -295,7 +338,7 @@ class Capsules:
                 origins=wanted.origins,
                 task=wanted.task,
                 level=wanted.level,
-                uses=row.used if row else 0,
+                uses=row.used - counted if row else 0,
                 mfa_ms=header.mfa_ms,
                 same_device=bool(mark) and mark == header.device,
                 same_installation=header.tenant == node,

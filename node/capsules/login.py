@@ -10,9 +10,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from adapters.ports import BrowserState, Context, Page
+from adapters.ports import Context, Page
+from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules
-from node.capsules.login_state import digests, for_browser, from_browser
+from node.capsules.login_state import digests
+from node.capsules.reading import state_of
 from node.capsules.sealing import within
 from node.config import Config
 from node.live import Browsers, Driver, Gate, guard_for
@@ -89,7 +91,7 @@ class Logins:
         held: list[CapsuleState] = []
 
         async def after(context: Context) -> None:
-            state = from_browser(await context.state())
+            state = from_browser(await context.state(whole=True), CapsuleState())
             page = context.pages[0]
             now = Look(seen=await page.observe(), held=digests(state))
             # The condition is about the page at ``url``, which the proof opens: not about where the steps end.
@@ -120,7 +122,7 @@ class Logins:
         """Keep what the window held in which a person has logged in. Errors: as ``login``, without those of the steps."""
         self._witness.check_signs()
         require_plain(given.url)
-        state = from_browser(BrowserState(storage=given.storage.encode()))
+        state = _state_of(given.storage)
         until = _condition(given.until)
         login = Login(url=given.url, until=until, state=state, browser=given.browser, profile=given.profile)
         return await self._kept(given, login, tell)
@@ -142,7 +144,7 @@ class Logins:
     async def _look(self, login: Login, origins: tuple[str, ...], state: CapsuleState | None) -> Look:
         """The page at the address of the login, in a fresh browser that may contact these origins only."""
         guard = guard_for(self._config.policy, within=origins)
-        given = None if state is None else for_browser(state)
+        given = None if state is None else to_browser(state, now_s=self._capsules.kept.clock.now_ms() // 1000)
         async with self._browsers.opened(login.profile, guard, state=given) as (_, page):
             return await self._opened(page, login.url)
 
@@ -154,6 +156,15 @@ class Logins:
             if error.code in ("browser.refused", "browser.navigation", "browser.timeout"):
                 return Look(failed=error.code)
             raise
+
+
+def _state_of(storage: str) -> CapsuleState:
+    """The state that a command sends. Errors: ``input.invalid``, which quotes nothing of it."""
+    try:
+        found = msgspec.json.decode(storage)
+    except msgspec.DecodeError:
+        raise MeshError("input.invalid", "this is not the state of a browser") from None
+    return state_of(found)
 
 
 def _condition(given: Any) -> condition.Condition | None:

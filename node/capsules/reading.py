@@ -59,15 +59,6 @@ def read_state(path: Path) -> CapsuleState:
         raise MeshError("input.invalid", f"{path} holds no state in a known form") from None
 
 
-def read_stored(data: bytes) -> CapsuleState:
-    """The state in ``storage_state`` as a browser gave it; it may be empty. Errors: ``input.invalid``, which quotes nothing."""
-    try:
-        state = _storage_state(json.loads(data))
-        return msgspec.convert(msgspec.to_builtins(state), CapsuleState, strict=True)
-    except (msgspec.ValidationError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise MeshError("input.invalid", "this is not the state of a browser") from None
-
-
 def _read(text: str, path: Path) -> CapsuleState:
     start = text.lstrip()
     if start.startswith("{"):
@@ -87,6 +78,14 @@ def _checked(state: CapsuleState) -> CapsuleState:
     if not made.cookies and not made.storage:
         raise MeshError("input.invalid", "the file holds no cookie and no storage")
     return made
+
+
+def state_of(found: dict[str, Any]) -> CapsuleState:
+    """The storage state of Playwright. Errors: ``input.invalid``, which quotes nothing of it."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(_storage_state(found)), CapsuleState, strict=True)
+    except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError):
+        raise MeshError("input.invalid", "the browser holds more than a capsule keeps") from None
 
 
 def _storage_state(found: dict[str, Any]) -> CapsuleState:

@@ -29,6 +29,7 @@ def group() -> None:
 @click.option("--alone", is_flag=True, help="Explore without peers.")
 @parameter(verbs.RUN, "seconds")
 @parameter(verbs.RUN, "seed")
+@parameter(verbs.RUN, "capsule")
 @click.option(
     "--resume",
     "search",
@@ -46,6 +47,7 @@ def run(
     alone: bool,
     seconds: int,
     seed: int,
+    capsule: str,
     search: str | None,
     as_json: bool,
 ) -> None:
@@ -62,6 +64,7 @@ def run(
             "until": read_condition(until),
             "seconds": seconds,
             "seed": seed,
+            "capsule": capsule,
         }
         if alone or peers:
             params["peers"] = list(peers)

@@ -109,7 +109,9 @@ class Explorer:
         for found in [found async for found in every_search(self._store, status="running")]:
             try:
                 own = found.coordinator == self._witness.node
-                if found.caller not in ("", OWNER) if own else not self._may_go_on(found):
+                # With a login too: it is mounted by a call, and was given back when the node stopped.
+                ended = found.caller not in ("", OWNER) or bool(_capsule_of(found))
+                if ended if own else not self._may_go_on(found):
                     await self._mark_stopped(found.id)
                     continue
                 search = await self._searches.enter(found)
@@ -147,17 +149,21 @@ class Explorer:
         seed: int,
         tell: Tell,
         search_id: str = "",
+        capsule: str = "",
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
         ``peers``: names; None takes every peer that grants us ``branch:assign``, and for an agent none. A caller with limited
         origins searches without peers. Nothing is stored of a search whose start page cannot be opened. search_id: a new id that
-        the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
+        the caller has already stored, or empty. capsule: the login to begin with; then no peer takes part.
+        Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
         ``search.start_failed``, ``caller.refused``, ``browser.*``.
         """
         self._searches.check_open()
         check_told(goal, start_url)
-        chosen = participants(self._peers, peers, start_url)
+        if capsule and peers:
+            raise MeshError("input.invalid", "a login is not shared: leave out --peer or --capsule")
+        chosen = () if capsule else participants(self._peers, peers, start_url)
         now_ms = self._clock.now_ms()
         search_id = search_id or ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
         self._witness.trail.about(search_id)
@@ -175,16 +181,21 @@ class Explorer:
                 seed=seed,
             )
         )
+        async with self._pages.mounted(spec, capsule) as mounted:
+            return await self._begin(spec, mounted, tell)
+
+    async def _begin(self, spec: SearchSpec, capsule: str, tell: Tell) -> SearchRecord:
+        """Store a search whose start page opens, and follow it. capsule: id of the one that is mounted."""
         await self._pages.try_start(spec)
         signed = await self._witness.artefact(KIND_SEARCH, spec.id, spec)
         found = SearchRecord(
             id=spec.id,
             coordinator=spec.coordinator,
             status="running",
-            created_ms=now_ms,
-            updated_ms=now_ms,
+            created_ms=spec.created_ms,
+            updated_ms=spec.created_ms,
             spec=signed.envelope,
-            state=cbor.encode(Progress(limit_ms=seconds * 1000)),
+            state=cbor.encode(Progress(limit_ms=spec.seconds * 1000, capsule=capsule)),
             caller=str(current_caller()),
         )
         await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
@@ -220,7 +231,8 @@ class Explorer:
         async with self._searches.admitting:
             await self._record(search_id)  # it may have been removed in the meantime
             await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
-        return await self._follow(await self._searches.enter(found), found, tell)
+        async with self._pages.mounted(self._searches.spec_of(found.spec), progress.capsule):
+            return await self._follow(await self._searches.enter(found), found, tell)
 
     async def stop(self, search_id: str) -> SearchRecord:
         """End a search without a result; peers that work for it are told.
@@ -383,3 +395,8 @@ def _owned(found: SearchRecord) -> SearchRecord:
         told = "an agent stops and resumes only the searches that it has run itself; this one is for its owner"
         raise MeshError("caller.refused", told, caller=str(current_caller()))
     return found
+
+
+def _capsule_of(found: SearchRecord) -> str:
+    """Id of the capsule that a search of this node begins with; empty for none."""
+    return cbor.decode_as(found.state, Progress).capsule if found.state else ""

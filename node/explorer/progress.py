@@ -36,5 +36,7 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Epoch and number of the newest delta of a worker when it last returned a lease; by node id."""
     probes: Probes = msgspec.field(default_factory=Probes)
     """What this node's own work has found out about controls in doubt."""
+    capsule: str = ""
+    """Id of the capsule whose login it begins with; empty for none."""
     verified: Verified | None = None
     error: str = ""

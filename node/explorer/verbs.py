@@ -52,6 +52,7 @@ class ExploreVerbs:
             peers=params.peers if self._serving else [],
             seconds=params.seconds,
             seed=params.seed,
+            capsule=params.capsule,
             tell=self._naming(tell),
         )
         return await summarise(self._parts, found.id)

@@ -11,12 +11,14 @@ Owns every running browser of this node, and the live sessions. Never performs a
 from node.live.acting import Driver, Gate, judged, remembering
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
-from node.live.browsers import Browsers
+from node.live.browsers import Browsers, Lent
 from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
 from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
+from node.live.metering import End
+from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_context, mounted_page
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
@@ -35,14 +37,19 @@ __all__ = [
     "Console",
     "Driver",
     "Earlier",
+    "End",
     "Following",
     "Gate",
     "Held",
     "History",
+    "Kept",
     "Known",
     "Ledger",
+    "Lent",
     "LiveSessions",
     "LiveVerbs",
+    "Mount",
+    "Mounts",
     "Probes",
     "Probing",
     "Recorder",
@@ -51,6 +58,7 @@ __all__ = [
     "Sought",
     "Unlike",
     "Uploads",
+    "Wish",
     "compacted",
     "covering_on",
     "data_address",
@@ -58,6 +66,9 @@ __all__ = [
     "judged",
     "keeping",
     "may_open",
+    "mounted",
+    "mounted_context",
+    "mounted_page",
     "record",
     "record_actions",
     "remembering",

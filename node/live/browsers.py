@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
 from node.live.history import Held, Known, Nothing
 from node.live.metering import Metering, Unmetered, until_spent
+from node.live.mounting import Mounts, NoCapsules
 from node.live.places import Places
 from node.live.pool import Pool, Seat
 from protocol import limits
@@ -44,6 +45,8 @@ class Browsers:
         self._info: BrowserInfo | None = None
         self.metering: Metering = Unmetered()
         """Counts the time that a caller has a context. Set by whoever knows the budgets of callers."""
+        self.mounts: Mounts = NoCapsules()
+        """Opens capsules. Set by whoever keeps them."""
         self.history: Known = Nothing()
         """What presses of controls did on this node before. Set by whoever keeps it."""
 

@@ -36,6 +36,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     approve: Approve = never
     history: Known = Nothing()
     """What presses of controls did on this node before."""
+    class_max: int = 7
+    """The highest class that any yes lets pass: what the policy of a mounted capsule allows."""
     asking: Asking | None = None
     """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
 
@@ -44,6 +46,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
         sought: what the owner is asked if the action is refused. Errors: ``risk.refused``, those of ``report``.
         """
+        if risk.level > self.class_max:
+            # Before anybody is asked: no answer of this node's owner widens what the issuer of a capsule allows.
+            await self.report(action, risk, False)
+            raise _refused(risk, f"; the capsule allows {self.class_max} at most")
         asking = self.asking if sought is not None else None
         admitted = risk.level <= self.risk_max or self.approve(action, risk)
         granted = None
@@ -53,7 +59,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         if risk.level >= APPROVAL_CLASS or not passes:
             await self.report(action, risk, passes)
         if not passes:
-            raise _refused(risk, await asking.ask(sought) if asking and sought else "")
+            question = await asking.ask(sought) if asking and sought else ""
+            raise _refused(risk, f"; the owner is asked: {question}" if question else "", question)
         covers = await asking.covers(sought) if asking and sought else ()
         return covers if granted is None else (granted, *covers)
 
@@ -63,9 +70,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             await self.asking.ask(sought, refused)
 
 
-def _refused(risk: Risk, question: str) -> MeshError:
-    told = f"risk class {risk.level}: {risk.reason}"
-    if not question:
-        return MeshError("risk.refused", told, level=risk.level, reason=risk.reason)
-    told += f"; the owner is asked: {question}"
-    return MeshError("risk.refused", told, level=risk.level, reason=risk.reason, question=question)
+def _refused(risk: Risk, why: str, question: str = "") -> MeshError:
+    told = f"risk class {risk.level}: {risk.reason}{why}"
+    more = {"question": question} if question else {}
+    return MeshError("risk.refused", told, level=risk.level, reason=risk.reason, **more)

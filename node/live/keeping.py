@@ -43,6 +43,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Steps of an imported file that are left out."""
     following: Following | None = None
     """An earlier recording of the same steps, which this one is compared with."""
+    capsule: str = ""
+    """Id of the capsule that is mounted."""
     sites: tuple[SiteRule, ...] = ()
     """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
 
@@ -68,6 +70,7 @@ def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: s
             msgspec.structs.replace(one, reason=redact_text(one.reason, plan.secrets)[: limits.REASON_CHARS_MAX])
             for one in plan.skipped
         ),
+        capsule=plan.capsule,
     )
 
 

@@ -17,9 +17,9 @@ from adapters.ports import Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
 from node.live.acting import Gate, Report
 from node.live.asking import Asking
-from node.live.browsers import Lent
 from node.live.keeping import Recording, covering_on
 from node.live.metering import Meter
+from node.live.mounting import HeldContext
 from node.live.options import by_label
 from node.live.personal import by_stored_name
 from node.live.recorder import Recorder
@@ -79,7 +79,14 @@ class LiveSession:
     """One live session while it is open, and the reason once it has ended."""
 
     def __init__(
-        self, record: LiveRecord, plan: Plan, context: Lent, store: Store, clock: Clock, signer: Signer, meter: Meter
+        self,
+        record: LiveRecord,
+        plan: Plan,
+        context: HeldContext,
+        store: Store,
+        clock: Clock,
+        signer: Signer,
+        meter: Meter,
     ) -> None:
         self._plan, self._context, self.meter = plan, context, meter
         self.gone = context.gone
@@ -258,8 +265,10 @@ class LiveSession:
         first = self.record.sessions[0] if self.record.sessions else ""
         fixed = self._plan
         known = fixed.recording.gate.history
-        gate = Gate(
-            report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking, history=known
+        gate = msgspec.structs.replace(
+            Gate(report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking),
+            history=known,
+            class_max=fixed.recording.gate.class_max,
         )
         plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate)
         recorder = Recorder(self._store, tab.page, self._clock, self._signer, plan)
@@ -411,6 +420,7 @@ ENDINGS: Final = {
     "expired": "the live session has ended: the token of its agent has expired",
     "removed": "the live session has ended: its agent was removed",
     "uncounted": "the live session has ended: the browser time of its agent could not be counted",
+    "capsule": "the live session has ended: its capsule may not be used any longer",
     "failed": "the live session has ended: its first page could not be opened",
     "stopped": "the live session has ended: the node was stopped",
     "interrupted": "the live session was interrupted: the node stopped without signing the recording",

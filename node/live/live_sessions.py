@@ -23,6 +23,7 @@ from node.live.browsers import Browsers
 from node.live.keeping import Recording
 from node.live.live_session import LiveSession, Means, Plan, ended, kept
 from node.live.metering import Meter
+from node.live.mounting import Mount, Wish, held_context
 from node.live.policy import guard_for
 from node.live.uploads import Uploads
 from node.signing import Witness
@@ -38,7 +39,6 @@ from protocol.page.redaction import redact_url
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
 from protocol.recording.session import Expect, Profile, Verdict
-from protocol.risk.requests import GuardPolicy
 
 log = logging.getLogger(__name__)
 
@@ -149,14 +149,21 @@ class LiveSessions:
             self._opening[caller] -= 1
 
     async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
-        guard = guard_for(self._config.policy, params.allow)
-        context = await self._browsers.context(profile, guard)
         meter = Meter()
+        wish = Wish(
+            task="live",
+            guard=guard_for(self._config.policy, params.allow),
+            start_url=params.url,
+            risk_max=self._config.policy.risk_class_max,
+            approve_class=params.approve_class,
+            allows=bool(params.allow),
+        )
+        context = await held_context(self._browsers, profile, params.capsule, wish, meter.end)
         try:
             await meter.start(
                 self._browsers.metering
             )  # not before there is a context: who waits for one uses no browser
-            plan = await self._plan(params, profile, caller, guard)
+            plan = await self._plan(params, profile, caller, context.mount)
         except BaseException:
             await to_its_end(context.close())
             await to_its_end(meter.stop())
@@ -172,20 +179,21 @@ class LiveSessions:
         )
         return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
 
-    async def _plan(self, params: OpenParams, profile: Profile, caller: str, guard: GuardPolicy) -> Plan:
+    async def _plan(self, params: OpenParams, profile: Profile, caller: str, mount: Mount) -> Plan:
         report = self._witness.trail.gate
         recording = Recording(
             title=params.title or redact_url(params.url)[: limits.TITLE_CHARS_MAX],
             start_url=params.url,
             profile=profile,
             browser=await self._browsers.info(),
-            gate=Gate(report=report, history=self._browsers.known(guard)),
-            secrets=Secrets(params.secrets, begins=params.url),
+            gate=mount.gate(Gate(report=report, history=self._browsers.known(mount.guard))),
+            secrets=mount.secrets(Secrets(params.secrets, begins=params.url)),
+            capsule=mount.capsule,
             uploads=Uploads(self._config.browser.upload_folders),
             caller=caller,
             sites=self._config.policy.sites,
         )
-        risk_max = max(self._config.policy.risk_class_max, params.approve_class)
+        risk_max = min(mount.class_max, max(self._config.policy.risk_class_max, params.approve_class))
         asking = self._asks(current_caller(), "") if self._asks else None
         return Plan(recording=recording, report=report, risk_max=risk_max, asking=asking)
 

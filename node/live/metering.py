@@ -63,11 +63,13 @@ class Meter:
 
     async def start(self, metering: Metering) -> None:
         """Take the first time for whoever calls now. Errors: those of ``Metering.counted``."""
-        await self._held.enter_async_context(metering.counted(self._end))
+        await self._held.enter_async_context(metering.counted(self.end))
 
-    def _end(self, error: MeshError) -> None:
+    def end(self, error: MeshError) -> None:
+        """It may not go on, for this reason; only the first one counts."""
         # The session is ended by its watch and refused to the next call: this is called where nothing can be waited for.
-        self.reason = self.reason or _REASONS.get(error.code, "uncounted")
+        capsule = "capsule" if error.code.startswith("capsule.") else "uncounted"
+        self.reason = self.reason or _REASONS.get(error.code, capsule)
         self.spent.set()
 
     async def stop(self) -> None:

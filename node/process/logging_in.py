@@ -80,9 +80,10 @@ async def _logged_in(page: Watched, until: Condition | None) -> str:
 async def _look(page: Watched) -> tuple[Look, str]:
     from node.capsules import digests, from_browser
     from protocol.capsule.login import Look
+    from protocol.capsule.state import CapsuleState
 
     state = await page.state()
-    return Look(seen=page.seen, held=digests(from_browser(state))), state.storage.decode()
+    return Look(seen=page.seen, held=digests(from_browser(state, CapsuleState()))), state.storage.decode()
 
 
 async def _unheard(heard: Heard) -> None:

@@ -70,6 +70,7 @@ class ScheduledSearches:
             peers=peers,
             seconds=record.seconds,
             seed=record.seed,
+            capsule=record.capsule,
         )
         assert RUN.row is not None, "searches are on the audit trail"
         with called_by(caller):
@@ -88,6 +89,7 @@ class ScheduledSearches:
             peers=peers if self._serving else [],
             seconds=record.seconds,
             seed=record.seed,
+            capsule=record.capsule,
             tell=tell,
             search_id=search_id,
         )

@@ -53,6 +53,7 @@ class ScheduleVerbs:
             peers=() if params.alone else None if params.peers is None else tuple(params.peers),
             seconds=params.seconds,
             seed=params.seed,
+            capsule=params.capsule,
             cron=params.cron,
             every_s=_interval(params.every_s),
             timezone=params.timezone,

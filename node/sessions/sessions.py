@@ -12,7 +12,21 @@ import msgspec
 
 from adapters.ports import Clock, Context, Store
 from node.config import Config
-from node.live import Asks, Browsers, Following, Gate, Recording, Unlike, Uploads, guard_for, record, record_actions
+from node.live import (
+    Asks,
+    Browsers,
+    Following,
+    Gate,
+    Recording,
+    Unlike,
+    Uploads,
+    Wish,
+    guard_for,
+    mounted_context,
+    mounted_page,
+    record,
+    record_actions,
+)
 from node.sessions.action_files import ActionFile, incomplete, parse_actions
 from node.sessions.comparing import compare_runs, compare_sessions, is_report
 from node.sessions.forking import forked
@@ -35,6 +49,7 @@ from node.verbs.session_question import Answered
 from node.verbs.session_upkeep import Archived, LearnedSession, Purged
 from protocol import ids
 from protocol.audit import OWNER
+from protocol.capsule.policy import Task
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.page.action import Extract, describe
@@ -96,6 +111,19 @@ class Sessions:
         known = self._browsers.known(guard)
         return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking, history=known)
 
+    def _wish(
+        self, task: Task, guard: GuardPolicy, start_url: str, *, allow: tuple[str, ...], approve_class: int
+    ) -> Wish:
+        """What a capsule is asked for."""
+        return Wish(
+            task=task,
+            guard=guard,
+            start_url=start_url,
+            risk_max=self._config.policy.risk_class_max,
+            approve_class=approve_class,
+            allows=bool(allow),
+        )
+
     # --- recording ---------------------------------------------------------------------------------------------------
 
     async def record(
@@ -107,10 +135,11 @@ class Sessions:
         allow: tuple[str, ...],
         approve_class: int,
         lenient: bool = False,
+        capsule: str = "",
         tell: Tell,
         after: After | None = None,
     ) -> RecordedSession:
-        """Perform the actions of an action file and record them.
+        """Perform the actions of an action file and record them. capsule: the login to begin with.
 
         ``after``: called with the browser context once all of them are done.
 
@@ -122,7 +151,9 @@ class Sessions:
         self._witness.check_signs()
         file = parse_actions(text.encode(), name, self._config.browser.profile, lenient=lenient)
         given = Secrets(secrets, begins=file.start_url)
-        return await self._record(file, given, allow=allow, approve_class=approve_class, tell=tell, after=after)
+        return await self._record(
+            file, given, allow=allow, approve_class=approve_class, capsule=capsule, tell=tell, after=after
+        )
 
     async def fork(
         self,
@@ -190,6 +221,7 @@ class Sessions:
         approve_class: int,
         tell: Tell,
         parent: str = "",
+        capsule: str = "",
         following: Following | None = None,
         after: After | None = None,
     ) -> RecordedSession:
@@ -213,7 +245,9 @@ class Sessions:
         for note in file.said:
             tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
         guard = guard_for(self._config.policy, allow)
-        async with self._browsers.opened(file.profile, guard, tabs=True) as (context, page):
+        wish = self._wish("record", guard, file.start_url, allow=allow, approve_class=approve_class)
+        async with mounted_context(self._browsers, file.profile, capsule, wish, tabs=True) as (mount, context, page):
+            secrets = mount.secrets(secrets)
             plan = Recording(
                 title=file.title,
                 start_url=file.start_url,
@@ -221,7 +255,8 @@ class Sessions:
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=secrets,
                 uploads=Uploads(self._config.browser.upload_folders),
-                gate=self._gate(approve_class, guard),
+                gate=mount.gate(self._gate(approve_class, mount.guard)),
+                capsule=mount.capsule,
                 inputs=file.inputs,
                 sites=self._config.policy.sites,
                 parent=parent,
@@ -267,9 +302,12 @@ class Sessions:
         level: Level | None = None,
         strict: bool = False,
         inputs: Mapping[str, str] = {},
+        capsule: str = "",
     ) -> Replayed:
-        """Replay a session in a new context and sign a report of which steps matched. Errors: ``input.not_found``,
-        ``browser.*``, …"""
+        """Replay a session in a new context and sign a report of which steps matched. capsule: as ``record``.
+
+        Errors: ``input.not_found``, ``browser.*``, …
+        """
         self._witness.check_signs()
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
@@ -290,12 +328,16 @@ class Sessions:
                 tell({"step": match.index, "of": total, **seen})
 
             guard, tabs = guard_for(self._config.policy, allow), has_tabs(recorded.steps)
-            async with self._browsers.page(recorded.session.profile, guard, tabs=tabs) as page:
+            start = base_url or recorded.session.start_url
+            wish = self._wish("replay", guard, start, allow=allow, approve_class=approve_class)
+            given = Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node))
+            profile = recorded.session.profile
+            async with mounted_page(self._browsers, profile, capsule, wish, tabs=tabs) as (mount, page):
                 plan = ReplayPlan(
                     browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
-                    secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),
+                    secrets=mount.secrets(given),
                     uploads=Uploads(self._config.browser.upload_folders),
-                    gate=self._gate(approve_class, guard),
+                    gate=mount.gate(self._gate(approve_class, mount.guard)),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
                     ask=lambda question: self._questions.ask(session_id, question, tell),

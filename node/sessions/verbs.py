@@ -68,6 +68,7 @@ class SessionVerbs:
             allow=params.allow,
             approve_class=params.approve_class,
             lenient=params.lenient,
+            capsule=params.capsule,
             tell=tell,
         )
 
@@ -150,6 +151,7 @@ class SessionVerbs:
             level=params.level or None,
             strict=params.strict == "text",
             inputs=params.inputs,
+            capsule=params.capsule,
             out=params.out,
             files=ReplayFiles(junit=params.junit, markdown=params.markdown, html=params.html),
             tell=tell,

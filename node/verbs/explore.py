@@ -44,6 +44,15 @@ class RunParams(Params, frozen=True, kw_only=True):
     ] = None
     seconds: Annotated[int, option("Time limit.", ge=1, le=SECONDS_MAX)] = 120
     seed: Annotated[int, option("Seed of the random choices in the rollouts.", ge=0)] = 0
+    capsule: Annotated[
+        str,
+        option(
+            "Begin with the login of this capsule, and search without peers. Only its origins are contacted then"
+            " (docs/capsules.md).",
+            metavar="CAPSULE",
+            max_length=limits.CAPSULE_LABEL_CHARS_MAX,
+        ),
+    ] = ""
 
 
 class ResumeParams(Params, frozen=True, kw_only=True):
@@ -200,7 +209,14 @@ RUN: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
-    row=Row(note=lambda given: {"start": rows.where(given.start), "peers": rows.peers(given.peers)}),
+    owner_fields=frozenset({"capsule"}),
+    row=Row(
+        note=lambda given: {
+            "start": rows.where(given.start),
+            "peers": rows.peers(given.peers),
+            **rows.with_login(given),
+        }
+    ),
 )
 RESUME: Final = Verb(
     name="explore.resume",

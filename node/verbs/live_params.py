@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from node.verbs import rows
+from node.verbs.session_params import CAPSULE
 from node.verbs.verb import Params, argument, option
 from protocol import limits
 from protocol.page.secrets import GivenSecret, Name
@@ -60,6 +61,7 @@ class OpenParams(Params, frozen=True, kw_only=True):
     approve_class: Annotated[
         int, option("Approve risk classes up to N for the whole live session (docs/risk.md).", metavar="N", ge=0, le=7)
     ] = 0
+    capsule: Annotated[str, CAPSULE] = ""
 
     def __repr__(self) -> str:
         return f"OpenParams(url={rows.where(self.url)!r}, secrets={sorted(self.secrets)})"

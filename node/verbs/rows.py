@@ -39,6 +39,11 @@ def driven(given: Any) -> dict[str, str]:
     return {"allow": allowed(given.allow), "secrets": ", ".join(sorted(given.secrets))}
 
 
+def with_login(given: Any) -> dict[str, str]:
+    """The capsule that the caller names, if any. A use of it has a row of its own."""
+    return {"capsule": given.capsule} if given.capsule else {}
+
+
 def approved(given: Any) -> int:
     """The risk class approved for one run."""
     return max(0, min(7, int(given.approve_class)))

@@ -211,7 +211,13 @@ ADD: Final = Verb(
         --goal "find the blue mug" --start https://shop.example/ --until '{title: "Blue mug"}'
     """,
     callers=OWNER_ONLY,
-    row=Row(note=lambda given: {"start": rows.where(given.start), "when": given.cron or f"every {given.every_s} s"}),
+    row=Row(
+        note=lambda given: {
+            "start": rows.where(given.start),
+            "when": given.cron or f"every {given.every_s} s",
+            **rows.with_login(given),
+        }
+    ),
 )
 LIST: Final = Verb(
     name="schedule.list",

@@ -259,8 +259,10 @@ RECORD: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="record",
-    owner_fields=frozenset({"allow", "approve_class"}),
-    row=Row(risk=rows.approved, note=lambda given: {"actions": given.name, **rows.driven(given)}),
+    owner_fields=frozenset({"allow", "approve_class", "capsule"}),
+    row=Row(
+        risk=rows.approved, note=lambda given: {"actions": given.name, **rows.driven(given), **rows.with_login(given)}
+    ),
 )
 LIST: Final = Verb(
     name="session.list",
@@ -352,7 +354,9 @@ REPLAY: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs"}),
+    owner_fields=frozenset(
+        {"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs", "capsule"}
+    ),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,
@@ -361,6 +365,7 @@ REPLAY: Final = Verb(
             "on_mismatch": given.on_mismatch,
             **({"inputs": ", ".join(sorted(given.inputs))} if given.inputs else {}),
             **rows.driven(given),
+            **rows.with_login(given),
         },
     ),
 )

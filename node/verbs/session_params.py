@@ -23,6 +23,11 @@ ALLOW: Final = option(
     "A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
     metavar="'METHOD URL'",
 )
+CAPSULE: Final = option(
+    "Begin with the login of this capsule. Only its origins are contacted then (docs/capsules.md).",
+    metavar="CAPSULE",
+    max_length=limits.CAPSULE_LABEL_CHARS_MAX,
+)
 APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.md).", metavar="N", ge=0, le=7)
 
 INPUTS: Final = option(
@@ -56,6 +61,7 @@ class RecordParams(Params, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
     approve_class: Annotated[int, APPROVE] = 0
+    capsule: Annotated[str, CAPSULE] = ""
 
     def __repr__(self) -> str:
         return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)})"
@@ -167,6 +173,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
     html: Annotated[str, _HTML] = ""
     inputs: Annotated[dict[str, str], INPUTS] = msgspec.field(default_factory=dict)
+    capsule: Annotated[str, CAPSULE] = ""
 
     def __repr__(self) -> str:
         return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)}, inputs={sorted(self.inputs)})"

@@ -62,18 +62,28 @@ class Secrets(Mapping[str, str]):
         Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site).
         """
         self._given = dict(given or {})
+        self._hidden: Mapping[str, str] = {}
         self._tokens: Tokens | None = None
         self._keeps: Keeps = _nowhere
         self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
 
     def __getitem__(self, name: str) -> str:
-        return self._given[name].value
+        return self._given[name].value if name in self._given else self._hidden[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._given)
+        yield from self._given
+        yield from (name for name in self._hidden if name not in self._given)
 
     def __len__(self) -> int:
-        return len(self._given)
+        return len(self._given.keys() | self._hidden.keys())
+
+    def hiding(self, values: Mapping[str, str]) -> Secrets:
+        """These secrets, and values that are redacted as they are and may be typed nowhere: those of a login."""
+        kept = copy(self)
+        kept._hidden = {**self._hidden, **values}
+        kept.__dict__.pop("stored", None)
+        kept.__dict__.pop("search", None)
+        return kept
 
     def value_for(self, name: str, element: Element, url: str) -> str:
         """The secret ``name``, to be typed into ``element`` of the page or frame at ``url``.

@@ -361,6 +361,7 @@ def _check_session(manifest: Manifest, header: envelope.Header) -> None:
         ("ses", session.id, True),
         ("ses", session.parent, False),
         ("sea", session.search, False),
+        ("cap", session.capsule, False),
     ):
         if (wanted or text) and not ids.is_id(kind, text):
             raise MeshError("bundle.invalid", f"the session record has no {kind} id in its canonical form")

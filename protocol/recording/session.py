@@ -180,6 +180,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What its steps use as ``${name}`` and a replay can change, with the values of the recording."""
     skipped: Annotated[tuple[Skipped, ...], msgspec.Meta(max_length=limits.SKIPPED_STEPS_MAX)] = ()
     """Steps of an imported recording that were left out, in its order. With any of them the verdict is not ``pass``."""
+    capsule: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    """Id of the capsule whose login the recording began with; empty for none."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -22,6 +22,8 @@ SOCKET_FULL: Final = "socket limit"
 """Rule: too much went over a WebSocket, or a page opened too many."""
 WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
+CAPSULE: Final = "capsule"
+"""Rule: while a capsule is mounted, only its origins are contacted."""
 PROBED: Final = "probe"
 """Rule: a probe sends no POST, although this one is known to read only."""
 UNSEEN: Final = "unseen"
@@ -29,10 +31,11 @@ UNSEEN: Final = "unseen"
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them. So does ``SOCKET``."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
-_UNALTERABLE: Final = ("origin", REFUSED, "private address", "address of no site", SOCKET_FULL, UNSEEN)
+_UNALTERABLE: Final = (CAPSULE, "origin", REFUSED, "private address", "address of no site", SOCKET_FULL, UNSEEN)
 """Rules that ``--allow`` does not change, first what a person would rather know."""
 _MEANINGS: Final = {
     "origin": "it is not among the origins that may be visited",
+    CAPSULE: "the capsule that is mounted is not for its origin",
     "private address": "it lies on this machine or in a private network, and no origin names it",
     "address of no site": "its address is link-local, of a cloud metadata service, or otherwise of no site",
     "scheme": "only http and https are loaded",

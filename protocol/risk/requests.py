@@ -11,7 +11,7 @@ from protocol.risk.addresses import destructive_url
 from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.reads import reads_by_form
-from protocol.risk.refused import PROBED
+from protocol.risk.refused import CAPSULE, PROBED
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
@@ -32,6 +32,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Patterns of those among them that may lie on this machine or in a private network (``protocol.risk.destinations``)."""
     sites: tuple[SiteRule, ...] = ()
     """What the owner has said of single sites."""
+    capsule: bool = False
+    """Whether ``origins`` were narrowed to those of a capsule: what is refused for its origin is then told so."""
     probe: bool = False
     """Refuse every POST, also one that is known to read only: what a control would send is being found out."""
 
@@ -70,7 +72,7 @@ def judge_request(
     except ValueError:
         return "address"
     if policy.origins and not fits(policy.origins, origin_of(url)):
-        return "origin"
+        return CAPSULE if policy.capsule else "origin"
     literal = literal_address(url)
     if literal and (refused := judge_destination(url, literal, policy.private)):
         return refused

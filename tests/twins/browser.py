@@ -270,7 +270,7 @@ class MemoryContext:
     def _one(self) -> MemoryPage:
         return self._new_page(self._guard, self.kept)
 
-    async def state(self) -> BrowserState:
+    async def state(self, *, whole: bool = False) -> BrowserState:
         """``adapters.ports.Context.state``."""
         self._require_open()
         return self.kept.state()

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from adapters.ports import BrowserState
-from node.capsules import digests, for_browser, from_browser
+from node.capsules import digests, from_browser
 from protocol.capsule.login import Look, asks_for_login, judge_login, judge_proof
-from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage
+from protocol.capsule.state import CapsuleState, Cookie
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.page.observation import Element, Observation, Traits
@@ -72,18 +72,10 @@ def test_a_condition_proves_nothing_if_a_stranger_meets_it_too() -> None:
     assert judge_proof(Look(seen=page()), Look(seen=page()), until).fails
 
 
-def test_what_a_browser_is_given_it_gives_back() -> None:
-    kept = CapsuleState(
-        cookies=(Cookie(name="sid", value="v", domain=".shop.example", expires_s=2_000_000_000, same_site="none"),),
-        storage=(OriginStorage(origin="https://shop.example", local=(Item(name="token", value="t"),)),),
-    )
-    assert from_browser(for_browser(kept)) == kept
-
-
 def test_digests_tell_what_is_new_and_no_value() -> None:
     changed = CapsuleState(cookies=(Cookie(name="sid", value="x", domain="shop.example"),))
     assert digests(STATE) - digests(changed) and digests(changed) - digests(STATE)
     assert CANARY not in str(digests(STATE))
     with pytest.raises(MeshError) as caught:
-        from_browser(BrowserState(storage=json.dumps({"cookies": [{"name": CANARY}]}).encode()))
+        from_browser(BrowserState(storage=json.dumps({"cookies": [{"name": CANARY}]}).encode()), CapsuleState())
     assert CANARY not in str(caught.value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 
@@ -11,6 +12,7 @@ from adapters.ports import BrowserState, Clock, SessionStore
 from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.sharing.replica import Replica
+from node.explorer.working.mounted import Mounted
 from node.explorer.working.worker import Worker, seed_of
 from node.live import (
     Asks,
@@ -20,14 +22,17 @@ from node.live import (
     Held,
     History,
     Ledger,
+    Mount,
     Probes,
     Probing,
     Recording,
+    Wish,
     guard_for,
+    mounted,
     record,
 )
 from node.signing import Witness
-from node.verbs import current_caller
+from node.verbs import CallerKind, current_caller
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
@@ -70,6 +75,30 @@ class PageWork:
         )
         # All searches share the limit on concurrent exploring; this node's own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
+        self._mounted: dict[str, Mounted] = {}
+        """Logins in use, by the id of the search."""
+
+    @contextlib.asynccontextmanager
+    async def mounted(self, spec: SearchSpec, capsule: str) -> AsyncIterator[str]:
+        """A block in which contexts of the search begin with the login of ``capsule``; its id. An empty text changes nothing.
+
+        Errors: those of ``Mounts.mount``, ``input.invalid`` (it is in use already).
+        """
+        if not capsule:
+            yield ""
+            return
+        wish = Wish(
+            task="schedule" if current_caller().kind is CallerKind.SCHEDULE else "explore",
+            guard=guard_for(self._config.policy),
+            start_url=spec.start_url,
+            risk_max=self._config.policy.risk_class_max,
+        )
+        async with mounted(self._browsers.mounts, capsule, wish) as mount:
+            self._mounted[spec.id] = Mounted(mount)
+            try:
+                yield mount.capsule
+            finally:
+                del self._mounted[spec.id]
 
     def _gate_of(self, spec: SearchSpec, guard: GuardPolicy) -> Gate:
         """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
@@ -81,9 +110,10 @@ class PageWork:
 
         Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
-        async with self._browsers.page(spec.profile, guard_for(self._config.policy)) as page:
+        mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
+        async with mounted.opened(self._browsers, spec.profile) as (_, page):
             try:
-                await Driver(page, self._gate).act(Goto(url=spec.start_url))
+                await Driver(page, mounted.mount.gate(self._gate), mounted.secrets).act(Goto(url=spec.start_url))
             except MeshError as error:
                 if error.code not in _NOT_LOADED:
                     raise
@@ -96,13 +126,16 @@ class PageWork:
 
         Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet).
         """
-        guard = guard_for(self._config.policy, within=within)
-        async with self._places, self._browsers.opened(replica.spec.profile, guard) as (context, page):
+        mounted = self._mounted.get(replica.spec.id) or Mounted(
+            Mount(guard=guard_for(self._config.policy, within=within))
+        )
+        guard = mounted.mount.guard
+        async with self._places, mounted.opened(self._browsers, replica.spec.profile) as (context, page):
             seed = seed_of(replica.spec.seed, assignment.lease)
-            gate = self._gate_of(replica.spec, guard)
+            gate = mounted.mount.gate(self._gate_of(replica.spec, guard))
             replica.ledger = replica.ledger or Ledger(Probes(), self._clock, replica.spec.seconds)
             probing = self._probing(replica.spec, guard, context.state, replica.ledger)
-            worker = Worker(replica, page, self._clock, self._config, gate, seed, probing)
+            worker = Worker(replica, page, self._clock, self._config, gate, seed, probing, mounted.secrets)
             return await worker.work(assignment, after)
 
     def _probing(
@@ -126,15 +159,18 @@ class PageWork:
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
         actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
-        guard = guard_for(self._config.policy)
-        async with self._browsers.opened(spec.profile, guard, wait_s=_CLAIM_WAIT_S) as (context, page):
+        mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
+        guard = mounted.mount.guard
+        async with mounted.opened(self._browsers, spec.profile, wait_s=_CLAIM_WAIT_S) as (context, page):
             probing = self._probing(spec, guard, context.state, ledger or Ledger(Probes(), self._clock, spec.seconds))
             plan = Recording(
                 title=spec.goal,
                 start_url=spec.start_url,
                 profile=spec.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
-                gate=self._gate_of(spec, guard),
+                gate=mounted.mount.gate(self._gate_of(spec, guard)),
+                secrets=mounted.secrets,
+                capsule=mounted.mount.capsule,
                 search=spec.id,
                 sites=self._config.policy.sites,
             )

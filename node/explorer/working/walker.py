@@ -12,6 +12,7 @@ from node.live import Driver, Gate, Probing
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto
 from protocol.page.observation import Observation
+from protocol.page.secrets import NO_SECRETS, Secrets
 
 
 class Reopening(msgspec.Struct):
@@ -33,9 +34,10 @@ class Walker:
         gate: Gate,
         count_step: Callable[[], None],
         probing: Probing | None = None,
+        secrets: Secrets = NO_SECRETS,
     ) -> None:
-        """probing: finds out what a step does that is in doubt; None where nothing is tried."""
-        self._driver = Driver(page, gate)
+        """probing: finds out what a step does that is in doubt; None where nothing is tried. secrets: as ``Worker``."""
+        self._driver = Driver(page, gate, secrets)
         self._probing = probing
         self._way: tuple[Action, ...] = ()
         self._start = Goto(url=start_url)

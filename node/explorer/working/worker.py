@@ -24,6 +24,7 @@ from protocol.goal.heuristics import Candidate, candidates, value
 from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
 from protocol.page.action import Action
 from protocol.page.observation import Element, Observation
+from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.risk.classes import Risk, classify
 from protocol.search.entry import decode_action
 
@@ -54,8 +55,9 @@ class Worker:
         gate: Gate,
         seed: int,
         probing: Probing | None = None,
+        secrets: Secrets = NO_SECRETS,
     ) -> None:
-        """probing: finds out what controls do that are in doubt; None where nothing is tried."""
+        """probing: finds out what controls do that are in doubt; None where nothing is tried. secrets: what no page may show."""
         self._doubts = Doubts(replica, gate)
         self._known = gate.history
         self._replica = replica
@@ -71,6 +73,7 @@ class Worker:
             gate,
             self._count_step,
             probing,
+            secrets,
         )
 
     def _count_step(self) -> None:

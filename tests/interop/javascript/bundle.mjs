@@ -73,6 +73,7 @@ const SESSION = {
   reason: optional(text(400), ''),
   inputs: optional(list(record(INPUT), 32), []),
   skipped: optional(list(record(SKIPPED), 200), []),
+  capsule: optional(either(among(''), isId('cap')), ''),
 }
 const MANIFEST = {
   version: among(1),

@@ -1,0 +1,134 @@
+"""Mounts capsules in browsers: implements what the room of browsers asks for, and ends what runs once a capsule may not be used.
+
+Checked before a browser starts: who asks, where the work begins, then everything that ``Capsules.using`` checks. While it runs:
+every ``CAPSULE_CHECK_S`` seconds the same again, and at once when the capsule is revoked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from node.base import to_its_end
+from node.capsules.browser_state import from_browser, same, to_browser
+from node.capsules.capsules import Capsules, Mounted, Wanted
+from node.live import End, Kept, Mount, Wish
+from node.verbs import CallerKind, current_caller
+from protocol import limits
+from protocol.capsule.hidden import hidden_values
+from protocol.capsule.policy import Policy
+from protocol.errors import MeshError
+from protocol.risk.classes import WRITE_CLASS
+from protocol.risk.requests import GuardPolicy
+from protocol.trust.origin import ANY, common, fits, origin_of
+
+log = logging.getLogger(__name__)
+
+
+class Mounting:
+    """Opens capsules for work in browsers. Implements ``node.live.Mounts``."""
+
+    def __init__(self, capsules: Capsules) -> None:
+        self._capsules, self._kept = capsules, capsules.kept
+        self._running: dict[str, set[End]] = {}
+
+    @property
+    def running(self) -> int:
+        """How many capsules are mounted."""
+        return len(self._running)
+
+    @contextlib.asynccontextmanager
+    async def mount(self, capsule: str, wish: Wish, over: End) -> AsyncIterator[Mount]:
+        """Implements ``node.live.Mounts.mount``."""
+        if current_caller().kind is CallerKind.AGENT:
+            raise MeshError("caller.refused", "an agent is given no capsule", caller=str(current_caller()))
+        header = self._kept.open(await self._kept.find(capsule)).header
+        guard = _narrowed(wish.guard, header.policy, wish.start_url)
+        wanted = Wanted(
+            origins=guard.origins,
+            task=wish.task,
+            level=_level(wish, header.policy),
+            holder=self._kept.clock.random(16).hex(),
+            seconds=limits.CAPSULE_LEASE_S_MAX,
+        )
+        async with self._capsules.using(header.id, wanted) as used:
+            begun = to_browser(used.state, now_s=self._kept.clock.now_ms() // 1000)
+            kept = Kept(begun)
+            mount = Mount(
+                guard=guard,
+                capsule=header.id,
+                kept=kept,
+                hidden=await asyncio.to_thread(hidden_values, used.state),
+                class_max=header.policy.class_max,
+            )
+            watch = asyncio.create_task(self._watch(used, wanted, over), name=f"watching {header.id}")
+            self._running.setdefault(header.id, set()).add(over)
+            try:
+                yield mount
+            finally:
+                self._done(header.id, over)
+                watch.cancel()
+                if kept.state is not begun:
+                    await to_its_end(self._keep(used, kept))
+
+    def _done(self, capsule_id: str, over: End) -> None:
+        running = self._running[capsule_id]
+        running.discard(over)
+        if not running:
+            del self._running[capsule_id]
+
+    async def _watch(self, used: Mounted, wanted: Wanted, over: End) -> None:
+        """Tell ``over`` once the use may not go on."""
+        try:
+            while True:
+                await self._kept.clock.sleep(limits.CAPSULE_CHECK_S)
+                await self._capsules.still(used, wanted)
+        except MeshError as error:
+            log.warning("work with %s ends: %s", used.header.id, error)
+            over(error if error.code.startswith("capsule.") else MeshError("capsule.revoked", error.message))
+
+    async def _keep(self, used: Mounted, kept: Kept) -> None:
+        """Seal what the browser held at its end, if that is newer. Never raises: the work is done.
+
+        Not of a peer's capsule, which the peer alone seals; not of one that was exported, whose copies would end with it.
+        """
+        header = used.header
+        try:
+            record = await self._kept.store.capsule(header.id)
+            if record is None or record.exported or header.tenant != self._kept.witness.node:
+                return
+            newer = from_browser(kept.state, used.state)
+            if not same(newer, used.state):
+                await self._capsules.renew_state(header.id, newer)
+        except MeshError as error:
+            log.warning("newer state of %s was not kept: %s", header.id, error.code)
+
+    async def ended(self, capsule_id: str) -> None:
+        """A capsule was revoked: end what runs with it."""
+        for over in tuple(self._running.get(capsule_id, ())):
+            over(MeshError("capsule.revoked", capsule=capsule_id))
+
+
+def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy:
+    """``guard`` for the origins of a capsule alone. Errors: ``capsule.origin``."""
+    origins = common(guard.origins or (ANY,), policy.origins)
+    if not origins:
+        raise MeshError("capsule.origin", "this node, or its caller, may contact none of the capsule's origins")
+    if not fits(origins, origin_of(start_url)):
+        raise MeshError(
+            "capsule.origin", f"the work begins at {origin_of(start_url) or 'no site'}", origins=list(origins)
+        )
+    # What the configuration allows to be written is more than the issuer of a capsule for reading has allowed.
+    allow = guard.allow if policy.class_max >= WRITE_CLASS else ()
+    return msgspec.structs.replace(guard, origins=origins, allow=allow, capsule=True)
+
+
+def _level(wish: Wish, policy: Policy) -> int:
+    """The highest class that the work may perform: what the configuration allows, no higher than the capsule's; what the caller
+    approves counts as it is, so that an approval that the capsule forbids is an error and not silently less."""
+    approved = max(wish.approve_class, WRITE_CLASS if wish.allows else 0)
+    return max(1, approved, min(wish.risk_max, policy.class_max))

@@ -1,0 +1,191 @@
+"""What a mounted capsule changes about work in a browser. Whoever keeps capsules implements ``Mounts``.
+
+The guard is narrowed to the capsule's origins before there is a context; the context begins with the state; its values are taken
+out of everything that is stored or shown; no action above the capsule's class is performed. Who does the work never gets the state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from adapters.ports import BrowserState, Context, Page
+from node.base import interruptible, to_its_end
+from node.live.gate import Gate
+from node.live.metering import End
+from protocol.capsule.policy import Task
+from protocol.errors import MeshError
+from protocol.page.secrets import Secrets
+from protocol.recording.session import Profile
+from protocol.risk.requests import GuardPolicy
+
+log = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    from node.live.browsers import Browsers, Lent
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """The work that a capsule is to be mounted for."""
+
+    task: Task
+    guard: GuardPolicy
+    """As it is without a capsule."""
+    start_url: str
+    risk_max: int
+    """The highest class that the configuration allows."""
+    approve_class: int = 0
+    """The highest class that the caller approves for this work."""
+    allows: bool = False
+    """Whether the caller allows requests that may write."""
+
+
+class Kept:
+    """The newest state of a login that is in use. It stands in memory only."""
+
+    def __init__(self, state: BrowserState) -> None:
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
+    """What work begins with; without a capsule nothing but its guard."""
+
+    guard: GuardPolicy
+    capsule: str = ""
+    """Id of the capsule."""
+    kept: Kept | None = None
+    hidden: Mapping[str, str] = {}
+    """Values of the state that no text and no picture may show, by a name that says nothing of them."""
+    class_max: int = 7
+
+    @property
+    def state(self) -> BrowserState | None:
+        """What a context begins with."""
+        return self.kept.state if self.kept else None
+
+    async def leave(self, context: Context) -> None:
+        """Keep what ``context`` holds, before it is closed: the site may have renewed or ended the login. Never raises."""
+        if self.kept is None:
+            return
+        try:
+            self.kept.state = await context.state(whole=True)
+        except MeshError as error:
+            log.warning("the state of a login was not read again: %s", error)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.capsule!r})"
+
+    def secrets(self, given: Secrets) -> Secrets:
+        """``given``, and what the capsule hides."""
+        return given.hiding(self.hidden) if self.hidden else given
+
+    def gate(self, gate: Gate) -> Gate:
+        """``gate``, but for what the capsule does not allow."""
+        if not self.capsule:
+            return gate
+        risk_max = min(gate.risk_max, self.class_max)
+        return msgspec.structs.replace(gate, class_max=self.class_max, risk_max=risk_max)
+
+
+class Mounts(Protocol):
+    """Opens capsules for work."""
+
+    def mount(self, capsule: str, wish: Wish, over: End) -> contextlib.AbstractAsyncContextManager[Mount]:
+        """A capsule in use, until the end of the block. over: called once it may not be used any longer.
+
+        Errors: ``capsule.*``, ``input.not_found``, ``caller.refused``, ``keylog.*``, ``log.rollback``, ``store.*``.
+        """
+
+
+class NoCapsules:
+    """Nobody keeps capsules. Implements ``Mounts``."""
+
+    def mount(self, capsule: str, wish: Wish, over: End) -> contextlib.AbstractAsyncContextManager[Mount]:
+        """Implements ``Mounts.mount``."""
+        raise MeshError("input.not_found", "there are no capsules here")
+
+
+@contextlib.asynccontextmanager
+async def mounted(mounts: Mounts, capsule: str, wish: Wish) -> AsyncIterator[Mount]:
+    """What work with ``capsule`` begins with; with an empty text, what it begins with anyway.
+
+    The block ends with an error once the capsule may not be used any longer. Errors: those of ``Mounts.mount``.
+    """
+    if not capsule:
+        yield Mount(guard=wish.guard)
+        return
+    async with interruptible() as end, mounts.mount(capsule, wish, end) as mount:
+        yield mount
+
+
+@contextlib.asynccontextmanager
+async def mounted_context(
+    browsers: Browsers, profile: Profile, capsule: str, wish: Wish, *, tabs: bool = False
+) -> AsyncIterator[tuple[Mount, Lent, Page]]:
+    """A fresh context with ``capsule`` in it, and its one page. Errors: those of ``mounted`` and ``Browsers.opened``."""
+    async with (
+        mounted(browsers.mounts, capsule, wish) as mount,
+        browsers.opened(profile, mount.guard, state=mount.state, tabs=tabs) as (context, page),
+    ):
+        try:
+            yield mount, context, page
+        finally:
+            await to_its_end(mount.leave(context))
+
+
+@contextlib.asynccontextmanager
+async def mounted_page(
+    browsers: Browsers, profile: Profile, capsule: str, wish: Wish, *, tabs: bool = False
+) -> AsyncIterator[tuple[Mount, Page]]:
+    """The one page of ``mounted_context``."""
+    async with mounted_context(browsers, profile, capsule, wish, tabs=tabs) as (mount, _, page):
+        yield mount, page
+
+
+class HeldContext:
+    """A context that holds its capsule until it is closed. Implements ``adapters.ports.Context``."""
+
+    def __init__(self, lent: Lent, mount: Mount, held: contextlib.AsyncExitStack) -> None:
+        self.mount, self.gone, self.page, self.state = mount, lent.gone, lent.page, lent.state
+        self._lent, self._held = lent, held
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """``adapters.ports.Context.pages``."""
+        return self._lent.pages
+
+    async def close(self) -> None:
+        """``adapters.ports.Context.close``; what the capsule is to keep of the context is read before."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name="closing a context with a capsule")
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        try:
+            if not self.gone.is_set():
+                await self.mount.leave(self._lent)
+            await self._lent.close()
+        finally:
+            await self._held.aclose()
+
+
+async def held_context(browsers: Browsers, profile: Profile, capsule: str, wish: Wish, over: End) -> HeldContext:
+    """A fresh context with ``capsule`` in it, which outlives the call. over: as in ``Mounts.mount``.
+
+    Errors: those of ``Mounts.mount`` and ``Browsers.context``.
+    """
+    async with contextlib.AsyncExitStack() as held:
+        mount = Mount(guard=wish.guard)
+        if capsule:
+            mount = await held.enter_async_context(browsers.mounts.mount(capsule, wish, over))
+        context = await browsers.context(profile, mount.guard, state=mount.state)
+        return HeldContext(context, mount, held.pop_all())

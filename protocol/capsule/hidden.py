@@ -1,0 +1,77 @@
+"""What of a login must never be shown: values of its cookies and storage that look like secrets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from protocol import limits
+from protocol.capsule.state import CapsuleState
+from protocol.page.token_looks import is_key, looks_generated
+
+_CHARS_MIN: Final = 8
+"""A shorter value would be found in texts that have nothing to do with it."""
+_LONG_CHARS: Final = 16
+"""From this length on, letters and digits mixed without a space are taken for a secret."""
+_DEPTH_MAX: Final = 32
+
+
+def hidden_values(state: CapsuleState) -> dict[str, str]:
+    """The values to take out of everything that is stored or shown, by a name that says nothing of them.
+
+    Of a cookie that scripts do not see every value counts; of all others those that look generated, also inside of JSON. The
+    longest come first, since there is a limit: short ones are the likelier chance finds.
+    """
+    found = dict.fromkeys(
+        value for cookie in state.cookies for value in _of(cookie.value, whole=cookie.http_only) if value
+    )
+    for stored in state.storage:
+        for item in (*stored.local, *stored.session):
+            found |= dict.fromkeys(_of(item.value))
+        for database in stored.databases:
+            for entry in (entry for store in database.stores for entry in store.entries):
+                found |= dict.fromkeys(_of(entry.value))
+    longest = sorted(found, key=lambda value: (-len(value), value))[: limits.CAPSULE_HIDDEN_MAX]
+    return {f"capsule.{number}": value for number, value in enumerate(longest, 1)}
+
+
+def _of(value: str, *, whole: bool = False) -> Iterator[str]:
+    if whole and len(value) >= _CHARS_MIN and not value.isdigit():
+        yield value
+        return
+    yield from (text for text in _texts(value) if _looks_secret(text))
+
+
+def _texts(value: str) -> Iterator[str]:
+    """``value``, or if it is JSON the texts in it."""
+    if value.lstrip()[:1] not in ("{", "[", '"'):
+        yield value
+        return
+    try:
+        yield from _leaves(json.loads(value), 0)
+    except (ValueError, RecursionError):
+        yield value
+
+
+def _leaves(found: Any, depth: int) -> Iterator[str]:
+    if depth > _DEPTH_MAX:
+        return
+    if isinstance(found, str):
+        # A text that is JSON again: state libraries nest it.
+        yield from _texts(found) if found.lstrip()[:1] in ("{", "[") else (found,)
+    elif isinstance(found, dict):
+        for each in found.values():
+            yield from _leaves(each, depth + 1)
+    elif isinstance(found, list):
+        for each in found:
+            yield from _leaves(each, depth + 1)
+
+
+def _looks_secret(text: str) -> bool:
+    if len(text) < _CHARS_MIN:
+        return False
+    if is_key(text) or looks_generated(text):
+        return True
+    mixed = any(map(str.isdigit, text)) and any(map(str.isalpha, text))
+    return len(text) >= _LONG_CHARS and mixed and not any(map(str.isspace, text)) and "://" not in text

@@ -1,0 +1,146 @@
+"""Work that begins with the login of a capsule, in real Chromium on a site with a login."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from adapters.browser.chromium import launcher
+from adapters.browser.settings import BrowserSettings
+from node.api.node import Node
+from node.process.setup import init_home
+from node.process.wiring import open_node
+from node.verbs.caller import OWNER, Caller
+from protocol.errors import MeshError
+from protocol.recording.snapshot import snapshot_text
+from tests.canaries import found_in
+from tests.login_site import SESSION, TOKEN, LoginSite
+
+pytestmark = pytest.mark.timeout(120)
+CANARIES = {"session": SESSION.encode(), "token": TOKEN.encode()}
+
+
+async def ask(node: Node, verb: str, caller: Caller = OWNER, **params: Any) -> Any:
+    return await node.dispatch(verb, msgspec.json.encode(params), lambda event: None, caller)
+
+
+async def refusal(node: Node, verb: str, caller: Caller = OWNER, **params: Any) -> MeshError:
+    with pytest.raises(MeshError) as caught:
+        await ask(node, verb, caller, **params)
+    return caught.value
+
+
+@contextlib.asynccontextmanager
+async def node_with(site: LoginSite, directory: Path, **policy: Any) -> AsyncIterator[Node]:
+    """A node with real Chromium and the capsule “shop” of the site."""
+    home = directory / "home"
+    init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(directory / "r.txt"))
+    await site.start()
+    file = directory / "state.json"
+    file.write_text(json.dumps(site.storage_state()))
+    try:
+        async with open_node(home, open_browser=launcher(BrowserSettings(sandbox=False))) as node:
+            node.rooms.serving.address = "https://127.0.0.1:1"
+            given = {"file": str(file), "name": "shop", "origins": [site.origin], **policy}
+            await ask(node, "capsule.capture", **given)
+            file.unlink()
+            yield node
+    finally:
+        await site.stop()
+
+
+def actions(site: LoginSite, *steps: str) -> str:
+    return "\n".join((f"start: {site.origin}/", "steps:", *(f"  - {step}" for step in steps)))
+
+
+SHOWN = "click: {role: link, name: Shown}"
+
+
+async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_path: Path) -> None:
+    site = LoginSite()
+    async with node_with(site, tmp_path) as node:
+        recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
+        (kept,) = (await ask(node, "capsule.list")).capsules
+        assert (recorded.verdict, recorded.capsule, kept.uses) == ("pass", kept.id, 1), recorded.reason
+        shown = await ask(node, "session.show", session=recorded.id)
+        assert shown.steps[-1].url == f"{site.origin}/shown"
+        assert "GET /login" not in site.reached
+        replayed = await ask(node, "session.replay", session=recorded.id, capsule="shop", level="text")
+        assert replayed.report.verdict == "pass", (replayed.report.reason, replayed.differences)
+        without = await ask(node, "session.replay", session=recorded.id)
+        assert without.report.verdict != "pass" and "GET /login" in site.reached
+        assert shown.steps[-1].title == "Account, all here", "IndexedDB too"
+        stored = await node.rooms.store.blob(shown.steps[-1].snapshot)
+        text = snapshot_text(stored) or ""
+        assert "your session is ‹secret:capsule." in text and not found_in(text.encode(), CANARIES)
+        (after,) = (await ask(node, "capsule.list")).capsules
+        assert (after.uses, after.generation) == (2, 1), "nothing was renewed: the site has changed nothing"
+    every = {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert [name for name, data in every.items() if found_in(data, CANARIES)] == []
+
+
+async def test_a_site_that_rotates_its_sessions_stays_logged_in_from_use_to_use(tmp_path: Path) -> None:
+    site = LoginSite(rotates=True)
+    async with node_with(site, tmp_path) as node:
+        for generation in (2, 3):
+            recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
+            assert recorded.verdict == "pass", recorded.reason
+            (kept,) = (await ask(node, "capsule.list")).capsules
+            assert kept.generation == generation
+        # A search opens several contexts, one after another, each with what the one before it held.
+        found = await ask(
+            node,
+            "explore.run",
+            goal="see the orders",
+            start=f"{site.origin}/",
+            until={"url": "*/orders"},
+            seconds=60,
+            capsule="shop",
+        )
+        assert found.verified, found
+        session = await ask(node, "session.show", session=found.session)
+        assert session.session.capsule == kept.id
+        refused = await refusal(
+            node, "explore.run", goal="x", start=f"{site.origin}/", until={"title": "y"}, peers=["b"], capsule="shop"
+        )
+        assert refused.code in ("input.invalid", "node.not_serving")
+        again = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
+        assert again.verdict == "pass", again.reason
+
+
+async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Path) -> None:
+    """Guard: node/capsules/mounting.py, _narrowed."""
+    site = LoginSite()
+    async with node_with(site, tmp_path, replays_max=3) as node:
+        for more, code in (
+            ({"url": "https://elsewhere.example/"}, "capsule.origin"),
+            ({"approve_class": 5}, "capsule.class"),
+            ({"allow": [f"POST {site.origin}/orders"]}, "capsule.class"),
+            ({"capsule": "none"}, "input.not_found"),
+        ):
+            given: dict[str, Any] = {"url": f"{site.origin}/", "capsule": "shop", **more}
+            assert (await refusal(node, "live.open", **given)).code == code
+        assert (await ask(node, "capsule.list")).capsules[0].uses == 0, "no refused use is counted"
+        opened = await ask(node, "live.open", url=f"{site.origin}/", capsule="shop")
+        assert opened.observation.title.startswith("Account")
+        held = await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")
+        assert held.code == "capsule.held"
+        shown = await ask(node, "live.navigate", session=opened.session, url=f"{site.origin}/shown")
+        told = msgspec.json.encode(shown)
+        assert b"your session is" in told and not found_in(told, CANARIES)
+        refused = await refusal(node, "live.navigate", session=opened.session, url="https://elsewhere.example/")
+        assert refused.code == "browser.refused" and "capsule" in refused.message
+        typed = await refusal(
+            node, "live.act", session=opened.session, action="goto: 'https://e.example/‹secret:capsule.1›'"
+        )
+        assert typed.code in ("action.secret_missing", "action.secret_elsewhere", "browser.refused")
+        await ask(node, "capsule.revoke", capsule="shop")
+        ended = await refusal(node, "live.snapshot", session=opened.session)
+        assert (ended.code, ended.detail["reason"]) == ("live.ended", "capsule")
+        assert (await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")).code == "input.not_found"

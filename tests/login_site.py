@@ -1,0 +1,91 @@
+"""A site with a login, served on loopback: a session cookie and a token in localStorage, both needed, and what a site does to them."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+SESSION = "s3ss10n-c00kie-Qq71"
+TOKEN = "t0k3n-in-storage-Vx93"
+_HOME = """<title>Account</title><h1>Welcome anna</h1><p id=said></p><a href=/orders>Orders</a> <a href=/shown>Shown</a>
+<a href=/logout>Log out</a> <a href={elsewhere}>Elsewhere</a><script>
+const token = localStorage.getItem('token');
+if (token !== '{token}') location.href = '/login';
+said.textContent = 'token known';
+{more}
+const opening = indexedDB.open('auth', 2);
+opening.onsuccess = () => {
+  const asked = opening.result.transaction('keys').objectStore('keys').get('k');
+  asked.onsuccess = () => { document.title += asked.result.refresh === '{token}-refresh' && asked.result.at === 1.5 ? ', all here' : ''; };
+};
+</script>"""
+_LOGIN = """<title>Log in</title><h1>Log in</h1><form method=post action=/login><label>Name <input name=name></label>
+<label>Password <input type=password name=password></label><button>Log in</button></form>"""
+
+
+class LoginSite:
+    """A running site. ``reached`` lists what was asked for, as ``METHOD /path``."""
+
+    def __init__(self, *, rotates: bool = False) -> None:
+        """rotates: each page gives a new session cookie, and the one before is not taken any more."""
+        self.reached: list[str] = []
+        self.rotates = rotates
+        self.sessions = {SESSION}
+        self.origin = ""
+        self.elsewhere = "https://elsewhere.example/"
+        self._number = 0
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> None:
+        """Listen on a free loopback port."""
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", self._answer)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        host, port = self._runner.addresses[0][:2]
+        self.origin = f"http://{host}:{port}"
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        path = request.match_info["path"]
+        if path == "favicon.ico":
+            raise web.HTTPNotFound()
+        self.reached.append(f"{request.method} {request.path}")
+        if path == "login":
+            return web.Response(text=_LOGIN, content_type="text/html")
+        given = request.cookies.get("sid", "")
+        if given not in self.sessions:
+            raise web.HTTPFound("/login")
+        if path == "logout":
+            self.sessions.discard(given)
+            gone = web.HTTPFound("/login")
+            gone.del_cookie("sid")
+            raise gone
+        return self._page(path, given)
+
+    def _page(self, path: str, given: str) -> web.Response:
+        # The cookie said back, as debug pages and badly made sites do.
+        more = f"said.textContent = 'your session is {given}';" if path == "shown" else ""
+        text = _HOME.replace("{token}", TOKEN).replace("{more}", more).replace("{elsewhere}", self.elsewhere)
+        answer = web.Response(text=text, content_type="text/html")
+        if self.rotates:
+            self._number += 1
+            self.sessions = {f"{SESSION}-{self._number}"}
+            answer.set_cookie("sid", f"{SESSION}-{self._number}", httponly=True)
+        return answer
+
+    def storage_state(self) -> dict[str, object]:
+        """The state of a browser that has logged in, as Playwright writes it."""
+        cookie = {"name": "sid", "value": SESSION, "domain": "127.0.0.1", "path": "/", "expires": -1, "httpOnly": True}
+        items = [{"name": "token", "value": TOKEN}, {"name": "theme", "value": "dark"}]
+        entry = {"key": "k", "value": {"refresh": f"{TOKEN}-refresh", "at": 1.5}}
+        store = {"name": "keys", "autoIncrement": False, "indexes": [], "records": [entry]}
+        database = {"name": "auth", "version": 2, "stores": [store]}
+        return {
+            "cookies": [cookie],
+            "origins": [{"origin": self.origin, "localStorage": items, "indexedDB": [database]}],
+        }
