@@ -55,6 +55,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.capsules.bound,
         **rooms.capsule_exchange.bound,
         **rooms.logins.bound,
+        **rooms.work_asking.bound,
         **Explaining(rooms.config.policy, rooms.approvals).bound,
         **agents.bound,
         **rooms.witness.feed.bound,
@@ -77,6 +78,7 @@ class Node:
             **rooms.own_keys.routes,
             **rooms.notices.routes,
             **rooms.capsule_exchange.routes,
+            **rooms.login_work.routes,
             **rooms.explorer.routes,
             **rooms.log_exchange.routes,
         }

@@ -5,6 +5,7 @@ opened. Makes capsules of logins that are done now, and proves each in fresh bro
 or a result.
 """
 
+from node.capsules.asking_work import WorkAsking
 from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules, Mounted, Wanted
 from node.capsules.exchange import CapsuleExchange
@@ -14,17 +15,20 @@ from node.capsules.login_state import digests
 from node.capsules.mounting import Mounting
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
+from node.capsules.work import LoginWork
 
 __all__ = [
     "SEALING_DIRECTORY",
     "CapsuleExchange",
     "Capsules",
     "Kept",
+    "LoginWork",
     "Logins",
     "Mounted",
     "Mounting",
     "SealingKeys",
     "Wanted",
+    "WorkAsking",
     "digests",
     "from_browser",
 ]

@@ -25,6 +25,7 @@ from node.cli.common import (
 from node.cli.explore_words import read_condition
 from node.verbs import capsule as verbs
 from node.verbs import capsule_login as verbs_of_login
+from node.verbs import capsule_work as work
 from protocol.errors import MeshError
 
 _MALICE: Final = (
@@ -218,6 +219,19 @@ _ATTACH: Final = click.option(
 )
 
 
+def _show_work(r: Result) -> None:
+    why = f" ({r['code']})" if r["code"] else ""
+    click.echo(
+        f"{r['name']}: {r['task']} {r['verdict'] or 'not done'}, {r['good']} of {counted(r['steps'], 'step')}{why}"
+    )
+    if r["session"]:
+        where = "fetched" if r["fetched"] else f"kept by {r['name']}"
+        click.echo(f"session  {r['session']}, {where}")
+    if r["question"]:
+        click.echo(f"the owner of {r['name']} is asked for an approval: ask for the work again after a yes")
+    click.echo(f"signed   by {r['name']}, SHA-256 {r['signed']}")
+
+
 def _show_list(r: Result) -> None:
     if not r["capsules"]:
         click.echo("no capsules yet: `trailmesh capsule capture --from FILE`")
@@ -255,6 +269,11 @@ def _looks() -> dict[str, Any]:
         verbs_of_login.LOGIN.name: Look(
             text=_show_logged_in, line=_login_line, prepare=_prepare_login, more=(_ATTACH,), call=_log_in
         ),
+        work.WORK.name: Look(
+            text=_show_work,
+            line=lambda event: f"  {event['note']}",
+            status=lambda r: 0 if r["verdict"] == "pass" else 1,
+        ),
         verbs.LIST.name: Look(text=_show_list),
         verbs.SHOW.name: Look(text=_show),
         verbs.IMPORT.name: Look(text=_show),
@@ -264,5 +283,5 @@ def _looks() -> dict[str, Any]:
     }
 
 
-for _command in commands_of((*verbs_of_login.VERBS, *verbs.VERBS), _looks()):
+for _command in commands_of((*verbs_of_login.VERBS, *work.VERBS, *verbs.VERBS), _looks()):
     group.add_command(_command)

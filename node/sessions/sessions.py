@@ -47,7 +47,7 @@ from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session import RecordedSession, Replayed, RunDiff, SessionDiff, TrustKey
 from node.verbs.session_question import Answered
 from node.verbs.session_upkeep import Archived, LearnedSession, Purged
-from protocol import ids
+from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.capsule.policy import Task
 from protocol.errors import MeshError
@@ -106,10 +106,15 @@ class Sessions:
         self._questions = Questions(clock)
 
     def _gate(self, approve_class: int, guard: GuardPolicy) -> Gate:
-        risk_max = max(self._config.policy.risk_class_max, approve_class)
+        risk_max = max(self._risk_max(), approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
         known = self._browsers.known(guard)
         return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking, history=known)
+
+    def _risk_max(self) -> int:
+        """The highest class that is performed without asking; what the owner has set is for the owner's own work."""
+        usual = self._config.policy.risk_class_max
+        return min(usual, limits.WORK_CLASS_MAX) if current_caller().kind is CallerKind.PEER else usual
 
     def _wish(
         self, task: Task, guard: GuardPolicy, start_url: str, *, allow: tuple[str, ...], approve_class: int
@@ -119,7 +124,7 @@ class Sessions:
             task=task,
             guard=guard,
             start_url=start_url,
-            risk_max=self._config.policy.risk_class_max,
+            risk_max=self._risk_max(),
             approve_class=approve_class,
             allows=bool(allow),
         )

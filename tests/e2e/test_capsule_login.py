@@ -12,6 +12,7 @@ import pytest
 
 from tests.canaries import found_in
 from tests.forked import Forked
+from tests.login_flows import MAIL, WORD, flow_of
 from tests.mesh_nodes import ROOT, Node, cli, refusal, shop
 from tests.person import person_at
 from tests.sites.pages.backends import running_chromium
@@ -21,34 +22,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 KNOWN = ShopConfig()
 
 
-def _flow(directory: Path, url: str, *steps: str) -> tuple[str, ...]:
-    """The options of a login by a file."""
-    word, actions = directory / "word.txt", directory / f"login-{len(steps)}.yaml"
-    word.write_text(KNOWN.password + "\n")
-    lines = "".join(f"  - {step}\n" for step in steps)
-    actions.write_text(f"title: Sign in\nstart: {url}/login\nsteps:\n{lines}")
-    return (
-        "--with",
-        str(actions),
-        "--secret",
-        f"word@{url}=@{word}",
-        "--allow",
-        f"POST {url}/login",
-        "--approve-class",
-        "7",
-    )
-
-
-MAIL = f"fill: {{role: textbox, name: E-mail address, nth: 0, value: {KNOWN.user_email}}}"
-WORD = "fill: {role: textbox, name: Password, value: {secret: word}}"
-SIGN_IN = "click: {role: button, name: Sign in}"
-
-
 def test_a_flow_logs_in_and_only_a_proven_login_is_kept(tmp_path: Path) -> None:
     node = Node(tmp_path / "anna", "anna").create(tmp_path)
     home = node.home
     with shop(tmp_path) as (url, _):
-        flow = _flow(tmp_path, url, MAIL, WORD, SIGN_IN)
+        flow = flow_of(tmp_path, url)
         kept = node.run("capsule", "login", f"{url}/account", "--name", "shop", *flow)
         assert [each["origin"] for each in kept["origins"]] == [url] and kept["policy"]["origins"] == [url]
         assert kept["proof"] == [
@@ -62,7 +40,7 @@ def test_a_flow_logs_in_and_only_a_proven_login_is_kept(tmp_path: Path) -> None:
         until = ("--until", '{text: "Sign in"}')
         assert refusal("capsule", "login", f"{url}/account", *until, *flow, home=home)[0] == "capsule.unproven"
         # The form is still there, although the shop has set a cookie.
-        unfinished = _flow(tmp_path, url, MAIL, WORD)
+        unfinished = flow_of(tmp_path, url, MAIL, WORD)
         error = refusal("capsule", "login", f"{url}/account", *unfinished, home=home)
         assert error[0] == "capsule.not_logged_in" and error[2]["detail"]["session"].startswith("ses-")
         shown = [cli("capsule", "show", "shop", "--names", home=home)[1], cli("capsule", "ls", home=home)[1]]
