@@ -32,6 +32,10 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     consents: tuple[ConsentRecord, ...] = ()
     exported: tuple[str, ...] = ()
     """Nodes that it was ever exported to: they are told of a revocation."""
+    page: str = ""
+    """Address of a page that only who is logged in sees; empty if nobody named one."""
+    shows: str = ""
+    """Text that this page shows then; empty to compare it with what others see."""
 
 
 class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,17 @@ from adapters.ports import (
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
-from node.capsules import CapsuleExchange, Capsules, Kept, Logins, LoginWork, Mounting, SealingKeys, WorkAsking
+from node.capsules import (
+    CapsuleExchange,
+    Capsules,
+    Kept,
+    Logins,
+    LoginWork,
+    Mounting,
+    SealingKeys,
+    Upkeep,
+    WorkAsking,
+)
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
@@ -88,6 +98,7 @@ class Rooms:
     sessions: Sessions
     capsules: Capsules
     capsule_exchange: CapsuleExchange
+    capsule_upkeep: Upkeep
     logins: Logins
     login_work: LoginWork
     work_asking: WorkAsking
@@ -156,6 +167,8 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
     browsers.mounts = mounting = Mounting(capsules)
     capsule_exchange.ended.append(mounting.ended)
+    upkeep = Upkeep(capsules, mounting, browsers, config)
+    capsule_exchange.kill = upkeep.kill
     for_peers = ForPeers(sessions, store, config, peers, witness)
     login_work = LoginWork(capsules, calls, for_peers)
 
@@ -196,6 +209,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         sessions=sessions,
         capsules=capsules,
         capsule_exchange=capsule_exchange,
+        capsule_upkeep=upkeep,
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
         logins=Logins(capsules, witness, config, browsers, sessions.record),

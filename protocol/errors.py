@@ -914,6 +914,12 @@ CODES: dict[str, Code] = {
         "The capsule was revoked by the node that captured it.",
         "Ask the owner of that node for another one.",
     ),
+    "capsule.logged_out": Code(
+        _O,
+        False,
+        "The site does not take the login of the capsule any more.",
+        "Log in again and capture newer state of it: `trailmesh capsule capture --replaces ID --from FILE`.",
+    ),
     "capsule.copied": Code(
         _O,
         False,

@@ -1,4 +1,4 @@
-"""A site with a login, served on loopback: a session cookie and a token in localStorage, both needed, and what a site does to them."""
+"""A site with a login, served on loopback: a session cookie and a token in localStorage, both needed; a key in IndexedDB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ said.textContent = 'token known';
 const opening = indexedDB.open('auth', 2);
 opening.onsuccess = () => {
   const asked = opening.result.transaction('keys').objectStore('keys').get('k');
-  asked.onsuccess = () => { document.title += asked.result.refresh === '{token}-refresh' && asked.result.at === 1.5 ? ', all here' : ''; };
+  asked.onsuccess = () => {
+    const kept = asked.result;
+    if (kept.refresh === '{token}-refresh' && kept.at === 1.5) document.title += ', all here';
+  };
 };
 </script>"""
 _LOGIN = """<title>Log in</title><h1>Log in</h1><form method=post action=/login><label>Name <input name=name></label>

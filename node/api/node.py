@@ -56,6 +56,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.capsule_exchange.bound,
         **rooms.logins.bound,
         **rooms.work_asking.bound,
+        **rooms.capsule_upkeep.bound,
         **Explaining(rooms.config.policy, rooms.approvals).bound,
         **agents.bound,
         **rooms.witness.feed.bound,

@@ -15,6 +15,7 @@ from node.capsules.login_state import digests
 from node.capsules.mounting import Mounting
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
+from node.capsules.upkeep import Upkeep
 from node.capsules.work import LoginWork
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Mounted",
     "Mounting",
     "SealingKeys",
+    "Upkeep",
     "Wanted",
     "WorkAsking",
     "digests",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
+from node.capsules.browser_state import same
 from node.capsules.kept import Kept
+from node.capsules.policies import policy_of
 from node.capsules.reading import read_state
-from node.capsules.sealing import counted, origins_of, within
+from node.capsules.sealing import counted, within
 from node.capsules.showing import held_in, shown
 from node.verbs import Bound, NoParams
 from node.verbs import capsule as verbs
@@ -32,16 +34,13 @@ from node.verbs.capsule import (
 from protocol import ids, limits
 from protocol.capsule.artefacts import KIND_USE, Use, consent_until_ms
 from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
-from protocol.capsule.policy import TASKS, Facts, Policy, Task, check_policy, judge_use
+from protocol.capsule.policy import Facts, Task, judge_use
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.trust.origin import parse_pattern, widest
 
 log = logging.getLogger(__name__)
 
-_USUAL_S: Final = 7 * 86_400
-"""How long a capsule lives unless its owner says otherwise."""
 _RESEAL_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000 // 2
 """Own capsules are sealed to the next key when theirs has less than this left."""
 
@@ -137,12 +136,17 @@ class Capsules:
         found = await asyncio.to_thread(read_state, Path(given.file))
         if given.replaces:
             return await self._renew(given, found)
-        return await self.keep(given, found, BrowserProfile(user_agent=given.user_agent))
+        return await self.keep(given, found, BrowserProfile(user_agent=given.user_agent), _shown(given))
 
-    async def keep(self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile) -> CapturedCapsule:
-        """Seal ``found`` as a new capsule. browser: what it was captured from. Errors: those of ``capture``."""
+    async def keep(
+        self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, looks: Mapping[str, str]
+    ) -> CapturedCapsule:
+        """Seal ``found`` as a new capsule. browser: what it was captured from. looks: ``page`` and ``shows`` of its record.
+
+        Errors: those of ``capture``.
+        """
         now_ms = self.kept.clock.now_ms()
-        policy = _policy(given, found, now_ms)
+        policy = policy_of(given, found, now_ms)
         state = within(found, policy.origins)
         id = ids.make_id("cap", self.kept.clock.random(ids.ID_RANDOM_BYTES))
         origins = counted(state, policy)
@@ -165,7 +169,7 @@ class Capsules:
             head=self.kept.head(),
         )
         self.kept.witness.trail.about(id)
-        return await self._captured(header, state, found, None)
+        return await self._captured(looks, header, state, found, None)
 
     async def _renew(self, given: CaptureParams, found: CapsuleState) -> CapturedCapsule:
         """Newer state of a capsule of this node, under the same id and policy."""
@@ -183,14 +187,19 @@ class Capsules:
                 mfa_ms=now_ms if given.mfa_now else before.mfa_ms,
             )
             self.kept.witness.trail.about(before.id)
-            return await self._captured(header, state, found, record)
+            return await self._captured(_shown(given), header, state, found, record)
 
     async def _captured(
-        self, header: Header, state: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
+        self,
+        looks: Mapping[str, str],
+        header: Header,
+        state: CapsuleState,
+        found: CapsuleState,
+        before: CapsuleRecord | None,
     ) -> CapturedCapsule:
         consents = before.consents if before else ()
         capsule, stream = await self.kept.seal(state, header, {}, consents)
-        record = await self.kept.keep(capsule, stream, before)
+        record = await self.kept.keep(capsule, stream, before, **looks)
         left_out = len(found.cookies) + len(found.storage) - len(state.cookies) - len(state.storage)
         return CapturedCapsule(**_fields(await self.one(record)), left_out=left_out)
 
@@ -348,6 +357,13 @@ class Capsules:
         if code is not None:
             raise MeshError(code, capsule=header.id)
 
+    async def renew_if_newer(self, capsule_id: str, state: CapsuleState, before: CapsuleState) -> bool:
+        """Seal ``state`` unless it is what was there ``before``; whether it was sealed. Errors: those of ``renew_state``."""
+        if same(within(state, self.kept.open(await self.kept.find(capsule_id)).header.policy.origins), before):
+            return False
+        await self.renew_state(capsule_id, state)
+        return True
+
     async def renew_state(self, capsule_id: str, state: CapsuleState) -> None:
         """Seal what a browser held at its close as the next generation of an own capsule.
 
@@ -370,32 +386,10 @@ async def _nobody(capsule: Capsule, use: bytes) -> bool:
     return False
 
 
+def _shown(given: CaptureParams) -> dict[str, str]:
+    """On which page the login shows, and by which text, as far as that was given."""
+    return {name: text for name in ("page", "shows") if (text := getattr(given, name))}
+
+
 def _fields(record: KeptCapsule) -> dict[str, Any]:
     return {name: getattr(record, name) for name in KeptCapsule.__struct_fields__}
-
-
-def _policy(given: PolicyParams, state: CapsuleState, now_ms: int) -> Policy:
-    """The policy that the parameters describe. Errors: ``input.invalid``, ``input.too_large``."""
-    origins = widest(parse_pattern(each) for each in given.origins) if given.origins else origins_of(state)
-    if len(origins) > limits.CAPSULE_ORIGINS_MAX:
-        raise MeshError("input.too_large", f"state of {len(origins)} origins: name those that are needed with --origin")
-    expires_s = given.expires_s or _USUAL_S
-    if expires_s > limits.CAPSULE_DAYS_MAX * 86_400:
-        raise MeshError("input.invalid", f"a capsule ends within {limits.CAPSULE_DAYS_MAX} days")
-    policy = Policy(
-        purpose=given.purpose,
-        origins=tuple(origins),
-        tasks=tuple(sorted(set(given.tasks or TASKS))),  # type: ignore[arg-type]  # each of them is a task
-        class_max=given.class_max,
-        replays_max=given.replays_max,
-        expires_ms=now_ms + expires_s * 1000,
-        fresh_s=given.fresh_s,
-        mfa_s=given.mfa_s,
-        cross_device=given.cross_device,
-        cross_installation=given.cross_installation,
-        consent=given.consent,
-    )
-    try:
-        return check_policy(policy)
-    except MeshError as error:
-        raise MeshError("input.invalid", error.message) from error

@@ -16,17 +16,17 @@ from node.capsules.showing import rules
 from node.trust import Calls
 from node.verbs import Bound, Handler
 from node.verbs import capsule as verbs
+from node.verbs import capsule_upkeep as upkeep
 from node.verbs.capsule import (
-    CapsuleParams,
     CapsuleTerms,
     ConsentParams,
     ExportedCapsule,
     ExportParams,
     ImportParams,
     KeptCapsule,
-    RevokedCapsule,
     TermsParams,
 )
+from node.verbs.capsule_upkeep import RevokedCapsule, RevokeParams
 from protocol import limits
 from protocol.approval.owners import Owners, owner_id
 from protocol.capsule import file as files
@@ -56,6 +56,13 @@ _TURNED_AWAY = frozenset({"peer.refused_us", "peer.distrusted"})
 """Failures of a call that mean that the tenant will not speak to this node: as good as a refusal."""
 
 
+Kill = Callable[[CapsuleRecord], Awaitable[tuple[bool, str]]]
+
+
+async def _unable(record: CapsuleRecord) -> tuple[bool, str]:
+    return False, "there is no browser here"
+
+
 class CapsuleExchange:
     """What capsules need other nodes for."""
 
@@ -64,12 +71,14 @@ class CapsuleExchange:
         self._capsules, self._kept, self._calls, self._owners = capsules, capsules.kept, calls, owners
         self.ended: list[Callable[[str], Awaitable[None]]] = []
         """Called with the id of a capsule that was revoked: whoever has it mounted closes that."""
+        self.kill: Kill = _unable
+        """Ends a login on its site; set by whoever has browsers."""
         self.bound: Bound = {
             verbs.TERMS: lambda params, tell: self.terms(params),
             verbs.CONSENT: lambda params, tell: self.consent(params),
             verbs.EXPORT: lambda params, tell: self.export(params),
             verbs.IMPORT: lambda params, tell: self.take_in(params),
-            verbs.REVOKE: lambda params, tell: self.revoke(params),
+            upkeep.REVOKE: lambda params, tell: self.revoke(params),
         }
         self.routes: dict[str, Handler] = {
             "capsule/key": self.on_key,
@@ -231,15 +240,17 @@ class CapsuleExchange:
 
     # --- revocation --------------------------------------------------------------------------------------------------
 
-    async def revoke(self, given: CapsuleParams) -> RevokedCapsule:
+    async def revoke(self, given: RevokeParams) -> RevokedCapsule:
         """End a capsule everywhere.
 
-        Errors: ``input.not_found``, ``capsule.issuer``, ``keylog.*``, ``log.rollback``, ``store.*``.
+        What runs with it ends first; with ``kill`` the login is then ended on its site, which needs the state. That it is revoked
+        does not depend on the site. Errors: ``input.not_found``, ``capsule.issuer``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
         record = await self._kept.find(given.capsule)
         header = self._kept.open(record).header
         self._kept.witness.trail.about(record.id)
         self._check_own(header)
+        dead, evidence = await self._killed(record) if given.kill else (False, "")
         now_ms = self._kept.clock.now_ms()
         said = Revocation(capsule=record.id, tenant=header.tenant, revoked_ms=now_ms)
         artefact = await self._kept.witness.artefact(KIND_REVOCATION, record.id, said)
@@ -252,7 +263,18 @@ class CapsuleExchange:
             revoked_ms=now_ms,
             told=tuple(map(self._name, told)),
             not_told=tuple(map(self._name, missed)),
+            dead=dead,
+            evidence=evidence,
         )
+
+    async def _killed(self, record: CapsuleRecord) -> tuple[bool, str]:
+        """End what runs with a capsule, then its login on the site; whether that was seen, and what was."""
+        for close in self.ended:
+            await close(record.id)
+        try:
+            return await self.kill(record)
+        except MeshError as error:
+            return False, f"{error.code}: {error.message}"
 
     async def _tell(self, node: str, revocation: bytes) -> bool:
         try:

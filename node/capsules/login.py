@@ -138,7 +138,11 @@ class Logins:
             raise MeshError("capsule.unproven", proof.fails, **({"session": login.session} if login.session else {}))
         browser = BrowserProfile(name=login.browser.name, version=login.browser.version, profile=login.profile)
         policy = msgspec.structs.replace(given, origins=origins)
-        kept = await self._capsules.keep(policy, login.state, browser)
+        # Where a later check looks; and for what, if the condition is a text alone.
+        looks = {"page": login.url}
+        if login.until is not None and login.until == condition.Condition(text=login.until.text):
+            looks["shows"] = login.until.text or ""
+        kept = await self._capsules.keep(policy, login.state, browser, looks)
         return LoggedIn(**msgspec.structs.asdict(kept), session=login.session, proof=proof.reasons)
 
     async def _look(self, login: Login, origins: tuple[str, ...], state: CapsuleState | None) -> Look:

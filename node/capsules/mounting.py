@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from node.base import to_its_end
-from node.capsules.browser_state import from_browser, same, to_browser
+from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules, Mounted, Wanted
 from node.live import End, Kept, Mount, Wish
 from node.verbs import CallerKind, current_caller
@@ -32,8 +32,9 @@ log = logging.getLogger(__name__)
 class Mounting:
     """Opens capsules for work in browsers. Implements ``node.live.Mounts``."""
 
-    def __init__(self, capsules: Capsules) -> None:
-        self._capsules, self._kept = capsules, capsules.kept
+    def __init__(self, capsules: Capsules, *, check_s: float = limits.CAPSULE_CHECK_S) -> None:
+        """check_s: how often a use that lasts is judged again."""
+        self._capsules, self._kept, self._check_s = capsules, capsules.kept, check_s
         self._running: dict[str, set[End]] = {}
 
     @property
@@ -85,7 +86,7 @@ class Mounting:
         """Tell ``over`` once the use may not go on."""
         try:
             while True:
-                await self._kept.clock.sleep(limits.CAPSULE_CHECK_S)
+                await self._kept.clock.sleep(self._check_s)
                 await self._capsules.still(used, wanted)
         except MeshError as error:
             log.warning("work with %s ends: %s", used.header.id, error)
@@ -102,8 +103,7 @@ class Mounting:
             if record is None or record.exported or header.tenant != self._kept.witness.node:
                 return
             newer = from_browser(kept.state, used.state)
-            if not same(newer, used.state):
-                await self._capsules.renew_state(header.id, newer)
+            await self._capsules.renew_if_newer(header.id, newer, used.state)
         except MeshError as error:
             log.warning("newer state of %s was not kept: %s", header.id, error.code)
 

@@ -43,7 +43,7 @@ class Performs(Protocol):
     async def start_of(self, ask: WorkAsk) -> str:
         """The address at which the work begins. Errors: what is wrong with it."""
 
-    async def perform(self, ask: WorkAsk, capsule: str, tell: Tell) -> Any:
+    async def carry_out(self, ask: WorkAsk, capsule: str, tell: Tell) -> Any:
         """Do it with this capsule; a ``Done``. Errors: those of the work, with its session in the detail."""
 
     async def recorded(self, session_id: str) -> Any:
@@ -150,7 +150,7 @@ class LoginWork:
         code, question = "", False
         try:
             async with asyncio.timeout(limits.WORK_S_MAX):
-                done = await self._performs.perform(work.ask, capsule, lambda event: None)
+                done = await self._performs.carry_out(work.ask, capsule, lambda event: None)
         except TimeoutError:
             code = "work.late"
         except MeshError as error:

@@ -25,6 +25,7 @@ from node.cli.common import (
 from node.cli.explore_words import read_condition
 from node.verbs import capsule as verbs
 from node.verbs import capsule_login as verbs_of_login
+from node.verbs import capsule_upkeep as upkeep
 from node.verbs import capsule_work as work
 from protocol.errors import MeshError
 
@@ -32,6 +33,19 @@ _MALICE: Final = (
     "The policy binds a node that follows it. Whoever changes the software of the peer has the login in clear:"
     " only logging out on the site ends it then."
 )
+
+
+_NOTES: Final = {
+    "lost": "not taken at the capture",
+    "key-bound": "bound to a key that only its own browser has",
+    "session-storage": "sessionStorage, which no fresh browser begins with",
+    "partitioned-storage": "storage of a frame, which no fresh browser begins with",
+    "partitioned-cookie": "partitioned cookie",
+    "ends-soon": "ends within a day",
+    "ended": "has ended",
+    "in-clear": "is sent without encryption too",
+    "size": "large",
+}
 
 
 @click.group(name="capsule", context_settings={"help_option_names": ["-h", "--help"]})
@@ -262,9 +276,36 @@ def _show_revoked(r: Result) -> None:
     for name in r["not_told"]:
         click.echo(f"  {name} was not reached: it learns it at its next use, at the latest after the freshness window")
 
+    if r["evidence"]:
+        click.echo(f"the login on the site is {'dead' if r['dead'] else 'not seen to be dead'}: {r['evidence']}")
+
+
+def _show_checked(r: Result) -> None:
+    click.echo(f"{r['id']}  {r['name']}: {r['verdict']}")
+    click.echo(f"seen     {r['page']}: {r['evidence']}")
+    click.echo(f"left     {counted(r['uses_left'], 'use')}, until {moment(r['expires_ms'])} UTC")
+    for each in r["notes"]:
+        click.echo(f"  {_NOTES[each['kind']]}: {each['what']}")
+
+
+def _show_refreshed(r: Result) -> None:
+    _show(r)
+    click.echo("sealed newer state" if r["renewed"] else "the site has changed nothing: there is no newer state")
+    for name in r["export_again"]:
+        click.echo(
+            f"  {name} holds an older generation: export it again, `trailmesh capsule export {r['id']} --to {name}`"
+        )
+
+
+def _status_of_kill(r: Result) -> int:
+    return int(bool(r["evidence"]) and not r["dead"])
+
 
 def _looks() -> dict[str, Any]:
     return {
+        upkeep.CHECK.name: Look(text=_show_checked, status=lambda r: int(r["verdict"] != "portable")),
+        upkeep.REFRESH.name: Look(text=_show_refreshed),
+        upkeep.ROTATE.name: Look(text=_show_refreshed),
         verbs.CAPTURE.name: Look(text=_show_captured),
         verbs_of_login.LOGIN.name: Look(
             text=_show_logged_in, line=_login_line, prepare=_prepare_login, more=(_ATTACH,), call=_log_in
@@ -278,10 +319,10 @@ def _looks() -> dict[str, Any]:
         verbs.SHOW.name: Look(text=_show),
         verbs.IMPORT.name: Look(text=_show),
         verbs.EXPORT.name: Look(text=_show_exported),
-        verbs.REVOKE.name: Look(text=_show_revoked, confirm="Revoke {capsule} everywhere?"),
+        upkeep.REVOKE.name: Look(text=_show_revoked, status=_status_of_kill, confirm="Revoke {capsule} everywhere?"),
         verbs.REMOVE.name: Look(text=lambda r: click.echo(f"removed {r['id']}"), confirm="Remove {capsule}?"),
     }
 
 
-for _command in commands_of((*verbs_of_login.VERBS, *work.VERBS, *verbs.VERBS), _looks()):
+for _command in commands_of((*verbs_of_login.VERBS, *work.VERBS, *verbs.VERBS, *upkeep.VERBS), _looks()):
     group.add_command(_command)

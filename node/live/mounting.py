@@ -71,6 +71,11 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
         """What a context begins with."""
         return self.kept.state if self.kept else None
 
+    def begin_with(self, state: BrowserState | None) -> None:
+        """Let the next context begin with ``state``, and seal nothing newer than that."""
+        if self.kept is not None and state is not None:
+            self.kept.state = state
+
     async def leave(self, context: Context) -> None:
         """Keep what ``context`` holds, before it is closed: the site may have renewed or ended the login. Never raises."""
         if self.kept is None:

@@ -60,7 +60,7 @@ class ForPeers:
         _check(step.action for step in recorded.steps)
         return recorded.session.start_url
 
-    async def perform(self, ask: WorkAsk, capsule: str, tell: Tell) -> Performed:
+    async def carry_out(self, ask: WorkAsk, capsule: str, tell: Tell) -> Performed:
         """Record or replay with ``capsule``. Errors: those of ``Sessions.record`` and ``Sessions.replay``."""
         if ask.task == "record":
             done = await self._sessions.record(

@@ -103,6 +103,20 @@ class CaptureParams(PolicyParams, frozen=True, kw_only=True):
     user_agent: Annotated[
         str, option("User agent of the browser that the file is from.", metavar="TEXT", max_length=512)
     ] = ""
+    page: Annotated[
+        str,
+        option(
+            "Page that only who is logged in sees: `capsule check` and `capsule refresh` open it.",
+            metavar="URL",
+            max_length=limits.URL_CHARS_MAX,
+        ),
+    ] = ""
+    shows: Annotated[
+        str,
+        option(
+            "Text that this page shows to who is logged in.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX
+        ),
+    ] = ""
     replaces: Annotated[
         str,
         option(
@@ -114,7 +128,7 @@ class CaptureParams(PolicyParams, frozen=True, kw_only=True):
 
 
 class CapsuleParams(Params, frozen=True, kw_only=True):
-    """``capsule.remove``, ``capsule.revoke``"""
+    """``capsule.remove``, ``capsule.rotate``"""
 
     capsule: Annotated[str, _CAPSULE]
 
@@ -272,17 +286,6 @@ class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Until when the peer can open it."""
 
 
-class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
-    """A capsule that has ended."""
-
-    id: str
-    revoked_ms: int
-    told: tuple[str, ...]
-    """Nodes that have confirmed it."""
-    not_told: tuple[str, ...]
-    """Nodes that could not be reached: they learn it at their next use, at the latest after the freshness window."""
-
-
 class RemovedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """A capsule that is not here any more."""
 
@@ -368,19 +371,6 @@ IMPORT: Final = Verb(
     callers=OWNER_ONLY,
     row=Row(),
 )
-REVOKE: Final = Verb(
-    name="capsule.revoke",
-    command="capsule revoke",
-    takes=CapsuleParams,
-    gives=RevokedCapsule,
-    help="""End a capsule that this node captured, here and on every node it was exported to.
-
-    A node that is not reached learns it at its next use, and can use the capsule no longer than its freshness window allows.
-    Log out on the site too: who kept the plaintext is stopped by the site only.
-    """,
-    callers=OWNER_ONLY,
-    row=Row(subject=lambda given: given.capsule),
-)
 REMOVE: Final = Verb(
     name="capsule.remove",
     command="capsule rm",
@@ -391,4 +381,4 @@ REMOVE: Final = Verb(
     row=Row(subject=lambda given: given.capsule),
 )
 
-VERBS: Final[tuple[Verb, ...]] = (CAPTURE, LIST, SHOW, TERMS, CONSENT, EXPORT, IMPORT, REVOKE, REMOVE)
+VERBS: Final[tuple[Verb, ...]] = (CAPTURE, LIST, SHOW, TERMS, CONSENT, EXPORT, IMPORT, REMOVE)

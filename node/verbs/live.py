@@ -138,7 +138,7 @@ class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Number of open pages."""
     pages_max: int
     reason: str = ""
-    """Why it ended: closed, ttl, idle, actions, size, crashed, budget, expired, removed, uncounted, failed, stopped,
+    """Why it ended: closed, ttl, idle, actions, size, crashed, budget, expired, removed, uncounted, capsule, failed, stopped,
     interrupted. Empty while it is open."""
     sessions: tuple[str, ...] = ()
     """Ids of its recorded sessions, one for each page that was used."""

@@ -55,6 +55,13 @@ async def node_with(site: LoginSite, directory: Path, **policy: Any) -> AsyncIte
         await site.stop()
 
 
+def leaks(directory: Path) -> list[str]:
+    """The files that hold something of the login in some form."""
+    every = [path for path in directory.rglob("*") if path.is_file()]
+    assert "store.db" in {path.name for path in every}
+    return [path.name for path in every if found_in(path.read_bytes(), CANARIES)]
+
+
 def actions(site: LoginSite, *steps: str) -> str:
     return "\n".join((f"start: {site.origin}/", "steps:", *(f"  - {step}" for step in steps)))
 
@@ -81,8 +88,7 @@ async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_p
         assert "your session is ‹secret:capsule." in text and not found_in(text.encode(), CANARIES)
         (after,) = (await ask(node, "capsule.list")).capsules
         assert (after.uses, after.generation) == (2, 1), "nothing was renewed: the site has changed nothing"
-    every = {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert [name for name, data in every.items() if found_in(data, CANARIES)] == []
+    assert leaks(tmp_path) == []
 
 
 async def test_a_site_that_rotates_its_sessions_stays_logged_in_from_use_to_use(tmp_path: Path) -> None:
@@ -144,3 +150,39 @@ async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Pa
         ended = await refusal(node, "live.snapshot", session=opened.session)
         assert (ended.code, ended.detail["reason"]) == ("live.ended", "capsule")
         assert (await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")).code == "input.not_found"
+
+
+async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tmp_path: Path) -> None:
+    site = LoginSite(rotates=True)
+    async with node_with(site, tmp_path) as node:
+        checked = await ask(node, "capsule.check", capsule="shop")
+        assert (checked.verdict, checked.evidence) == ("portable", "a browser without the login is asked to log in")
+        assert checked.page == f"{site.origin}/" and checked.uses_left == 99
+        assert {note.kind for note in checked.notes} == {"in-clear"}
+        refreshed = await ask(node, "capsule.refresh", capsule="shop", shows="Welcome anna")
+        assert refreshed.renewed and refreshed.generation == 3, "the check and the refresh were given a new cookie each"
+        rotated = await ask(node, "capsule.rotate", capsule="shop")
+        assert (rotated.generation, rotated.state_bytes) == (4, refreshed.state_bytes)
+        wrong = await refusal(node, "capsule.refresh", capsule="shop", shows="Welcome berta")
+        assert wrong.code == "capsule.logged_out"
+        site.sessions.clear()
+        assert (await ask(node, "capsule.check", capsule="shop")).verdict == "dead"
+        dead = await refusal(node, "capsule.refresh", capsule="shop")
+        assert dead.code == "capsule.logged_out"
+        (kept,) = (await ask(node, "capsule.list")).capsules
+        assert (kept.state_bytes, kept.generation) == (rotated.state_bytes, 4), "nothing of a dead login is sealed"
+
+
+async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_old_state(tmp_path: Path) -> None:
+    site = LoginSite()
+    async with node_with(site, tmp_path) as node:
+        opened = await ask(node, "live.open", url=f"{site.origin}/", capsule="shop")
+        revoked = await ask(node, "capsule.revoke", capsule="shop", kill=True)
+        assert (revoked.dead, revoked.evidence) == (True, "the page asks to log in")
+        assert "GET /logout" in site.reached and not site.sessions
+        ended = await refusal(node, "live.snapshot", session=opened.session)
+        assert (ended.code, ended.detail["reason"]) == ("live.ended", "capsule")
+        assert (await ask(node, "capsule.list")).capsules == ()
+        told = msgspec.json.encode([revoked, await ask(node, "audit.list", limit=100)])
+        assert b"capsule.used" in told and not found_in(told, CANARIES)
+    assert leaks(tmp_path) == []

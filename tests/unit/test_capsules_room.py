@@ -13,6 +13,7 @@ from nacl.signing import SigningKey
 
 from node.capsules import Wanted
 from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
+from node.verbs.capsule_upkeep import RevokeParams
 from protocol import limits
 from protocol.capsule import file as files
 from protocol.capsule.artefacts import Consent, seal_consent
@@ -93,7 +94,7 @@ async def test_every_capsule_use_key_and_revocation_is_in_the_witness_log(nodes:
     alice, _ = nodes
     await alice.capture()
     await alice.use()
-    await alice.exchange.revoke(CapsuleParams(capsule="shop"))
+    await alice.exchange.revoke(RevokeParams(capsule="shop"))
     leaves = await alice.node.store.log_leaves(0)
     assert [leaf.kind for leaf in leaves][1:] == ["sealing-key", "capsule", "capsule-use", "capsule-revocation"]
 
@@ -251,7 +252,7 @@ async def test_a_revocation_reaches_its_holder_at_once(nodes: list[CapsuleNode])
         closed.append(capsule_id)
 
     bob.exchange.ended.append(close)
-    told = await alice.exchange.revoke(CapsuleParams(capsule="shop"))
+    told = await alice.exchange.revoke(RevokeParams(capsule="shop"))
     assert (told.told, told.not_told, closed) == (("bob",), (), [kept.id])
     assert await bob.refused(kept.id) == "input.not_found"
     assert await code_of(bob.take(file)) == "capsule.revoked"
@@ -264,7 +265,7 @@ async def test_a_holder_that_was_not_reached_learns_of_the_revocation_when_it_wa
     kept = await alice.capture()
     await bob.take(await alice.give(bob))
     await bob.node.stop()
-    assert (await alice.exchange.revoke(CapsuleParams(capsule="shop"))).not_told == ("bob",)
+    assert (await alice.exchange.revoke(RevokeParams(capsule="shop"))).not_told == ("bob",)
     bob = await bob.again()
     assert await bob.refused(kept.id) == "capsule.revoked"
     assert await bob.refused(kept.id) == "input.not_found"
@@ -293,7 +294,7 @@ async def test_only_the_node_that_captured_it_gives_changes_or_revokes_a_capsule
     await alice.capture()
     await bob.take(await alice.give(bob))
     assert await code_of(bob.give(alice)) == "capsule.issuer"
-    assert await code_of(bob.exchange.revoke(CapsuleParams(capsule="shop"))) == "capsule.issuer"
+    assert await code_of(bob.exchange.revoke(RevokeParams(capsule="shop"))) == "capsule.issuer"
     assert await code_of(bob.capture(replaces="shop")) == "capsule.issuer"
 
 

@@ -118,6 +118,9 @@ _CALLS: dict[str, dict[str, Any]] = {
     "capsule.import": {"file": f"/nowhere/{SECRET}"},
     "capsule.revoke": {"capsule": "cap-x"},
     "capsule.remove": {"capsule": "cap-x"},
+    "capsule.check": {"capsule": "cap-x", "page": f"https://x.test/?{SECRET}", "shows": SECRET},
+    "capsule.refresh": {"capsule": "cap-x", "page": f"https://x.test/?{SECRET}", "shows": SECRET},
+    "capsule.rotate": {"capsule": "cap-x"},
     "live.open": {
         "url": f"https://u:{SECRET}@x.test/?token={SECRET}",
         "secrets": GIVEN,

@@ -55,6 +55,7 @@ _BAD_FIELDS: dict[str, dict[str, str | int]] = {
     "a session id with a wrong check digit": {"id": "ses-AAAAAAAAAAAAAAAAAAAAB"},
     "a parent that is no session id": {"parent": "sea-AAAAAAAAAAAAAAAAAAAAA"},
     "a search that is no id": {"search": "\x1b[2J"},
+    "a capsule that is no id": {"capsule": "ses-AAAAAAAAAAAAAAAAAAAAA"},
     "a session made at 2^63": {"created_ms": 2**63},
     "a session made before 1970": {"created_ms": -1},
 }

@@ -1,0 +1,43 @@
+"""The policy of a capsule that is captured, from what its owner says."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from node.capsules.sealing import origins_of
+from node.verbs.capsule import PolicyParams
+from protocol import limits
+from protocol.capsule.policy import TASKS, Policy, check_policy
+from protocol.capsule.state import CapsuleState
+from protocol.errors import MeshError
+from protocol.trust.origin import parse_pattern, widest
+
+_USUAL_S: Final = 7 * 86_400
+"""How long a capsule lives unless its owner says otherwise."""
+
+
+def policy_of(given: PolicyParams, state: CapsuleState, now_ms: int) -> Policy:
+    """The policy that the parameters describe. Errors: ``input.invalid``, ``input.too_large``."""
+    origins = widest(parse_pattern(each) for each in given.origins) if given.origins else origins_of(state)
+    if len(origins) > limits.CAPSULE_ORIGINS_MAX:
+        raise MeshError("input.too_large", f"state of {len(origins)} origins: name those that are needed with --origin")
+    expires_s = given.expires_s or _USUAL_S
+    if expires_s > limits.CAPSULE_DAYS_MAX * 86_400:
+        raise MeshError("input.invalid", f"a capsule ends within {limits.CAPSULE_DAYS_MAX} days")
+    policy = Policy(
+        purpose=given.purpose,
+        origins=tuple(origins),
+        tasks=tuple(sorted(set(given.tasks or TASKS))),  # type: ignore[arg-type]  # each of them is a task
+        class_max=given.class_max,
+        replays_max=given.replays_max,
+        expires_ms=now_ms + expires_s * 1000,
+        fresh_s=given.fresh_s,
+        mfa_s=given.mfa_s,
+        cross_device=given.cross_device,
+        cross_installation=given.cross_installation,
+        consent=given.consent,
+    )
+    try:
+        return check_policy(policy)
+    except MeshError as error:
+        raise MeshError("input.invalid", error.message) from error

@@ -1,0 +1,208 @@
+"""Looks after capsules with a browser: whether a login still works, newer state of it, its end on the site."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final, NamedTuple
+
+import msgspec
+
+from adapters.capsule_records import CapsuleRecord
+from adapters.ports import BrowserState
+from node.capsules.browser_state import from_browser, to_browser
+from node.capsules.capsules import Capsules
+from node.capsules.mounting import Mounting
+from node.config import Config
+from node.live import Browsers, Driver, Gate, Mount, Wish, guard_for, mounted
+from node.verbs import Bound
+from node.verbs import capsule_upkeep as verbs
+from node.verbs.capsule import CapsuleParams
+from node.verbs.capsule_upkeep import CheckedCapsule, LookParams, Noted, RefreshedCapsule
+from protocol.capsule.capsule import Header
+from protocol.capsule.hidden import hidden_values
+from protocol.capsule.portability import Standing, findings, logout_control, standing
+from protocol.errors import MeshError
+from protocol.page.action import Click, Goto, Locator
+from protocol.page.observation import Observation
+from protocol.page.redaction import redact_text, redact_url
+from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.recording.session import Profile
+from protocol.risk.requests import GuardPolicy
+from protocol.trust.origin import fits, origin_of
+
+log = logging.getLogger(__name__)
+
+_STRANGERS: Final = 2
+"""So many browsers without the login look at the page: one that differs between them says nothing by differing with it."""
+_LOGOUT_CLASS: Final = 7
+"""Logging out counts as destroying (docs/risk.md), and here it is what the owner asks for. One control is pressed, by its name."""
+
+
+class _Seen(NamedTuple):
+    standing: Standing
+    evidence: str
+    url: str
+
+
+class Upkeep:
+    """Checks, refreshes and rotates capsules, and ends logins on their sites."""
+
+    def __init__(self, capsules: Capsules, mounting: Mounting, browsers: Browsers, config: Config) -> None:
+        self._capsules, self._kept = capsules, capsules.kept
+        self._mounting, self._browsers, self._config = mounting, browsers, config
+        self.bound: Bound = {
+            verbs.CHECK: lambda params, tell: self.check(params),
+            verbs.REFRESH: lambda params, tell: self.refresh(params),
+            verbs.ROTATE: lambda params, tell: self.rotate(params),
+        }
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    async def check(self, given: LookParams) -> CheckedCapsule:
+        """Whether a login works in a fresh browser. Errors: those of ``Mounts.mount``, ``browser.*``, ``input.invalid``."""
+        record, header = await self._found(given.capsule)
+        page = _page(given.page or record.page, header)
+        state = await self._kept.state(record)
+        async with mounted(self._mounting, header.id, self._wish(header, page)) as mount:
+            begun = mount.state
+            seen = await self._seen(mount, page, given.shows or record.shows)
+            if seen.standing == "dead":
+                mount.begin_with(begun)  # what a login page leaves behind is no newer state of the login
+        notes = findings(state, now_s=self._kept.clock.now_ms() // 1000)
+        bound = any(each.kind == "key-bound" for each in notes)
+        usual = "portable" if seen.standing == "alive" else seen.standing
+        row = await self._kept.store.ledger(header.id)
+        return CheckedCapsule(
+            id=header.id,
+            name=header.name,
+            verdict="software-bound" if bound and seen.standing != "dead" else usual,
+            page=seen.url,
+            evidence=seen.evidence,
+            notes=tuple(Noted(kind=each.kind, travels=each.travels, what=each.what) for each in notes),
+            expires_ms=header.policy.expires_ms,
+            uses_left=max(0, header.policy.replays_max - (row.used if row else 0)),
+        )
+
+    async def refresh(self, given: LookParams) -> RefreshedCapsule:
+        """Seal what the site renews on a visit. Errors: those of ``check``, ``capsule.issuer``, ``capsule.logged_out``."""
+        record, header = await self._own(given.capsule)
+        page = _page(given.page or record.page, header)
+        before = await self._kept.state(record)
+        async with mounted(self._mounting, header.id, self._wish(header, page)) as mount:
+            begun = mount.state
+            seen = await self._seen(mount, page, given.shows or record.shows)
+            held = mount.state
+            mount.begin_with(begun)  # sealed below, also where copies were exported
+            if seen.standing == "dead":
+                raise MeshError("capsule.logged_out", seen.evidence, capsule=header.id)
+            if seen.standing == "unknown":
+                raise MeshError("input.invalid", f"{seen.evidence}: name one behind the login with --page")
+        renewed = held is not None and held is not begun
+        if held is not None and renewed:
+            renewed = await self._capsules.renew_if_newer(header.id, from_browser(held, before), before)
+        return await self._told(header.id, renewed=renewed, evidence=seen.evidence)
+
+    async def rotate(self, given: CapsuleParams) -> RefreshedCapsule:
+        """Seal a capsule anew. Errors: ``input.not_found``, ``capsule.issuer``, ``capsule.held``, ``keylog.*``, ``store.*``."""
+        record, header = await self._own(given.capsule)
+        row = await self._kept.store.ledger(header.id)
+        if row is not None and row.holder and self._kept.clock.now_ms() < row.held_until_ms:
+            raise MeshError("capsule.held", capsule=header.id, until_ms=row.held_until_ms)
+        await self._capsules.renew_state(header.id, await self._kept.state(record))
+        return await self._told(header.id, renewed=True)
+
+    async def _told(self, capsule_id: str, *, renewed: bool, evidence: str = "") -> RefreshedCapsule:
+        record = await self._kept.find(capsule_id)
+        shown = await self._capsules.one(record)
+        fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+        again = tuple(map(self._kept.peers.name_of, record.exported)) if renewed else ()
+        return RefreshedCapsule(**fields, renewed=renewed, evidence=evidence, export_again=again)
+
+    # --- the end of a login on its site ------------------------------------------------------------------------------
+
+    async def kill(self, record: CapsuleRecord) -> tuple[bool, str]:
+        """Log out on the site, then show it the old state again; whether it is refused, and why.
+
+        For its tenant, who may always end it: no policy is asked, and no use counted. What runs with it was ended before.
+        Errors: ``capsule.*``, ``browser.*``.
+        """
+        header = self._kept.open(record).header
+        state = await self._kept.state(record)
+        begun = to_browser(state, now_s=self._kept.clock.now_ms() // 1000)
+        page = _page(record.page, header)
+        guard = msgspec.structs.replace(
+            guard_for(self._config.policy), origins=header.policy.origins, read_only=False, capsule=True
+        )
+        secrets = NO_SECRETS.hiding(hidden_values(state))
+        pressed = await self._log_out(guard, begun, page, secrets)
+        if not pressed:
+            return False, "the page has no control that says that it logs out: log out on the site yourself"
+        reading = msgspec.structs.replace(guard, read_only=True)
+        seen = await self._look(reading, begun, page, secrets)
+        strangers = [await self._look(reading, None, page, secrets) for _ in range(_STRANGERS)]
+        found, evidence = standing(seen, strangers, record.shows)
+        return found == "dead", evidence
+
+    async def _log_out(self, guard: GuardPolicy, state: BrowserState, page: str, secrets: Secrets) -> bool:
+        """Press the control that logs out; whether there is one."""
+        gate = Gate(report=self._kept.witness.trail.gate, risk_max=_LOGOUT_CLASS)
+        async with self._browsers.opened(self._profile, guard, state=state) as (_, opened):
+            driver = Driver(opened, gate, secrets)
+            control = logout_control((await driver.act(Goto(url=page))).observation)
+            if control is None:
+                return False
+            await driver.act(Click(target=Locator(role=control.role, name=control.name, nth=0)))
+            return True
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _profile(self) -> Profile:
+        return self._config.browser.profile
+
+    async def _found(self, text: str) -> tuple[CapsuleRecord, Header]:
+        record = await self._kept.find(text)
+        self._kept.witness.trail.about(record.id)
+        return record, self._kept.open(record).header
+
+    async def _own(self, text: str) -> tuple[CapsuleRecord, Header]:
+        record, header = await self._found(text)
+        if header.tenant != self._kept.witness.node:
+            raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
+        return record, header
+
+    def _wish(self, header: Header, page: str) -> Wish:
+        # A look is work of the mildest kind, so that of every task that the policy names any one covers it.
+        task = header.policy.tasks[0]
+        return Wish(task=task, guard=guard_for(self._config.policy), start_url=page, risk_max=1)
+
+    async def _seen(self, mount: Mount, page: str, shows: str) -> _Seen:
+        """How the site takes the login that is mounted."""
+        secrets = mount.secrets(NO_SECRETS)
+        seen = await self._look(mount.guard, mount.state, page, secrets, mount)
+        strangers = [await self._look(mount.guard, None, page, secrets) for _ in range(_STRANGERS)]
+        found, evidence = standing(seen, strangers, shows)
+        return _Seen(found, evidence, redact_text(redact_url(seen.url), secrets).partition("?")[0])
+
+    async def _look(
+        self, guard: GuardPolicy, state: BrowserState | None, page: str, secrets: Secrets, mount: Mount | None = None
+    ) -> Observation:
+        """A page in a fresh browser. mount: told what the browser held at its end."""
+        gate = Gate(report=self._kept.witness.trail.gate, risk_max=self._config.policy.risk_class_max)
+        async with self._browsers.opened(self._profile, guard, state=state) as (context, opened):
+            observation = (await Driver(opened, gate, secrets).act(Goto(url=page))).observation
+            if mount is not None:
+                await mount.leave(context)
+            return observation
+
+
+def _page(page: str, header: Header) -> str:
+    """The page to look at. Errors: ``input.invalid``, ``capsule.origin``."""
+    if not page:
+        named = [each for each in header.policy.origins if "://*." not in each]
+        if not named:
+            raise MeshError("input.invalid", "the capsule is for patterns of origins: name a page with --page")
+        page = f"{named[0]}/"
+    if not fits(header.policy.origins, origin_of(page)):
+        raise MeshError("capsule.origin", f"the page is of {origin_of(page) or 'no site'}", capsule=header.id)
+    return page

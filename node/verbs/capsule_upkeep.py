@@ -1,0 +1,145 @@
+"""Verbs that look after a capsule: whether its login still works, newer state, a new seal."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from node.verbs.capsule import CapsuleParams, KeptCapsule
+from node.verbs.verb import OWNER_ONLY, Row, Verb, option
+from protocol import limits
+
+_PAGE: Final = option(
+    "Page that only who is logged in sees.  [default: the one given at the capture, else the start page]",
+    metavar="URL",
+    max_length=limits.URL_CHARS_MAX,
+)
+_SHOWS: Final = option(
+    "Text that this page shows to who is logged in.  [default: the page is compared with what a browser without the login sees]",
+    metavar="TEXT",
+    max_length=limits.ACTION_TEXT_CHARS_MAX,
+)
+
+
+class LookParams(CapsuleParams, frozen=True, kw_only=True):
+    """``capsule.check``, ``capsule.refresh``"""
+
+    page: Annotated[str, _PAGE] = ""
+    shows: Annotated[str, _SHOWS] = ""
+
+
+class RevokeParams(CapsuleParams, frozen=True, kw_only=True):
+    """``capsule.revoke``"""
+
+    kill: Annotated[
+        bool, option("Log out on the site first, then show it the old state again to see that it is refused.")
+    ] = False
+
+
+class Noted(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that decides whether, or how long, a login works in another browser."""
+
+    kind: str
+    travels: bool
+    """Whether it is there in the other browser all the same."""
+    what: str
+    """Where it is: hosts and names, never a value."""
+
+
+class CheckedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fresh browser was taken for."""
+
+    id: str
+    name: str
+    verdict: Literal["portable", "software-bound", "dead", "unknown"]
+    page: str
+    """Address that was opened, without its query."""
+    evidence: str
+    notes: tuple[Noted, ...]
+    """Gravest first."""
+    expires_ms: int
+    uses_left: int
+
+
+class RefreshedCapsule(KeptCapsule, frozen=True, kw_only=True):
+    """A capsule with its newest state."""
+
+    renewed: bool
+    """Whether the site has given newer state, which was sealed as the next generation."""
+    evidence: str = ""
+    export_again: tuple[str, ...]
+    """Nodes whose copy is of an older generation now: they are refused until they get the newer one."""
+
+
+class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """A capsule that has ended."""
+
+    id: str
+    revoked_ms: int
+    told: tuple[str, ...]
+    """Nodes that have confirmed it."""
+    not_told: tuple[str, ...]
+    """Nodes that could not be reached: they learn it at their next use, at the latest after the freshness window."""
+    dead: bool = False
+    """Whether the site was seen to refuse the old state; only with ``kill``."""
+    evidence: str = ""
+
+
+CHECK: Final = Verb(
+    name="capsule.check",
+    command="capsule check",
+    takes=LookParams,
+    gives=CheckedCapsule,
+    help="""Tell whether the login of a capsule still works, and whether it works in another browser.
+
+    A fresh browser begins with the login and opens a page; another one opens it without. `portable`: the first was taken for who
+    has logged in. `software-bound`: the login names a key that only its own browser has. `dead`: the page asks to log in.
+    `unknown`: both see the same; name a page behind the login. The check counts as a use. Exit codes: 0 portable; 1 anything else.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule),
+)
+REFRESH: Final = Verb(
+    name="capsule.refresh",
+    command="capsule refresh",
+    takes=LookParams,
+    gives=RefreshedCapsule,
+    help="""Open a page with the login of a capsule, and seal what the site has renewed.
+
+    The newer state is the next generation of the same capsule, with the same policy. A login that the site does not take any more
+    is an error, and the state stays as it was. Counts as a use. Copies that peers hold are of an older generation afterwards:
+    export it to them again.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule),
+)
+ROTATE: Final = Verb(
+    name="capsule.rotate",
+    command="capsule rotate",
+    takes=CapsuleParams,
+    gives=RefreshedCapsule,
+    help="""Seal a capsule anew, with a new key, as its next generation.
+
+    Copies that were exported before are refused afterwards: export it again to those who are to keep it. Not while it is in use.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule),
+)
+REVOKE: Final = Verb(
+    name="capsule.revoke",
+    command="capsule revoke",
+    takes=RevokeParams,
+    gives=RevokedCapsule,
+    help="""End a capsule that this node captured, here and on every node it was exported to.
+
+    Work that has it mounted ends at once, here and on every node that is reached. A node that is not reached learns it at its next
+    use, and can use the capsule no longer than its freshness window allows. Who kept the plaintext is stopped by the site only: log
+    out there, or let --kill do it, which presses the control of the page that logs out and then shows the site the old state.
+    Exit codes: 0; with --kill 1 if the site was not seen to refuse it.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule),
+)
+
+VERBS: Final[tuple[Verb, ...]] = (CHECK, REFRESH, ROTATE, REVOKE)

@@ -1,0 +1,143 @@
+"""What of a login travels to another browser, as far as its state shows, and how a login is told from none. Pure."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from protocol import limits
+from protocol.capsule.state import CapsuleState, Entry
+from protocol.page.observation import Element, Observation
+
+Standing = Literal["alive", "dead", "unknown"]
+"""Whether a site takes a login: seen in a fresh browser. ``unknown``: the page that was asked shows everybody the same."""
+Verdict = Literal["portable", "software-bound", "dead", "unknown"]
+"""``portable``: a fresh browser was taken for the one that logged in. ``software-bound``: it names a key that only that one has."""
+_WEB_TOKEN: Final = re.compile(r"eyJ[A-Za-z0-9_-]{4,8192}\.(eyJ[A-Za-z0-9_-]{4,8192})\.[A-Za-z0-9_-]{0,8192}")
+_SOON_S: Final = 86_400
+_LOGOUT: Final = re.compile(
+    r"(?:log|sign)[ -]?(?:me )?(?:out|off)(?: (?:everywhere|of all devices))?|logout|signout"
+    r"|abmelden|ausloggen|(?:se )?d[ée]connecter|(?:me )?d[ée]connexion|cerrar sesi[óo]n|salir|esci|disconnetti|sair"
+    r"|uitloggen|afmelden|logga ut|log ud|logg ut|wyloguj(?: si[ęe])?",
+    re.IGNORECASE,
+)
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing about a login that decides whether, or how long, it works elsewhere."""
+
+    kind: Literal[
+        "lost",
+        "key-bound",
+        "session-storage",
+        "partitioned-storage",
+        "partitioned-cookie",
+        "ends-soon",
+        "ended",
+        "in-clear",
+        "size",
+    ]
+    travels: bool
+    """Whether it is there in the other browser all the same."""
+    what: str
+    """Where it is: hosts and names, never a value."""
+
+
+def findings(state: CapsuleState, *, now_s: int) -> tuple[Finding, ...]:
+    """What is to be known of ``state``, gravest first."""
+    found = [*_bound(state), *_untaken(state), *_cookies(state, now_s)]
+    for stored in state.storage:
+        size = sum(_size(entry) for base in stored.databases for store in base.stores for entry in store.entries)
+        if size > limits.CAPSULE_STATE_BYTES_MAX // 4:
+            found.append(Finding(kind="size", travels=True, what=f"{stored.origin}: IndexedDB of {size} bytes"))
+    return tuple(sorted(found, key=lambda each: each.travels))
+
+
+def _bound(state: CapsuleState) -> Iterator[Finding]:
+    for lost in state.lost:
+        kind: Literal["key-bound", "lost"] = "key-bound" if lost.what.startswith("crypto-key") else "lost"
+        yield Finding(kind=kind, travels=False, what=f"{lost.origin}: {lost.what}")
+    for cookie in state.cookies:
+        if _is_bound(cookie.value):
+            yield Finding(kind="key-bound", travels=False, what=f"{cookie.domain}: cookie {cookie.name}")
+    for stored in state.storage:
+        for item in (*stored.local, *stored.session):
+            if _is_bound(item.value):
+                yield Finding(kind="key-bound", travels=False, what=f"{stored.origin}: entry {item.name}")
+
+
+def _untaken(state: CapsuleState) -> Iterator[Finding]:
+    for stored in state.storage:
+        if stored.key:
+            yield Finding(kind="partitioned-storage", travels=False, what=f"{stored.origin} within {stored.key}")
+        elif stored.session:
+            names = ", ".join(item.name for item in stored.session[:8])
+            yield Finding(kind="session-storage", travels=False, what=f"{stored.origin}: {names}")
+
+
+def _cookies(state: CapsuleState, now_s: int) -> Iterator[Finding]:
+    for cookie in state.cookies:
+        what = f"{cookie.domain}: cookie {cookie.name}"
+        if cookie.expires_s and cookie.expires_s <= now_s:
+            yield Finding(kind="ended", travels=False, what=what)
+        elif cookie.expires_s and cookie.expires_s <= now_s + _SOON_S:
+            yield Finding(kind="ends-soon", travels=True, what=what)
+        if cookie.partition:
+            yield Finding(kind="partitioned-cookie", travels=True, what=f"{what} within {cookie.partition}")
+        if not cookie.secure:
+            yield Finding(kind="in-clear", travels=True, what=what)
+
+
+def _is_bound(value: str) -> bool:
+    """Whether a web token in ``value`` names the key that its bearer must prove to have (RFC 7800, ``cnf``)."""
+    for match in _WEB_TOKEN.finditer(value[: limits.CAPSULE_COOKIE_CHARS_MAX * 4]):
+        body = match[1]
+        try:
+            said: Any = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(said, dict) and "cnf" in said:
+            return True
+    return False
+
+
+def _size(entry: Entry) -> int:
+    return len(entry.key) + len(entry.value)
+
+
+def asks_to_log_in(page: Observation) -> bool:
+    """Whether a page has a field for a password."""
+    return any(each.traits.input_type == "password" for each in page.elements)
+
+
+def standing(seen: Observation, strangers: Sequence[Observation], shows: str = "") -> tuple[Standing, str]:
+    """Whether the site takes a login, and why.
+
+    seen: a page as a fresh browser with the login sees it; strangers: as fresh browsers without it do, at least one.
+    shows: a text that only who is logged in sees.
+    """
+    if shows:
+        held = shows in seen.text
+        return ("alive", f"the page says “{shows}”") if held else ("dead", f"the page does not say “{shows}”")
+    elsewhere = all(seen.url.partition("?")[0] != each.url.partition("?")[0] for each in strangers)
+    if all(map(asks_to_log_in, strangers)):
+        if not asks_to_log_in(seen) or elsewhere:
+            return "alive", "a browser without the login is asked to log in"
+        return "dead", "the page asks to log in"
+    if elsewhere:
+        return "alive", "a browser without the login is sent elsewhere"
+    # A page that differs from visit to visit says nothing by differing here.
+    if len({each.state for each in strangers}) == 1 and seen.state != strangers[0].state:
+        return "alive", "a browser without the login sees another page"
+    return "unknown", "a browser without the login sees the same page"
+
+
+def logout_control(page: Observation) -> Element | None:
+    """The control that ends the login, if the page has one that says so."""
+    named = [each for each in page.elements if each.role in ("link", "button", "menuitem") and not each.frame]
+    return next((each for each in named if _LOGOUT.fullmatch(" ".join(each.name.split()))), None)
