@@ -10,6 +10,7 @@ import asyncio
 import io
 import logging
 from typing import Any, BinaryIO, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -73,6 +74,7 @@ class LoginWork:
         self._works: dict[bytes, _Work] = {}
         self._tasks = Tasks()
         self._running: dict[bytes, Any] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.routes: dict[str, Handler] = {
             "work/ask": self.on_ask,
             "work/look": self.on_look,
@@ -149,7 +151,8 @@ class LoginWork:
         done: Done | None = None
         code, question = "", False
         try:
-            async with asyncio.timeout(limits.WORK_S_MAX):
+            # One after another: a capsule has one holder at a time.
+            async with asyncio.timeout(limits.WORK_S_MAX), self._turns.setdefault(capsule, asyncio.Lock()):
                 done = await self._performs.carry_out(work.ask, capsule, lambda event: None)
         except TimeoutError:
             code = "work.late"

@@ -34,6 +34,7 @@ NOTHING = {"iterations": 0, "steps": 0, "milliseconds": 0}
 LIMITS = {"iterations": 1, "steps": 10_000, "milliseconds": 1_000}
 EMPTY_CONDITION = dict.fromkeys(("url", "title", "text", "element", "all", "any", "not"))
 LOCATOR: Fields = {"role": "", "name": "", "nth": None, "frame": "", "selectors": [], "within": None}
+WORK: Fields = {"id": b"w" * 16}
 SYNC: Fields = {
     "head": b"",
     "opening": b"",
@@ -150,6 +151,13 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("CapsuleUsed", "right", {"use": b"u"}, {}),
     ("CapsuleStands", "right", {"generation": 1}, {}),
     ("CapsuleRevoked", "right", {"revocation": b"r"}, {}),
+    ("WorkAsk", "a recording", WORK | {"task": "record", "actions": "start: http://shop.example/"}, {"session": ""}),
+    ("WorkAsk", "a replay", WORK | {"task": "replay", "session": "ses-AAAAAAAAAAAAAAAAAAAAA"}, {"actions": ""}),
+    ("WorkLook", "right", WORK, {}),
+    ("WorkTell", "not done", {"done": False}, {"verdict": b""}),
+    ("WorkTell", "done", {"done": True, "verdict": b"v" * 2_048}, {}),
+    ("WorkFetch", "right", WORK | {"offset": 1_048_576}, {}),
+    ("WorkPart", "right", {"total": 3, "data": b"abc"}, {}),
     ("LogConsistencyAsk", "right", {"log": 0, "old_size": 1, "new_size": 1}, {}),
     ("LogProveAsk", "right", {"digest": b"d" * 32}, {}),
     ("Done", "right", {}, {}),
