@@ -118,7 +118,7 @@ async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(
     await alice.capture()
     await bob.take(await alice.give(bob))
     for node in nodes:
-        mounting = Mounting(node.capsules)
+        mounting = Mounting(node.capsules, check_s=1e9)  # so that nothing but the news of it ends the work
         node.exchange.ended.append(mounting.ended)
         node.mounting = mounting  # type: ignore[attr-defined]
     async with ends_with("capsule.revoked"), mounted(bob.mounting, "shop", wish()):  # type: ignore[attr-defined]
@@ -201,7 +201,6 @@ async def test_no_yes_lets_an_action_above_the_class_of_the_capsule_pass() -> No
 
 
 def test_what_is_hidden_is_redacted_and_can_be_typed_nowhere() -> None:
-    """Guard: protocol/page/secrets.py, Secrets._require_for."""
     field = Element(ref="e1", role="textbox", traits=Traits(input_type="password"))
     given = Secrets({"password": GivenSecret(value="hunter22")}, begins=SHOP)
     hiding = given.hiding({"capsule.1": CANARY})
