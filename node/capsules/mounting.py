@@ -123,8 +123,9 @@ def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy
             "capsule.origin", f"the work begins at {origin_of(start_url) or 'no site'}", origins=list(origins)
         )
     # What the configuration allows to be written is more than the issuer of a capsule for reading has allowed.
-    # Nor is what the owner allows to be written for a peer that has work done here.
-    allow = guard.allow if policy.class_max >= WRITE_CLASS and current_caller().kind is not CallerKind.PEER else ()
+    allow = guard.allow if policy.class_max >= WRITE_CLASS else ()
+    if current_caller().kind is CallerKind.PEER:
+        allow = ()  # what the owner allows to be written is for the owner's own work
     return msgspec.structs.replace(guard, origins=origins, allow=allow, capsule=True)
 
 

@@ -189,9 +189,9 @@ class LoginWork:
         work = self._of(caller, fetch.id)
         if work.verdict is None or not work.verdict.session:
             raise MeshError("work.unknown", "it has no session, or is not done yet")
-        patterns = self._kept.peers.require(caller, Scope.LOGIN_READ).grants[Scope.LOGIN_READ]
+        readable = self._kept.peers.require(caller, Scope.LOGIN_READ).grants[Scope.LOGIN_READ]
         start = origin_of(await self._performs.start_of(work.ask))
-        if not fits(patterns, start):
+        if not fits(readable, start):
             raise MeshError("peer.scope", f"login:read is not granted for {start}", node=caller)
         if fetch.offset == 0 or not work.bundle:
             out = io.BytesIO()

@@ -33,6 +33,7 @@ def test_a_page_asks_for_a_login_by_its_fields_not_by_its_words(field: Element, 
 
 
 def test_a_login_needs_a_page_without_its_form_and_something_new_in_the_browser() -> None:
+    """Guard: protocol/capsule/login.py, judge_login."""
     before = Look(seen=page(PASSWORD), held=STRANGER)
     assert judge_login(before, Look(seen=page(), held=MEMBER), None) == ""
     assert "still asks" in judge_login(before, Look(seen=page(PASSWORD), held=MEMBER), None)
@@ -59,12 +60,14 @@ def test_a_state_is_proven_by_what_a_stranger_gets() -> None:
 
 
 def test_a_fault_of_the_network_proves_no_login() -> None:
+    """Guard: protocol/capsule/login.py, _differences."""
     given = Look(seen=page())
     assert judge_proof(Look(failed="browser.timeout"), given, None).fails
     assert judge_proof(Look(failed="browser.refused"), given, None).reasons
 
 
 def test_a_condition_proves_nothing_if_a_stranger_meets_it_too() -> None:
+    """Guard: protocol/capsule/login.py, judge_proof."""
     until = Condition(text="orders")
     given = Look(seen=page(text="Orders"))
     assert judge_proof(Look(seen=page()), given, until).reasons

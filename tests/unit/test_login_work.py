@@ -109,7 +109,20 @@ async def test_with_the_grant_the_session_comes_too_and_nothing_of_the_login(nod
     assert (replayed.task, replayed.verdict, replayed.session) == ("replay", "pass", done.session)
 
 
+async def test_a_session_comes_only_from_an_origin_that_may_be_read(nodes: list[Worker]) -> None:
+    """Guard: node/capsules/work.py, LoginWork.on_fetch."""
+    alice, bob = nodes
+    await alice.capture()
+    elsewhere = parse_grants([f"login:use={SHOP}", "login:read=https://other.example"])
+    await alice.node.mesh.pair(alice.node, bob.node, elsewhere)
+    assert await code_of(bob.ask(alice, actions=ORDERS, fetch=True)) == "peer.scope"
+
+
 async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: list[Worker]) -> None:
+    """Guard: node/capsules/work.py, LoginWork.on_ask.
+    Guard: node/sessions/for_peers.py, ForPeers.start_of.
+    Guard: node/sessions/for_peers.py, _check.
+    """
     alice, bob = nodes
     assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.no_login"
     await alice.capture(tasks=("explore",))
@@ -125,6 +138,7 @@ async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: li
 
 
 async def test_a_login_that_a_peer_gave_is_not_for_other_peers(nodes: list[Worker]) -> None:
+    """Guard: node/capsules/work.py, LoginWork._fitting."""
     alice, bob = nodes
     grants = parse_grants([f"login:use={SHOP}", f"capsule:offer={SHOP}", f"capsule:import={SHOP}"])
     await alice.node.mesh.pair(alice.node, bob.node, grants)
@@ -146,6 +160,7 @@ async def test_what_needs_an_approval_is_not_done_for_a_peer(nodes: list[Worker]
 
 
 async def test_a_peer_writes_nothing_that_the_owner_allows_herself(nodes: list[Worker]) -> None:
+    """Guard: node/sessions/sessions.py, Sessions._risk_max."""
     alice, bob = nodes
     await alice.capture(class_max=7)
     fills = f"title: Name\nstart: {SHOP}/orders\nsteps:\n  - fill: {{role: textbox, name: Your name, value: Bob}}\n"
@@ -158,6 +173,7 @@ async def test_a_peer_writes_nothing_that_the_owner_allows_herself(nodes: list[W
 
 
 async def test_asking_again_starts_nothing_new_and_nobody_else_sees_a_work(nodes: list[Worker]) -> None:
+    """Guard: node/capsules/work.py, LoginWork._of."""
     alice, bob = nodes
     await alice.capture()
     ask = WorkAsk(id=bytes(16), task="record", actions=ORDERS)
@@ -171,6 +187,7 @@ async def test_asking_again_starts_nothing_new_and_nobody_else_sees_a_work(nodes
 
 
 async def test_a_peer_has_only_so_much_done_at_once_and_none_once_it_is_distrusted(nodes: list[Worker]) -> None:
+    """Guard: node/capsules/work.py, LoginWork.on_ask."""
     alice, bob = nodes
     await alice.capture()
     for number in range(limits.WORK_PER_PEER_MAX):
@@ -186,6 +203,7 @@ async def test_a_peer_has_only_so_much_done_at_once_and_none_once_it_is_distrust
 
 
 async def test_a_verdict_about_something_else_is_refused(nodes: list[Worker]) -> None:
+    """Guard: protocol/capsule/work.py, open_verdict."""
     alice, bob = nodes
     ask = WorkAsk(id=bytes(16), task="record", actions=ORDERS)
     right = WorkVerdict(
