@@ -939,6 +939,12 @@ CODES: dict[str, Code] = {
         "Name an address that only the login opens, or --until. If the site binds the login to its browser"
         " (`trailmesh capsule probe URL`), let this node do the work.",
     ),
+    "capsule.attestation": Code(
+        _E,
+        False,
+        "There is no signed scan of the capsule's present state: it is not used. `detail.because` says what does not hold.",
+        "Seal it anew, which scans it: `trailmesh capsule rotate ID`. If that is refused, capture it again.",
+    ),
     # work where a login is
     "work.no_login": Code(
         _C,

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
+from node.capsules.attesting import Attesting
 from node.capsules.browser_state import same
 from node.capsules.kept import Kept
 from node.capsules.policies import policy_of
@@ -83,7 +84,7 @@ class Capsules:
     """The capsules of this node. ``load`` comes first."""
 
     def __init__(self, kept: Kept) -> None:
-        self.kept = kept
+        self.kept, self.attesting = kept, Attesting(kept)
         self.report: Report = _nobody
         """Set by whoever calls the tenants."""
         self._sealing = asyncio.Lock()
@@ -197,11 +198,17 @@ class Capsules:
         found: CapsuleState,
         before: CapsuleRecord | None,
     ) -> CapturedCapsule:
-        consents = before.consents if before else ()
-        capsule, stream = await self.kept.seal(state, header, {}, consents)
-        record = await self.kept.keep(capsule, stream, before, **looks)
+        record = await self._sealed(header, state, before, looks)
         left_out = len(found.cookies) + len(found.storage) - len(state.cookies) - len(state.storage)
         return CapturedCapsule(**_fields(await self.one(record)), left_out=left_out)
+
+    async def _sealed(
+        self, header: Header, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, str]
+    ) -> CapsuleRecord:
+        """Scan, sign what was found, seal, and keep."""
+        await self.attesting.attest(header, state)
+        capsule, stream = await self.kept.seal(state, header, {}, before.consents if before else ())
+        return await self.kept.keep(capsule, stream, before, **looks)
 
     def _own(self, header: Header) -> None:
         if header.tenant != self.kept.witness.node:
@@ -226,11 +233,12 @@ class Capsules:
         """One capsule. Errors: ``input.not_found``, ``capsule.*``."""
         record = await self.kept.find(given.capsule)
         fields = _fields(await self.one(record))
-        if not given.names:
-            return ShownCapsule(**fields)
-        state = await self.kept.state(record)
+        state = await self.kept.state(record) if given.names else None
+        weak = await self.attesting.words(record, state)
+        if state is None:
+            return ShownCapsule(**fields, weak=weak)
         lost = tuple(f"{each.origin}: {each.what}" for each in state.lost)
-        return ShownCapsule(**fields, holds=held_in(state), lost=lost)
+        return ShownCapsule(**fields, holds=held_in(state), lost=lost, weak=weak)
 
     async def remove(self, given: CapsuleParams) -> RemovedCapsule:
         """Delete a capsule; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
@@ -251,10 +259,10 @@ class Capsules:
     async def using(self, text: str, wanted: Wanted) -> AsyncIterator[Mounted]:
         """The state of a capsule for one use, until the end of the block.
 
-        Checks, in order: it is here, and its signatures hold; it was not sealed before the present witness log; its policy;
-        this node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is signed and in the
-        witness log. Then its tenant is told: what it refuses is refused; if it is not reached, the freshness window decides.
-        Only then it is opened.
+        Checks, in order: it is here, and its signatures hold; it was not sealed before the present witness log; its policy; an own
+        one was scanned; this node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is
+        signed and in the witness log. Then its tenant is told: what it refuses is refused; if it is not reached, the freshness window
+        decides. Only then it is opened.
         Errors: ``input.not_found``, ``capsule.*``, ``envelope.*``, ``keylog.*``, ``log.rollback``, ``peer.distrusted``,
         ``store.*``.
         """
@@ -265,6 +273,7 @@ class Capsules:
         before = await self.kept.store.ledger(record.id)
         now_ms = self.kept.clock.now_ms()
         self._judge(capsule, before, wanted, now_ms)
+        await self.attesting.require(record)
         self.kept.witness.check_signs()
         taken = Taken(
             node=self.kept.witness.node,
@@ -378,8 +387,7 @@ class Capsules:
             header = msgspec.structs.replace(
                 before, generation=before.generation + 1, origins=counted(inside, before.policy)
             )
-            capsule, stream = await self.kept.seal(inside, header, {}, record.consents)
-            await self.kept.keep(capsule, stream, record)
+            await self._sealed(header, inside, record, {})
 
 
 async def _nobody(capsule: Capsule, use: bytes) -> bool:

@@ -164,6 +164,8 @@ def _show(r: Result) -> None:
     for each in r.get("holds", ()):
         ends = f", ends {moment(each['expires_s'] * 1000)} UTC" if each["expires_s"] else ""
         click.echo(f"  {each['kind']:<8} {each['host']}  {each['name']}  {each['bytes']} bytes{ends}")
+    for each in r.get("weak", ()):
+        click.echo(f"  weak: {each}")
     for each in r.get("lost", ()):
         click.echo(f"  not taken: {each}")
 

@@ -243,6 +243,8 @@ class ShownCapsule(KeptCapsule, frozen=True, kw_only=True):
     """A capsule with what it holds, if that was asked for."""
 
     holds: tuple[Held, ...] = ()
+    weak: tuple[str, ...] = ()
+    """What the scan found when it was sealed, such as a session cookie without `Secure`; of a peer's capsule only with names."""
     lost: tuple[str, ...] = ()
     """What the capture could not take."""
 
