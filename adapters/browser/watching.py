@@ -363,7 +363,9 @@ def watcher(open_browser: OpenBrowser) -> OpenWatched:
             page = await context.page()
             assert isinstance(page, ChromiumPage), "the twin has no window"
             watched = page.watched_by(
-                lambda shown, session: Watcher(page, shown, session, browser.info, tell, lambda: context.state(whole=True))
+                lambda shown, session: Watcher(
+                    page, shown, session, browser.info, tell, lambda: context.state(whole=True)
+                )
             )
             try:
                 await watched.start()

@@ -20,7 +20,7 @@ class Attesting:
         self._kept = kept
 
     async def attest(self, header: Header, state: CapsuleState) -> None:
-        """Sign what is found in ``state``, which is about to be sealed under ``header``. Errors: ``keylog.*``, ``log.rollback``,
+        """Sign what is found in ``state``, which is about to be kept under ``header``. Errors: ``keylog.*``, ``log.rollback``,
         ``store.*``."""
         found = await asyncio.to_thread(scan, state)
         said = Attestation(
@@ -35,7 +35,7 @@ class Attesting:
         await self._kept.store.put_artefact(made)
 
     async def of(self, record: CapsuleRecord) -> Attestation:
-        """The attestation of an own capsule in its present generation. Errors: ``capsule.attestation``."""
+        """This node's attestation of a capsule in its present generation. Errors: ``capsule.attestation``."""
         why: MeshError | None = None
         subject = _subject(record.id, record.generation)
         for artefact in await self._kept.store.artefacts(subject=subject, kind=KIND_ATTESTATION):
@@ -44,7 +44,7 @@ class Attesting:
                     artefact.envelope,
                     record.id,
                     record.generation,
-                    node=record.tenant,
+                    node=self._kept.witness.node,
                     find_key=self._kept.peers.find_key,
                 )
             except MeshError as error:
@@ -55,14 +55,7 @@ class Attesting:
         """What the scan found, for people: by name if ``state`` is open, else by number. Errors: ``capsule.attestation``."""
         if state is not None:
             return tuple(f"{each.kind}: {each.name} of {each.host}" for each in await asyncio.to_thread(scan, state))
-        if record.tenant != self._kept.witness.node:
-            return ()
         return tuple(f"{each.kind}: {each.count} of {each.host}" for each in (await self.of(record)).found)
-
-    async def require(self, record: CapsuleRecord) -> None:
-        """Check that an own capsule was scanned. Errors: ``capsule.attestation``."""
-        if record.tenant == self._kept.witness.node:
-            await self.of(record)
 
 
 def _subject(capsule: str, generation: int) -> str:

@@ -244,7 +244,7 @@ class ShownCapsule(KeptCapsule, frozen=True, kw_only=True):
 
     holds: tuple[Held, ...] = ()
     weak: tuple[str, ...] = ()
-    """What the scan found when it was sealed, such as a session cookie without `Secure`; of a peer's capsule only with names."""
+    """What this node's scan found in it, such as a session cookie without `Secure`."""
     lost: tuple[str, ...] = ()
     """What the capture could not take."""
 

@@ -90,6 +90,15 @@ async def test_each_generation_is_scanned_signed_and_shown(nodes: list[CapsuleNo
     assert len(said) == 2
 
 
+async def test_a_peers_capsule_is_scanned_by_the_node_that_imports_it(nodes: list[CapsuleNode]) -> None:
+    alice, bob = nodes
+    await alice.capture()
+    await bob.take(await alice.give(bob))
+    assert "no-same-site: 1 of shop.example" in (await bob.capsules.show(ShowParams(capsule="shop"))).weak
+    assert [each.kind for each in await bob.node.store.log_leaves(0)].count(KIND_ATTESTATION) == 1
+    assert await bob.use() == CANARY
+
+
 async def test_state_that_was_not_scanned_is_not_used(nodes: list[CapsuleNode]) -> None:
     """Guard: node/capsules/capsules.py, Capsules.using."""
     alice, _ = nodes
