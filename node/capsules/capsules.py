@@ -259,10 +259,9 @@ class Capsules:
     async def using(self, text: str, wanted: Wanted) -> AsyncIterator[Mounted]:
         """The state of a capsule for one use, until the end of the block.
 
-        Checks, in order: it is here, and its signatures hold; it was not sealed before the present witness log; its policy; it was
-        scanned here; this node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is signed,
-        in the witness log, and told to the tenant: what that refuses is refused; if it is not reached, the freshness window decides.
-        Only then it is opened.
+        Checks, in order: it is here, and its signatures hold; sealed within the present witness log; its policy; scanned here; this
+        node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is signed, in the witness
+        log, and told to the tenant: what that refuses is refused; unreached, the freshness window decides. Only then it is opened.
         Errors: ``input.not_found``, ``capsule.*``, ``envelope.*``, ``keylog.*``, ``log.rollback``, ``peer.distrusted``,
         ``store.*``.
         """
