@@ -53,7 +53,7 @@ class ScheduleRecord(msgspec.Struct, frozen=True, kw_only=True):
     failures: int = 0
     """Failed runs since the last successful one."""
     capsule: str = ""
-    """Id of the capsule whose login its runs begin with; empty for none."""
+    """Id or name of the capsule whose login its runs begin with; empty for none."""
 
 
 class RunSpend(msgspec.Struct, frozen=True, kw_only=True):

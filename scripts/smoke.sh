@@ -128,6 +128,15 @@ explore() {
     grep '"verified": true' "$work/search.json" && grep '"name": "south"' "$work/search.json"
 }
 
+log_in() {
+  curl --silent --fail --output /dev/null --cookie-jar "$work/cookies.txt" \
+    --data-urlencode "email=demo@fernwick.example" --data-urlencode "password=tea-and-toast" "$shop/login" &&
+    at north capsule capture --from "$work/cookies.txt" --origin "$shop" --name shop --page "$shop/account" &&
+    rm "$work/cookies.txt" && at north capsule check shop &&
+    printf 'start: %s/account\nsteps:\n  - assert: {text: Sign out}\n' "$shop" >"$work/account.yaml" &&
+    at north session record "$work/account.yaml" --capsule shop && at north capsule revoke shop --kill --yes
+}
+
 harmless() { [ ! -s "$work/effects.jsonl" ] || { cat "$work/effects.jsonl"; return 1; }; }
 
 config=configs/solo.yaml
@@ -151,6 +160,7 @@ promise "a changed byte is refused, and the element named" tamper
 promise "a stranger is refused" knock
 promise "both search the site together; what is found is replayed" explore
 promise "nothing changed on the site" harmless
+promise "a recording begins with a login that is kept sealed, and ends it" log_in
 
 if [ "$failed" -gt 0 ]; then
   echo "$failed of the promises FAILED" >&2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Final, NamedTuple
 
@@ -135,12 +136,11 @@ class Upkeep:
         )
         secrets = NO_SECRETS.hiding(hidden_values(state))
         pressed = await self._log_out(guard, begun, page, secrets)
-        if not pressed:
-            return False, "the page has no control that says that it logs out: log out on the site yourself"
         reading = msgspec.structs.replace(guard, read_only=True)
-        seen = await self._look(reading, begun, page, secrets)
-        strangers = [await self._look(reading, None, page, secrets) for _ in range(_STRANGERS)]
+        seen, *strangers = await self._looks(reading, begun, page, secrets)
         found, evidence = standing(seen, strangers, record.shows)
+        if found != "dead" and not pressed:
+            evidence = "the page has no control that says that it logs out: log out on the site yourself"
         return found == "dead", evidence
 
     async def _log_out(self, guard: GuardPolicy, state: BrowserState, page: str, secrets: Secrets) -> bool:
@@ -179,10 +179,23 @@ class Upkeep:
     async def _seen(self, mount: Mount, page: str, shows: str) -> _Seen:
         """How the site takes the login that is mounted."""
         secrets = mount.secrets(NO_SECRETS)
-        seen = await self._look(mount.guard, mount.state, page, secrets, mount)
-        strangers = [await self._look(mount.guard, None, page, secrets) for _ in range(_STRANGERS)]
+        seen, *strangers = await self._looks(mount.guard, mount.state, page, secrets, mount)
         found, evidence = standing(seen, strangers, shows)
         return _Seen(found, evidence, redact_text(redact_url(seen.url), secrets).partition("?")[0])
+
+    async def _looks(
+        self, guard: GuardPolicy, state: BrowserState | None, page: str, secrets: Secrets, mount: Mount | None = None
+    ) -> list[Observation]:
+        """A page in a fresh browser with ``state``, and in others without. Errors: ``browser.*``, ``risk.refused``."""
+        looks = [self._look(guard, state, page, secrets, mount)]
+        looks += [self._look(guard, None, page, secrets) for _ in range(_STRANGERS)]
+        tasks = [asyncio.ensure_future(look) for look in looks]
+        try:
+            return list(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)  # none of them holds the login once it is given back
 
     async def _look(
         self, guard: GuardPolicy, state: BrowserState | None, page: str, secrets: Secrets, mount: Mount | None = None

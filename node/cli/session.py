@@ -110,6 +110,8 @@ def _show_session(r: Result) -> None:
     click.echo(f"signed   {signer}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
+    if s["capsule"]:
+        click.echo(f"login    {s['capsule']} (`trailmesh capsule show`)")
     if s["parent"]:
         click.echo(f"parent   {s['parent']}")
     if r["archived"]:

@@ -17,6 +17,7 @@ import msgspec
 from adapters.ports import Store
 from node.base import counted
 from node.config import Config
+from node.health.doctor_capsules import check_capsules
 from node.health.doctor_peers import check_peer
 from node.health.doctor_schedules import check_schedules
 from node.health.remedies import CLOCKS, after_end, for_browser, for_opening, for_port
@@ -41,7 +42,7 @@ async def examine(rooms: Rooms, *, browser: bool) -> Health:
     found += await _witness_key(rooms)
     found += _owner_key(rooms)
     found += await _store(rooms.home, rooms.store)
-    checkers: list[_Checker] = [_witness_log, _clock, _peer_listener, check_schedules]
+    checkers: list[_Checker] = [_witness_log, _clock, _peer_listener, check_schedules, check_capsules]
     for checker in checkers:
         found += await checker(rooms)
     if browser:

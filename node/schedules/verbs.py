@@ -96,6 +96,7 @@ class ScheduleVerbs:
             failures=record.failures,
             goal=record.goal,
             start_url=record.start_url,
+            capsule=record.capsule,
             peers=None if record.peers is None else list(record.peers),
             seconds=record.seconds,
             cron=record.cron,
@@ -155,6 +156,8 @@ def _interval(every_s: int) -> int:
 
 
 def _origins(params: AddParams) -> tuple[str, ...]:
+    if params.capsule and params.peers and not params.alone:  # as below
+        raise MeshError("input.invalid", "a login is not shared: leave out --peer or --capsule")
     origins = tuple(dict.fromkeys(parse_pattern(origin) for origin in params.origins))
     if origins and not fits(origins, origin_of(params.start)):
         raise MeshError("input.invalid", "the start address is outside --origin")

@@ -319,6 +319,8 @@ class Sessions:
             recorded = await self.reading.recorded(session_id)
             for note in incomplete(step.action for step in replayable(recorded.steps)):
                 tell({"note": note})
+            if recorded.session.capsule and not capsule:
+                tell({"note": f"the recording began with the login of {recorded.session.capsule}: --capsule"})
             total = len(replayable(recorded.steps))
             described = {step.index: describe(step.action) for step in recorded.steps}
 

@@ -161,6 +161,8 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive failed runs."""
     goal: str
     start_url: str
+    capsule: str = ""
+    """Capsule whose login its runs begin with."""
     peers: list[str] | None
     """Names of the peers; None for every peer that grants us ``branch:assign``."""
     seconds: int

@@ -8,7 +8,8 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -17,7 +18,10 @@ from adapters.browser.state import read_state
 from adapters.ports import BrowserState
 from node.capsules import Mounting
 from node.capsules.browser_state import from_browser, same, to_browser
+from node.config import Config
+from node.health.doctor_capsules import check_capsules
 from node.live import Gate, Mount, Wish, mounted
+from node.rooms import Rooms
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsule import CaptureParams
 from node.verbs.capsule_upkeep import RevokeParams
@@ -314,3 +318,30 @@ async def test_a_page_to_look_at_is_kept_with_the_capsule(nodes: list[CapsuleNod
     record = await alice.capsules.kept.find("shop")
     assert (record.page, record.shows) == (f"{SHOP}/account", "Welcome"), "newer state changes nothing of that"
     assert CaptureParams(file="x").page == ""
+
+
+async def test_the_doctor_tells_of_capsules_that_cannot_be_used_or_not_for_long(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    own = SimpleNamespace(node=alice.node.witness.node)
+    rooms = SimpleNamespace(
+        home=alice.home,
+        identity=own,
+        store=alice.node.store,
+        capsules=alice.capsules,
+        clock=alice.node.mesh.clock,
+        config=Config(),
+    )
+
+    async def told() -> list[str]:
+        return [f"{each.status} {each.finding.partition(' ')[2]}" for each in await check_capsules(cast(Rooms, rooms))]
+
+    assert [each.finding for each in await check_capsules(cast(Rooms, rooms))] == ["none"]
+    await alice.capture(replays_max=1)
+    assert [each.finding for each in await check_capsules(cast(Rooms, rooms))] == ["1 capsule"]
+    await alice.use()
+    assert await told() == ["warn was used 1 time, as often as it may be"]
+    await alice.capture(name="other", expires_s=7_200)
+    assert (await told())[1] == "warn expires within a day"
+    alice.node.mesh.clock.ahead_ms += 7_200_000
+    (_, check) = await check_capsules(cast(Rooms, rooms))
+    assert check.finding.endswith("has expired") and f"--home {alice.home}" in check.remedy

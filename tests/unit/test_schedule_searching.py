@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from adapters.audit_records import AuditQuery
 from adapters.schedule_records import ScheduleRecord
 from node.base.serving import Serving
+from node.capsules import Mounting
 from node.explorer import Parts
 from node.schedules import Ended, ScheduledSearches
 from node.sessions.sessions import Sessions
+from node.verbs.capsule import CaptureParams
 from protocol import audit, ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.recording.session import Verdict
+from tests.capsule_nodes import CapsuleNode
+from tests.capsules import CANARY
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh, shop_site, until
 from tests.schedules import SCHEDULE, schedule
 
@@ -132,3 +139,28 @@ async def test_a_schedule_without_the_scope_begins_nothing(two: list[MemoryNode]
     assert (refused.value.code, refused.value.detail) == ("caller.refused", {"caller": CALLER})
     assert await two[0].store.searches() == []
     assert [row for row in await two[0].store.audit_lines() if row.what == "explore.run"] == []
+
+
+async def test_a_search_begins_with_the_login_that_its_owner_gave_it_and_without_peers(
+    two: list[MemoryNode], tmp_path: Path
+) -> None:
+    anna, _ = two
+    owner = CapsuleNode(anna, tmp_path / "anna")
+    await owner.load()
+    anna.browsers.mounts = Mounting(owner.capsules)
+    file = tmp_path / "state.json"
+    file.write_text(json.dumps({"cookies": [{"name": "sid", "value": CANARY, "domain": "shop.test", "path": "/"}]}))
+    given = CaptureParams(file=str(file), name="shop", origins=(ORIGIN,), tasks=("schedule",))
+    kept = await owner.capsules.capture(given)
+    await owner.capsules.capture(msgspec.structs.replace(given, name="other", tasks=("live",)))
+    desk = Desk(anna)
+    ended = await desk.search(capsule="shop")
+    assert ended.session, ended
+    session = await anna.store.session(ended.session)
+    assert session is not None and session.capsule == kept.id
+    assert [spend.name for spend in ended.spend] == ["anna"]
+    (row,) = await anna.store.audit_find(AuditQuery(what="capsule.used", limit=10))
+    assert audit.read(row.line).note["task"] == "schedule" and audit.read(row.line).who == CALLER
+    with pytest.raises(MeshError) as caught:
+        await desk.search(capsule="other")
+    assert caught.value.code == "capsule.task"
