@@ -30,7 +30,7 @@ from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.goal import condition
 from protocol.page.action import Goto
-from protocol.page.web_address import require_plain
+from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.trust.origin import origin_of, parse_pattern, widest
 
@@ -84,7 +84,7 @@ class Logins:
         ``capsule.unproven``, those of ``Capsules.keep``.
         """
         self._witness.check_signs()
-        require_plain(given.url)
+        require_web(given.url)
         until = _condition(given.until)
         if not given.actions:
             raise MeshError("input.invalid", "name the action file that logs in with --with")
@@ -121,7 +121,7 @@ class Logins:
     async def keep(self, given: KeepParams, tell: Tell) -> LoggedIn:
         """Keep what the window held in which a person has logged in. Errors: as ``login``, without those of the steps."""
         self._witness.check_signs()
-        require_plain(given.url)
+        require_web(given.url)
         state = _state_of(given.storage)
         until = _condition(given.until)
         login = Login(url=given.url, until=until, state=state, browser=given.browser, profile=given.profile)

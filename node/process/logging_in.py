@@ -34,9 +34,9 @@ async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> d
     from node.process.watching import configured
     from node.process.wiring import open_watched
     from protocol.goal import condition
-    from protocol.page.web_address import require_plain
+    from protocol.page.web_address import require_web
 
-    require_plain(url)
+    require_web(url)
     wanted = None if until is None else condition.parse(until)
     config = configured(home, "")
     # What the person does with own hands needs no approval by the same person. Where pages may lead is the policy's all the same.

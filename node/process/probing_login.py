@@ -19,9 +19,9 @@ async def probe_login(home: Path, config_file: str, url: str) -> dict[str, Any]:
     from node.process.wiring import open_signs
     from protocol.capsule.auth_flow import read_flow
     from protocol.page.redaction import redact_url
-    from protocol.page.web_address import require_plain
+    from protocol.page.web_address import require_web
 
-    require_plain(url)
+    require_web(url)
     config = configured(home, config_file)
     signs = await open_signs(config.browser)(config.browser.profile, guard_for(config.policy), url)
     return {"url": redact_url(signs.url), **msgspec.to_builtins(read_flow(signs))}
