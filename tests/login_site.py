@@ -33,6 +33,8 @@ class LoginSite:
         self.reached: list[str] = []
         self.rotates = rotates
         self.sessions = {SESSION}
+        self.binds = False
+        """Whether its pages offer to bind the session to the device."""
         self.origin = ""
         self.elsewhere = "https://elsewhere.example/"
         self._number = 0
@@ -75,6 +77,8 @@ class LoginSite:
         more = f"said.textContent = 'your session is {given}';" if path == "shown" else ""
         text = _HOME.replace("{token}", TOKEN).replace("{more}", more).replace("{elsewhere}", self.elsewhere)
         answer = web.Response(text=text, content_type="text/html")
+        if self.binds:
+            answer.headers["Secure-Session-Registration"] = '(ES256);path="/no-registration";challenge="x"'
         if self.rotates:
             self._number += 1
             self.sessions = {f"{SESSION}-{self._number}"}

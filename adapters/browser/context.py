@@ -7,7 +7,7 @@ import contextlib
 from functools import partial
 from typing import Final
 
-from playwright.async_api import BrowserContext, CDPSession, Page
+from playwright.async_api import BrowserContext, CDPSession, Page, Response
 
 from adapters.browser.activity import Activity
 from adapters.browser.closing import blank
@@ -24,8 +24,11 @@ from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.risk.requests import GuardPolicy
+from protocol.trust.origin import origin_of
 
 _CLOSE_TIMEOUT_S: Final = limits.STEP_TIMEOUT_MS / 1000
+_OFFERS = frozenset({"secure-session-registration", "sec-session-registration"})
+"""Headers by which a site offers to bind a session to the device (DBSC), and what they were called before."""
 
 
 class ChromiumContext:
@@ -195,6 +198,18 @@ class ChromiumContext:
                 doing="reading the state of a context",
             )
         )
+
+    def note_offers(self) -> list[str]:
+        """``adapters.ports.Context.note_offers``."""
+        found: list[str] = []
+
+        def note(response: Response) -> None:
+            origin = origin_of(response.url)
+            if not _OFFERS.isdisjoint(response.headers) and origin not in found:
+                found.append(origin)
+
+        self._context.on("response", note)
+        return found
 
     def _require_open(self) -> None:
         if self._life.gone.done() or self._closing is not None:

@@ -207,6 +207,12 @@ class Context(Protocol):
         Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``.
         """
 
+    def note_offers(self) -> list[str]:
+        """From now on, the origins whose answers offer to bind a session to this device; the list grows, each once.
+
+        Such a session ends soon in any other browser. That it was bound is not seen: what a site offers is all that is told.
+        """
+
     async def close(self) -> None:
         """Close its pages, and forget its cookies and storage. Never raises; a second call does nothing."""
 

@@ -21,7 +21,7 @@ from node.verbs.capsule import CapsuleParams
 from node.verbs.capsule_upkeep import CheckedCapsule, LookParams, Noted, RefreshedCapsule
 from protocol.capsule.capsule import Header
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.portability import Standing, findings, logout_control, standing
+from protocol.capsule.portability import Standing, findings, logout_control, standing, verdict_of
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
 from protocol.page.observation import Observation
@@ -43,6 +43,8 @@ class _Seen(NamedTuple):
     standing: Standing
     evidence: str
     url: str
+    offers: list[str]
+    """Origins that offer to bind sessions to a device."""
 
 
 class Upkeep:
@@ -70,15 +72,14 @@ class Upkeep:
             if seen.standing == "dead":
                 mount.begin_with(begun)  # what a login page leaves behind is no newer state of the login
         notes = findings(state, now_s=self._kept.clock.now_ms() // 1000)
-        bound = any(each.kind == "key-bound" for each in notes)
-        usual = "portable" if seen.standing == "alive" else seen.standing
         row = await self._kept.store.ledger(header.id)
         return CheckedCapsule(
             id=header.id,
             name=header.name,
-            verdict="software-bound" if bound and seen.standing != "dead" else usual,
+            verdict=verdict_of(seen.standing, notes, offered=bool(seen.offers)),
             page=seen.url,
             evidence=seen.evidence,
+            offers=tuple(seen.offers),
             notes=tuple(Noted(kind=each.kind, travels=each.travels, what=each.what) for each in notes),
             expires_ms=header.policy.expires_ms,
             uses_left=max(0, header.policy.replays_max - (row.used if row else 0)),
@@ -179,15 +180,22 @@ class Upkeep:
     async def _seen(self, mount: Mount, page: str, shows: str) -> _Seen:
         """How the site takes the login that is mounted."""
         secrets = mount.secrets(NO_SECRETS)
-        seen, *strangers = await self._looks(mount.guard, mount.state, page, secrets, mount)
+        offers: list[str] = []
+        seen, *strangers = await self._looks(mount.guard, mount.state, page, secrets, mount, offers)
         found, evidence = standing(seen, strangers, shows)
-        return _Seen(found, evidence, redact_text(redact_url(seen.url), secrets).partition("?")[0])
+        return _Seen(found, evidence, redact_text(redact_url(seen.url), secrets).partition("?")[0], offers)
 
     async def _looks(
-        self, guard: GuardPolicy, state: BrowserState | None, page: str, secrets: Secrets, mount: Mount | None = None
+        self,
+        guard: GuardPolicy,
+        state: BrowserState | None,
+        page: str,
+        secrets: Secrets,
+        mount: Mount | None = None,
+        offers: list[str] | None = None,
     ) -> list[Observation]:
         """A page in a fresh browser with ``state``, and in others without. Errors: ``browser.*``, ``risk.refused``."""
-        looks = [self._look(guard, state, page, secrets, mount)]
+        looks = [self._look(guard, state, page, secrets, mount, offers)]
         looks += [self._look(guard, None, page, secrets) for _ in range(_STRANGERS)]
         tasks = [asyncio.ensure_future(look) for look in looks]
         try:
@@ -198,12 +206,21 @@ class Upkeep:
             await asyncio.wait(tasks)  # none of them holds the login once it is given back
 
     async def _look(
-        self, guard: GuardPolicy, state: BrowserState | None, page: str, secrets: Secrets, mount: Mount | None = None
+        self,
+        guard: GuardPolicy,
+        state: BrowserState | None,
+        page: str,
+        secrets: Secrets,
+        mount: Mount | None = None,
+        offers: list[str] | None = None,
     ) -> Observation:
-        """A page in a fresh browser. mount: told what the browser held at its end."""
+        """A page in a fresh browser. mount: told what the browser held at its end. offers: gets who offers to bind sessions."""
         gate = Gate(report=self._kept.witness.trail.gate, risk_max=self._config.policy.risk_class_max)
         async with self._browsers.opened(self._profile, guard, state=state) as (context, opened):
+            noted = context.note_offers() if offers is not None else []
             observation = (await Driver(opened, gate, secrets).act(Goto(url=page))).observation
+            if offers is not None:
+                offers += noted
             if mount is not None:
                 await mount.leave(context)
             return observation

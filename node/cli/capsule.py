@@ -286,6 +286,8 @@ def _show_checked(r: Result) -> None:
     click.echo(f"{r['id']}  {r['name']}: {r['verdict']}")
     click.echo(f"seen     {r['page']}: {r['evidence']}")
     click.echo(f"left     {counted(r['uses_left'], 'use')}, until {moment(r['expires_ms'])} UTC")
+    for origin in r["offers"]:
+        click.echo(f"  {origin} offers to bind sessions to a device: a bound one soon ends in any other browser")
     for each in r["notes"]:
         click.echo(f"  {_NOTES[each['kind']]}: {each['what']}")
 

@@ -180,7 +180,7 @@ class Lent:
         self._free = free
         self._pages: dict[Page, Page] = {}
         self._closing: asyncio.Task[None] | None = None
-        self.state = context.state
+        self.state, self.note_offers = context.state, context.note_offers
 
     @property
     def pages(self) -> tuple[Page, ...]:

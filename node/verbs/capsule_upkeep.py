@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 
 from node.verbs.capsule import CapsuleParams, KeptCapsule
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
+from protocol.capsule.portability import Verdict
 
 _PAGE: Final = option(
     "Page that only who is logged in sees.  [default: the one given at the capture, else the start page]",
@@ -52,10 +53,12 @@ class CheckedCapsule(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    verdict: Literal["portable", "software-bound", "dead", "unknown"]
+    verdict: Verdict
     page: str
     """Address that was opened, without its query."""
     evidence: str
+    offers: tuple[str, ...]
+    """Origins that offer to bind sessions to a device."""
     notes: tuple[Noted, ...]
     """Gravest first."""
     expires_ms: int
@@ -94,7 +97,8 @@ CHECK: Final = Verb(
     help="""Tell whether the login of a capsule still works, and whether it works in another browser.
 
     A fresh browser begins with the login and opens a page; another one opens it without. `portable`: the first was taken for who
-    has logged in. `software-bound`: the login names a key that only its own browser has. `dead`: the page asks to log in.
+    has logged in. `offered`: so it was, but the site offers to bind sessions to a device, and a bound one soon ends elsewhere.
+    `software-bound`: the login names a key that only its own browser has. `dead`: the page asks to log in.
     `unknown`: both see the same; name a page behind the login. The check counts as a use. Exit codes: 0 portable; 1 anything else.
     """,
     callers=OWNER_ONLY,

@@ -16,8 +16,9 @@ from protocol.page.observation import Element, Observation
 
 Standing = Literal["alive", "dead", "unknown"]
 """Whether a site takes a login: seen in a fresh browser. ``unknown``: the page that was asked shows everybody the same."""
-Verdict = Literal["portable", "software-bound", "dead", "unknown"]
-"""``portable``: a fresh browser was taken for the one that logged in. ``software-bound``: it names a key that only that one has."""
+Verdict = Literal["portable", "offered", "software-bound", "dead", "unknown"]
+"""``portable``: a fresh browser was taken for the one that logged in. ``offered``: so it was, but the site offers to bind sessions
+to a device, and such a one soon ends elsewhere. ``software-bound``: the login names a key that only its own browser has."""
 _WEB_TOKEN: Final = re.compile(r"eyJ[A-Za-z0-9_-]{4,8192}\.(eyJ[A-Za-z0-9_-]{4,8192})\.[A-Za-z0-9_-]{0,8192}")
 _SOON_S: Final = 86_400
 _LOGOUT: Final = re.compile(
@@ -141,3 +142,14 @@ def logout_control(page: Observation) -> Element | None:
     """The control that ends the login, if the page has one that says so."""
     named = [each for each in page.elements if each.role in ("link", "button", "menuitem") and not each.frame]
     return next((each for each in named if _LOGOUT.fullmatch(" ".join(each.name.split()))), None)
+
+
+def verdict_of(found: Standing, notes: Sequence[Finding], *, offered: bool) -> Verdict:
+    """What all of it comes to."""
+    if found == "dead":
+        return "dead"
+    if any(each.kind == "key-bound" for each in notes):
+        return "software-bound"
+    if found == "unknown":
+        return "unknown"
+    return "offered" if offered else "portable"

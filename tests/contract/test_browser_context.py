@@ -101,6 +101,17 @@ async def test_the_state_of_a_fresh_context_is_empty(context: Context) -> None:
     assert json.loads((await context.state()).storage) == {"cookies": [], "origins": []}
 
 
+async def test_what_offers_to_bind_a_session_to_the_device_is_noted_once(context: Context, world: Backend) -> None:
+    page = await context.page()
+    await page.perform(Goto(url=f"{world.origin}/bound.html"))
+    offers = context.note_offers()
+    await visited(page, world)
+    assert offers == [], "neither what came before, nor what offers nothing"
+    for _ in range(2):
+        await page.perform(Goto(url=f"{world.origin}/bound.html"))
+    assert offers == [world.origin]
+
+
 @pytest.mark.parametrize(
     "storage",
     [

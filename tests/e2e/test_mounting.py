@@ -159,10 +159,13 @@ async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tm
         assert (checked.verdict, checked.evidence) == ("portable", "a browser without the login is asked to log in")
         assert checked.page == f"{site.origin}/" and checked.uses_left == 99
         assert {note.kind for note in checked.notes} == {"in-clear"}
+        site.binds = True
+        bound = await ask(node, "capsule.check", capsule="shop")
+        assert (bound.verdict, bound.offers) == ("offered", (site.origin,))
         refreshed = await ask(node, "capsule.refresh", capsule="shop", shows="Welcome anna")
-        assert refreshed.renewed and refreshed.generation == 3, "the check and the refresh were given a new cookie each"
+        assert refreshed.renewed and refreshed.generation == 4, "each look was given a new cookie"
         rotated = await ask(node, "capsule.rotate", capsule="shop")
-        assert (rotated.generation, rotated.state_bytes) == (4, refreshed.state_bytes)
+        assert (rotated.generation, rotated.state_bytes) == (5, refreshed.state_bytes)
         wrong = await refusal(node, "capsule.refresh", capsule="shop", shows="Welcome berta")
         assert wrong.code == "capsule.logged_out"
         site.sessions.clear()
@@ -170,7 +173,7 @@ async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tm
         dead = await refusal(node, "capsule.refresh", capsule="shop")
         assert dead.code == "capsule.logged_out"
         (kept,) = (await ask(node, "capsule.list")).capsules
-        assert (kept.state_bytes, kept.generation) == (rotated.state_bytes, 4), "nothing of a dead login is sealed"
+        assert (kept.state_bytes, kept.generation) == (rotated.state_bytes, 5), "nothing of a dead login is sealed"
 
 
 async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_old_state(tmp_path: Path) -> None:

@@ -124,6 +124,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     console: tuple[str, ...] = ()
     """Errors in the console."""
     items: tuple[tuple[str, str], ...] = ()
+    offers: bool = False
+    """Whether its answer offers to bind the session to the device."""
 
 
 class Kept:
@@ -132,6 +134,7 @@ class Kept:
     def __init__(self) -> None:
         self._cookies: dict[str, dict[str, str]] = {}
         self._items: dict[str, dict[str, str]] = {}
+        self.offers: list[str] = []
 
     def shown(self, url: str, document: Document) -> Document:
         """``document`` as it is at ``url``, once it has set what it sets."""
@@ -141,6 +144,9 @@ class Kept:
         read = {"COOKIES": _pairs(cookies), "ITEMS": _pairs(items)}
         cookies.update(document.cookies)
         items.update(document.items)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        if document.offers and origin not in self.offers:
+            self.offers.append(origin)
         return msgspec.structs.replace(document, text=tuple(read.get(line, line) for line in document.text))
 
     def take(self, state: BrowserState) -> None:
@@ -274,6 +280,11 @@ class MemoryContext:
         """``adapters.ports.Context.state``."""
         self._require_open()
         return self.kept.state()
+
+    def note_offers(self) -> list[str]:
+        """``adapters.ports.Context.note_offers``."""
+        self.kept.offers = []
+        return self.kept.offers
 
     def _require_open(self) -> None:
         if self._gone:

@@ -26,7 +26,7 @@ from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsule import CaptureParams
 from node.verbs.capsule_upkeep import RevokeParams
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.portability import findings, logout_control, standing
+from protocol.capsule.portability import Finding, findings, logout_control, standing, verdict_of
 from protocol.capsule.state import CapsuleState, Cookie, Item, Lost, OriginStorage
 from protocol.errors import MeshError
 from protocol.page.action import Click, Locator
@@ -345,3 +345,12 @@ async def test_the_doctor_tells_of_capsules_that_cannot_be_used_or_not_for_long(
     alice.node.mesh.clock.ahead_ms += 7_200_000
     (_, check) = await check_capsules(cast(Rooms, rooms))
     assert check.finding.endswith("has expired") and f"--home {alice.home}" in check.remedy
+
+
+def test_what_a_check_says_follows_from_what_was_seen_gravest_first() -> None:
+    bound = (Finding(kind="key-bound", travels=False, what="x"),)
+    assert verdict_of("dead", bound, offered=True) == "dead"
+    assert verdict_of("alive", bound, offered=True) == "software-bound"
+    assert verdict_of("unknown", (), offered=True) == "unknown"
+    assert verdict_of("alive", (), offered=True) == "offered"
+    assert verdict_of("alive", (), offered=False) == "portable"

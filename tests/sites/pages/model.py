@@ -89,6 +89,7 @@ def site() -> MemorySite:
     visit = Document(title="Visit", text=("COOKIES", "ITEMS"), cookies=(("seen", "yes"),), items=(("mark", "left"),))
     documents = {
         "/visit.html": visit,
+        "/bound.html": Document(title="Bound", offers=True),
         "/form.html": form,
         "/targets.html": _targets(),
         "/table.html": table,

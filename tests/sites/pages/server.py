@@ -98,6 +98,10 @@ class PageServer:
             )
             answer.set_cookie("seen", "yes", httponly=True)
             return answer
+        if path == "bound.html":
+            # No browser on Linux registers; an address that nobody serves, should one do.
+            offer = {"Secure-Session-Registration": '(ES256);path="/no-registration";challenge="x"'}
+            return web.Response(text="<title>Bound</title>", content_type="text/html", headers=offer)
         if path == "endless.bin":
             flowing = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
             await flowing.prepare(request)
