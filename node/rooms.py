@@ -21,7 +21,17 @@ from adapters.ports import (
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
-from node.capsules import CapsuleExchange, Capsules, Kept, Mounting, SealingKeys, Upkeep
+from node.capsules import (
+    CapsuleExchange,
+    Capsules,
+    Kept,
+    Logins,
+    LoginWork,
+    Mounting,
+    SealingKeys,
+    Upkeep,
+    WorkAsking,
+)
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
@@ -29,7 +39,7 @@ from node.live import Browsers, History, LiveSessions
 from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
-from node.sessions import Sessions
+from node.sessions import ForPeers, Sessions
 from node.signing import Identity, Witness
 from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
 from protocol import ids
@@ -89,6 +99,9 @@ class Rooms:
     capsules: Capsules
     capsule_exchange: CapsuleExchange
     capsule_upkeep: Upkeep
+    logins: Logins
+    login_work: LoginWork
+    work_asking: WorkAsking
     live: LiveSessions
     explorer: Explorer
     schedules: Schedules
@@ -111,6 +124,7 @@ class Rooms:
         await self.distrust.close()
         await self.schedules.close()
         await self.explorer.close()
+        await self.login_work.close()
         await self.log_exchange.close()
         await self.discovery.close()
         await self.reach.close()
@@ -155,6 +169,13 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     capsule_exchange.ended.append(mounting.ended)
     upkeep = Upkeep(capsules, mounting, browsers, config)
     capsule_exchange.kill = upkeep.kill
+    for_peers = ForPeers(sessions, store, config, peers, witness)
+    login_work = LoginWork(capsules, calls, for_peers)
+
+    async def drop_peer(node: str) -> int:
+        await login_work.drop_peer(node)
+        return await explorer.drop_peer(node)
+
     own_keys = OwnKeys(
         home,
         own,
@@ -189,6 +210,9 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         capsules=capsules,
         capsule_exchange=capsule_exchange,
         capsule_upkeep=upkeep,
+        login_work=login_work,
+        work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
+        logins=Logins(capsules, witness, config, browsers, sessions.record),
         live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
         explorer=explorer,
         schedules=schedules,
@@ -197,7 +221,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         refusal_book=RefusalBook(ports.refusals, store, clock),
         own_keys=own_keys,
         notices=notices,
-        distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
+        distrust=Distrust(calls, log_exchange, notices, drop_peer),
         reach=Reach(calls, client, server, clock, mode=config.listen.reach),
         discovery=ports.discovery,
         words=ports.to_words,

@@ -926,6 +926,56 @@ CODES: dict[str, Code] = {
         "The capsule was sealed before this node began its present witness log, as after a restore: its uses cannot be trusted to be complete.",
         "Have it exported again, or capture it again.",
     ),
+    "capsule.not_logged_in": Code(
+        _O,
+        False,
+        "The login did not succeed, as far as the page and the browser's state show: nothing was kept.",
+        "The message says what is missing. Log in again; give --until if the page cannot tell by itself.",
+    ),
+    "capsule.unproven": Code(
+        _O,
+        False,
+        "A fresh browser that was given the captured state is not logged in, or that cannot be told: nothing was kept.",
+        "Name an address that only the login opens, or --until. If the site binds the login to its browser"
+        " (`trailmesh capsule probe URL`), let this node do the work.",
+    ),
+    "capsule.attestation": Code(
+        _E,
+        False,
+        "There is no signed scan of the capsule's present state: it is not used. `detail.because` says what does not hold.",
+        "Seal it anew, which scans it: `trailmesh capsule rotate ID`. If that is refused, capture it again.",
+    ),
+    # work where a login is
+    "work.no_login": Code(
+        _C,
+        False,
+        "The node has no login for this address that may be used for this kind of work.",
+        "Ask its owner to log in there (`trailmesh capsule login URL`), and name the origins that the work needs.",
+    ),
+    "work.busy": Code(
+        _O,
+        True,
+        "The node already does as much work for others as it accepts at once.",
+        "Wait until a work has ended, then repeat the command.",
+    ),
+    "work.unknown": Code(
+        _O,
+        False,
+        "The node does not know of this work, or not any longer: it forgets what it did an hour ago, and at a restart.",
+        "Ask for the work again.",
+    ),
+    "work.late": Code(
+        _O,
+        True,
+        "There is no verdict about the work within the time that was given for it.",
+        "Give more time (`--seconds`), or ask for less work at once.",
+    ),
+    "work.verdict": Code(
+        _P,
+        False,
+        "What the peer signed is not the verdict about the work that it was asked for.",
+        "Do not rely on it. Ask the owner of the other node; `trailmesh node distrust NAME` ends the cooperation.",
+    ),
     # session, bundle, report
     "session.not_committed": Code(
         _C,

@@ -129,6 +129,18 @@ CAPSULE_HIDDEN_MAX: Final = 128  # values of a login that are looked for in what
 CAPSULE_CHECK_S: Final = 30  # a use that lasts is judged again so often
 CAPSULES_MAX: Final = 256
 CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
+ATTESTATION_FINDINGS_MAX: Final = 64
+ATTESTATION_BYTES_MAX: Final = 32 * KIB
+WORK_BYTES_MAX: Final = 64 * KIB  # of an action file that a peer sends to where a login is
+WORK_MESSAGE_BYTES_MAX: Final = 72 * KIB
+WORK_PART_BYTES: Final = 1 * MIB
+WORK_BUNDLE_BYTES_MAX: Final = 64 * MIB
+WORK_S_MAX: Final = 900
+WORK_PER_PEER_MAX: Final = 2
+WORK_MAX: Final = 8
+WORK_KEPT_MAX: Final = 256
+WORK_KEPT_S: Final = 3_600
+WORK_CLASS_MAX: Final = 2  # of an action that the owner has not approved
 SEALING_KEY_DAYS_MAX: Final = 30
 
 # Questions and approvals (docs/protocol/approval.md)

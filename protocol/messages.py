@@ -187,6 +187,49 @@ class CapsuleRevoked(_Record, frozen=True, kw_only=True):
     """An artefact of kind ``capsule-revocation``."""
 
 
+WorkTask = Literal["record", "replay"]
+
+
+class WorkAsk(_Record, frozen=True, kw_only=True):
+    """Do this with a login of yours, and tell the verdict. The login stays where it is."""
+
+    id: Key
+    """Random, by the sender: asking again starts nothing new."""
+    task: WorkTask
+    actions: Annotated[str, msgspec.Meta(max_length=limits.WORK_BYTES_MAX)] = ""
+    """An action file to record."""
+    session: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """Id of a session to replay: one that the reader recorded for the sender, or that the sender signed."""
+
+
+class WorkLook(_Record, frozen=True, kw_only=True):
+    """How is the work?"""
+
+    id: Key
+
+
+class WorkTell(_Record, frozen=True, kw_only=True):
+    """The state of a work."""
+
+    done: bool
+    verdict: CapsuleArtefact = b""
+    """Once it is done, an artefact of kind ``work-verdict``, by the sender."""
+
+
+class WorkFetch(_Record, frozen=True, kw_only=True):
+    """Send a part of the bundle of the session of a work that is done."""
+
+    id: Key
+    offset: Count
+
+
+class WorkPart(_Record, frozen=True, kw_only=True):
+    """A part of a bundle."""
+
+    total: Count
+    data: Annotated[bytes, msgspec.Meta(max_length=limits.WORK_PART_BYTES)]
+
+
 class DistrustNotice(_Record, frozen=True, kw_only=True):
     """The signer distrusts another node, or no longer does; advice only. Signed as an artefact of kind ``distrust-notice``."""
 

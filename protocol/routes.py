@@ -42,6 +42,11 @@ from protocol.messages import (
     SearchOpen,
     StatusAsk,
     StatusTell,
+    WorkAsk,
+    WorkFetch,
+    WorkLook,
+    WorkPart,
+    WorkTell,
 )
 from protocol.trust.grants import Grants, Scope
 
@@ -79,6 +84,9 @@ ROUTES: Final[dict[str, Route]] = {
     "capsule/key": Route("capsule:offer", CapsuleKeyAsk, CapsuleKeyTell),
     "capsule/use": Route("capsule:import", CapsuleUsed, CapsuleStands),
     "capsule/revoke": Route(None, CapsuleRevoked, Done),
+    "work/ask": Route("login:use", WorkAsk, WorkTell, limits.WORK_MESSAGE_BYTES_MAX, keeps=True),
+    "work/look": Route("login:use", WorkLook, WorkTell),
+    "work/fetch": Route("login:read", WorkFetch, WorkPart),
     "log/checkpoint": Route(None, LogSync, LogSync, limits.LOG_MESSAGE_BYTES_MAX),
     "log/consistency": Route(None, LogConsistencyAsk, LogConsistency),
     "log/prove": Route(None, LogProveAsk, LogProven),

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -23,7 +23,7 @@ from playwright.async_api import Page as PlaywrightPage
 from adapters.browser.activity import no_chooser
 from adapters.browser.page import ChromiumPage
 from adapters.browser.watch_script import BINDING, REFS, WORLD, script
-from adapters.ports import OpenBrowser
+from adapters.ports import BrowserState, OpenBrowser
 from adapters.ports.watching import Done, Heard, OpenWatched, Tell, Watched
 from protocol import limits
 from protocol.errors import MeshError
@@ -80,9 +80,16 @@ class Watcher:
     """Tells of what a person does on one page. Implements ``adapters.ports.watching.Watched``."""
 
     def __init__(
-        self, driven: ChromiumPage, page: PlaywrightPage, session: CDPSession, info: BrowserInfo, tell: Tell
+        self,
+        driven: ChromiumPage,
+        page: PlaywrightPage,
+        session: CDPSession,
+        info: BrowserInfo,
+        tell: Tell,
+        state: Callable[[], Awaitable[BrowserState]],
     ) -> None:
-        self.info = info
+        """state: what the context of the page holds."""
+        self.info, self._state = info, state
         self._driven, self._page, self._session = driven, page, session
         self._tell = tell
         self._worlds: dict[int, str] = {}
@@ -110,6 +117,15 @@ class Watcher:
     def sent(self) -> tuple[str, ...]:
         """``Watched.sent``."""
         return tuple(self._sent)
+
+    @property
+    def seen(self) -> Observation | None:
+        """``Watched.seen``."""
+        return self._seen.observation
+
+    async def state(self) -> BrowserState:
+        """``Watched.state``."""
+        return await self._state()
 
     # --- beginning and end ---
 
@@ -346,7 +362,11 @@ def watcher(open_browser: OpenBrowser) -> OpenWatched:
             context = await browser.open(profile, guard)
             page = await context.page()
             assert isinstance(page, ChromiumPage), "the twin has no window"
-            watched = page.watched_by(lambda shown, session: Watcher(page, shown, session, browser.info, tell))
+            watched = page.watched_by(
+                lambda shown, session: Watcher(
+                    page, shown, session, browser.info, tell, lambda: context.state(whole=True)
+                )
+            )
             try:
                 await watched.start()
                 yield watched

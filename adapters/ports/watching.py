@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from adapters.ports.browser import BrowserState
 from protocol.page.observation import Element, Observation
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.requests import GuardPolicy
@@ -56,6 +57,13 @@ class Watched(Protocol):
     @property
     def sent(self) -> tuple[str, ...]:
         """What pages sent other than GET, each ``METHOD address`` without query."""
+
+    @property
+    def seen(self) -> Observation | None:
+        """The page as it was read last; it is not read while a field for secrets holds what was typed."""
+
+    async def state(self) -> BrowserState:
+        """What the browser holds now. Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``."""
 
     async def open(self, url: str) -> None:
         """Open the address at which the work begins, and read the page. Errors: ``browser.*``."""

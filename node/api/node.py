@@ -54,6 +54,8 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.approvals.bound,
         **rooms.capsules.bound,
         **rooms.capsule_exchange.bound,
+        **rooms.logins.bound,
+        **rooms.work_asking.bound,
         **rooms.capsule_upkeep.bound,
         **Explaining(rooms.config.policy, rooms.approvals).bound,
         **agents.bound,
@@ -77,6 +79,7 @@ class Node:
             **rooms.own_keys.routes,
             **rooms.notices.routes,
             **rooms.capsule_exchange.routes,
+            **rooms.login_work.routes,
             **rooms.explorer.routes,
             **rooms.log_exchange.routes,
         }

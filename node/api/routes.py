@@ -48,6 +48,9 @@ ROUTES: Final[Mapping[str, Row | None]] = {
     "capsule/key": None,
     "capsule/use": None,  # the use itself is an artefact in the witness log of who uses it
     "capsule/revoke": None,  # a revocation that ends something writes a separate row
+    "work/ask": Row(subject=lambda given: given.id.hex(), note=lambda given: {"task": given.task}),
+    "work/look": None,
+    "work/fetch": None,  # its first part writes a row
     "log/checkpoint": None,
     "log/consistency": None,
     "log/prove": None,

@@ -1,25 +1,36 @@
 """The capsules of this node: logins that are kept sealed, used under their policy, exported to peers and revoked.
 
 Owns the sealing keys and their files, the capsules and their ledger. Every use is judged, counted and signed before the state is
-opened. Never writes state in clear to a disk, a log or a result.
+opened. Makes capsules of logins that are done now, and proves each in fresh browsers. Never writes state in clear to a disk, a log
+or a result.
 """
 
+from node.capsules.asking_work import WorkAsking
+from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules, Mounted, Wanted
 from node.capsules.exchange import CapsuleExchange
 from node.capsules.kept import Kept
+from node.capsules.login import Logins
+from node.capsules.login_state import digests
 from node.capsules.mounting import Mounting
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
 from node.capsules.upkeep import Upkeep
+from node.capsules.work import LoginWork
 
 __all__ = [
     "SEALING_DIRECTORY",
     "CapsuleExchange",
     "Capsules",
     "Kept",
+    "LoginWork",
+    "Logins",
     "Mounted",
     "Mounting",
     "SealingKeys",
     "Upkeep",
     "Wanted",
+    "WorkAsking",
+    "digests",
+    "from_browser",
 ]

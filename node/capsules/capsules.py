@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
+from node.capsules.attesting import Attesting
 from node.capsules.browser_state import same
 from node.capsules.kept import Kept
 from node.capsules.policies import policy_of
@@ -26,6 +27,7 @@ from node.verbs.capsule import (
     CapturedCapsule,
     CaptureParams,
     KeptCapsule,
+    PolicyParams,
     RemovedCapsule,
     ShownCapsule,
     ShowParams,
@@ -82,7 +84,7 @@ class Capsules:
     """The capsules of this node. ``load`` comes first."""
 
     def __init__(self, kept: Kept) -> None:
-        self.kept = kept
+        self.kept, self.attesting = kept, Attesting(kept)
         self.report: Report = _nobody
         """Set by whoever calls the tenants."""
         self._sealing = asyncio.Lock()
@@ -135,6 +137,15 @@ class Capsules:
         found = await asyncio.to_thread(read_state, Path(given.file))
         if given.replaces:
             return await self._renew(given, found)
+        return await self.keep(given, found, BrowserProfile(user_agent=given.user_agent), _shown(given))
+
+    async def keep(
+        self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, looks: Mapping[str, str]
+    ) -> CapturedCapsule:
+        """Seal ``found`` as a new capsule. browser: what it was captured from. looks: ``page`` and ``shows`` of its record.
+
+        Errors: those of ``capture``.
+        """
         now_ms = self.kept.clock.now_ms()
         policy = policy_of(given, found, now_ms)
         state = within(found, policy.origins)
@@ -148,7 +159,7 @@ class Capsules:
             owner="",
             name=given.name or origins[0].origin.partition("://")[2][: limits.CAPSULE_LABEL_CHARS_MAX],
             origins=origins,
-            browser=BrowserProfile(user_agent=given.user_agent),
+            browser=browser,
             policy=policy,
             recipients=(),
             device=self.kept.device(id),
@@ -159,7 +170,7 @@ class Capsules:
             head=self.kept.head(),
         )
         self.kept.witness.trail.about(id)
-        return await self._captured(given, header, state, found, None)
+        return await self._captured(looks, header, state, found, None)
 
     async def _renew(self, given: CaptureParams, found: CapsuleState) -> CapturedCapsule:
         """Newer state of a capsule of this node, under the same id and policy."""
@@ -177,22 +188,27 @@ class Capsules:
                 mfa_ms=now_ms if given.mfa_now else before.mfa_ms,
             )
             self.kept.witness.trail.about(before.id)
-            return await self._captured(given, header, state, found, record)
+            return await self._captured(_shown(given), header, state, found, record)
 
     async def _captured(
         self,
-        given: CaptureParams,
+        looks: Mapping[str, str],
         header: Header,
         state: CapsuleState,
         found: CapsuleState,
         before: CapsuleRecord | None,
     ) -> CapturedCapsule:
-        consents = before.consents if before else ()
-        capsule, stream = await self.kept.seal(state, header, {}, consents)
-        shown = {name: text for name in ("page", "shows") if (text := getattr(given, name))}
-        record = await self.kept.keep(capsule, stream, before, **shown)
+        record = await self._sealed(header, state, before, looks)
         left_out = len(found.cookies) + len(found.storage) - len(state.cookies) - len(state.storage)
         return CapturedCapsule(**_fields(await self.one(record)), left_out=left_out)
+
+    async def _sealed(
+        self, header: Header, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, str]
+    ) -> CapsuleRecord:
+        """Scan, sign what was found, seal, and keep."""
+        await self.attesting.attest(header, state)
+        capsule, stream = await self.kept.seal(state, header, {}, before.consents if before else ())
+        return await self.kept.keep(capsule, stream, before, **looks)
 
     def _own(self, header: Header) -> None:
         if header.tenant != self.kept.witness.node:
@@ -217,11 +233,12 @@ class Capsules:
         """One capsule. Errors: ``input.not_found``, ``capsule.*``."""
         record = await self.kept.find(given.capsule)
         fields = _fields(await self.one(record))
-        if not given.names:
-            return ShownCapsule(**fields)
-        state = await self.kept.state(record)
+        state = await self.kept.state(record) if given.names else None
+        weak = await self.attesting.words(record, state)
+        if state is None:
+            return ShownCapsule(**fields, weak=weak)
         lost = tuple(f"{each.origin}: {each.what}" for each in state.lost)
-        return ShownCapsule(**fields, holds=held_in(state), lost=lost)
+        return ShownCapsule(**fields, holds=held_in(state), lost=lost, weak=weak)
 
     async def remove(self, given: CapsuleParams) -> RemovedCapsule:
         """Delete a capsule; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
@@ -242,10 +259,9 @@ class Capsules:
     async def using(self, text: str, wanted: Wanted) -> AsyncIterator[Mounted]:
         """The state of a capsule for one use, until the end of the block.
 
-        Checks, in order: it is here, and its signatures hold; it was not sealed before the present witness log; its policy;
-        this node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is signed and in the
-        witness log. Then its tenant is told: what it refuses is refused; if it is not reached, the freshness window decides.
-        Only then it is opened.
+        Checks, in order: it is here, and its signatures hold; sealed within the present witness log; its policy; scanned here; this
+        node may sign; revocation, generation, lease and count (``Store.take_capsule``). Then the use is signed, in the witness
+        log, and told to the tenant: what that refuses is refused; unreached, the freshness window decides. Only then it is opened.
         Errors: ``input.not_found``, ``capsule.*``, ``envelope.*``, ``keylog.*``, ``log.rollback``, ``peer.distrusted``,
         ``store.*``.
         """
@@ -256,6 +272,7 @@ class Capsules:
         before = await self.kept.store.ledger(record.id)
         now_ms = self.kept.clock.now_ms()
         self._judge(capsule, before, wanted, now_ms)
+        await self.attesting.of(record)
         self.kept.witness.check_signs()
         taken = Taken(
             node=self.kept.witness.node,
@@ -369,12 +386,16 @@ class Capsules:
             header = msgspec.structs.replace(
                 before, generation=before.generation + 1, origins=counted(inside, before.policy)
             )
-            capsule, stream = await self.kept.seal(inside, header, {}, record.consents)
-            await self.kept.keep(capsule, stream, record)
+            await self._sealed(header, inside, record, {})
 
 
 async def _nobody(capsule: Capsule, use: bytes) -> bool:
     return False
+
+
+def _shown(given: CaptureParams) -> dict[str, str]:
+    """On which page the login shows, and by which text, as far as that was given."""
+    return {name: text for name in ("page", "shows") if (text := getattr(given, name))}
 
 
 def _fields(record: KeptCapsule) -> dict[str, Any]:

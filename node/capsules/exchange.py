@@ -212,7 +212,8 @@ class CapsuleExchange:
             raise MeshError("capsule.expired", capsule=header.id)
         if header.policy.consent and consent_until_ms(header, capsule.sealed) <= self._kept.clock.now_ms():
             raise MeshError("capsule.consent", capsule=header.id)
-        await self._kept.unsealed(capsule, file.stream)
+        # By this node's own scanner: nobody's word is taken for what is in there.
+        await self._capsules.attesting.attest(header, await self._kept.unsealed(capsule, file.stream))
         before = await self._kept.store.capsule(header.id)
         record = await self._kept.keep(capsule, file.stream, before, proof=file.proof)
         await self._kept.store.raise_ledger(self._row(header, heard_ms=header.sealed_ms))

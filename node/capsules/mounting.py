@@ -124,6 +124,8 @@ def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy
         )
     # What the configuration allows to be written is more than the issuer of a capsule for reading has allowed.
     allow = guard.allow if policy.class_max >= WRITE_CLASS else ()
+    if current_caller().kind is CallerKind.PEER:
+        allow = ()  # what the owner allows to be written is for the owner's own work
     return msgspec.structs.replace(guard, origins=origins, allow=allow, capsule=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from node.capsules.sealing import origins_of
-from node.verbs.capsule import CaptureParams
+from node.verbs.capsule import PolicyParams
 from protocol import limits
 from protocol.capsule.policy import TASKS, Policy, check_policy
 from protocol.capsule.state import CapsuleState
@@ -16,7 +16,7 @@ _USUAL_S: Final = 7 * 86_400
 """How long a capsule lives unless its owner says otherwise."""
 
 
-def policy_of(given: CaptureParams, state: CapsuleState, now_ms: int) -> Policy:
+def policy_of(given: PolicyParams, state: CapsuleState, now_ms: int) -> Policy:
     """The policy that the parameters describe. Errors: ``input.invalid``, ``input.too_large``."""
     origins = widest(parse_pattern(each) for each in given.origins) if given.origins else origins_of(state)
     if len(origins) > limits.CAPSULE_ORIGINS_MAX:

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
 
 from node.base import counted
 from node.cli.build import Look, commands_of
-from node.cli.common import Result, common_options, emit, home_path, moment, owner_only, run_verb, table
+from node.cli.common import (
+    Result,
+    common_options,
+    emit,
+    home_path,
+    moment,
+    owner_only,
+    run_async,
+    run_verb,
+    showing,
+    table,
+)
+from node.cli.explore_words import read_condition
 from node.verbs import capsule as verbs
+from node.verbs import capsule_login as verbs_of_login
 from node.verbs import capsule_upkeep as upkeep
+from node.verbs import capsule_work as work
+from protocol.errors import MeshError
 
 _MALICE: Final = (
     "The policy binds a node that follows it. Whoever changes the software of the peer has the login in clear:"
@@ -67,6 +84,51 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
     emit(run_verb(home, verbs.CONSENT.name, {**params, "signed": signed.hex()}), as_json=as_json, text=_show)
 
 
+@group.command()
+@click.argument("url", metavar="URL")
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Configuration of browser and policy in place of the node's.",
+)
+@common_options
+def probe(home: str | None, url: str, config: str | None, as_json: bool) -> None:
+    """Tell how a site logs in, and what is weak about it.
+
+    Opens URL once in a fresh browser that sends nothing but reads. Told are: a form, a redirect to another site (OAuth, SAML),
+    passkeys, one-time codes, CAPTCHAs, sessions that are bound to the device, and the browser's own dialog. Weaknesses are: tokens
+    and passwords in addresses or in clear, a form without a token against other sites, weak flags of session cookies. What is only
+    on a later page of the login, or comes with its answer, is not seen.
+    """
+    from node.process.probing_login import probe_login
+
+    owner_only("capsule probe")
+    result = run_async(probe_login(home_path(home), config or "", url))
+    emit(result, as_json=as_json, text=_show_probed)
+
+
+_HELPS: Final = {
+    "form": "`capsule login` with a file or a window",
+    "sso": "`capsule login` in a window; name the site's own origin as URL",
+    "passkey": "`capsule login` in a window; passkeys are never exported",
+    "code": "`capsule login` in a window, with --mfa-now",
+    "captcha": "`capsule login` in a window: only a person passes it",
+    "device-bound": "an exported capsule may not work: let the node with the login do the work (`capsule work`)",
+    "basic": "not a login that a capsule can keep",
+}
+
+
+def _show_probed(r: Result) -> None:
+    click.echo(r["url"])
+    if not r["kinds"]:
+        click.echo("no login was found on this page: give the address of the form, or one that needs the login")
+    for each in r["kinds"]:
+        click.echo(f"  {each['what']:<13} {each['said']}\n{'':15} {_HELPS[each['what']]}")
+    for each in r["weak"]:
+        click.echo(f"  weak: {each['what']}: {each['said']}")
+
+
 def _rules(policy: Result) -> list[str]:
     uses = counted(policy["replays_max"], "use")
     lines = [
@@ -102,6 +164,8 @@ def _show(r: Result) -> None:
     for each in r.get("holds", ()):
         ends = f", ends {moment(each['expires_s'] * 1000)} UTC" if each["expires_s"] else ""
         click.echo(f"  {each['kind']:<8} {each['host']}  {each['name']}  {each['bytes']} bytes{ends}")
+    for each in r.get("weak", ()):
+        click.echo(f"  weak: {each}")
     for each in r.get("lost", ()):
         click.echo(f"  not taken: {each}")
 
@@ -111,6 +175,77 @@ def _show_captured(r: Result) -> None:
     if r["left_out"]:
         click.echo(f"left out {counted(r['left_out'], 'cookie or storage', 'cookies and storages')} of other origins")
     click.echo("The file still holds the login in clear: delete it.")
+
+
+def _show_logged_in(r: Result) -> None:
+    _show(r)
+    for reason in r["proof"]:
+        click.echo(f"proven   {reason}")
+    if r["session"]:
+        click.echo(f"the login was recorded as {r['session']}")
+    click.echo("The login is kept. Try what needs it before you close other windows: sites may end older logins.")
+
+
+def _prepare_login(params: Result, typed: Result) -> None:
+    if params["until"] is not None:
+        params["until"] = read_condition(params["until"])
+
+
+def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
+    """``capsule login``: by the steps of a file, which the node performs, else by a person in a window of this process."""
+    if params["actions"]:
+        if typed["attach"]:
+            raise MeshError("input.invalid", "--attach opens a window for a person: leave it out, or --with")
+        return run_verb(home, verb, params, show=line)
+    from node.process.logging_in import log_in
+    from node.process.watching import refuse_without_display
+
+    owner_only("capsule login")
+    if any(params[name] for name in ("secrets", "allow", "approve_class")):
+        raise MeshError("input.invalid", "--secret, --allow and --approve-class belong to --with")
+    if not typed["attach"]:
+        refuse_without_display(dict(os.environ))
+    held = run_async(
+        log_in(home_path(home), params["url"], params["until"], typed["attach"] or "", showing(_window_line))
+    )
+    given = {
+        name: value for name, value in params.items() if name not in ("actions", "secrets", "allow", "approve_class")
+    }
+    return run_verb(home, verbs_of_login.KEEP.name, {**given, **held}, show=line)
+
+
+def _window_line(event: Result) -> str:
+    return (
+        f"log in at {event['open']} in the window: it closes as soon as the login has succeeded\n"
+        "  nothing of what you do there is recorded; Ctrl-C leaves nothing"
+        + "".join(f"\n  {said}" for said in event["unguarded"])
+    )
+
+
+def _login_line(event: Result) -> str:
+    if "note" in event:
+        return f"  {event['note']}"
+    return f"  {event['step']} of {event['of']}: {event['did']}{'' if event['ok'] else ' (failed)'}"
+
+
+_ATTACH: Final = click.option(
+    "--attach",
+    metavar="ENDPOINT",
+    help="Open the window in the Chromium that listens at ENDPOINT, such as http://127.0.0.1:9222.",
+)
+
+
+def _show_work(r: Result) -> None:
+    why = f" ({r['code']})" if r["code"] else ""
+    click.echo(
+        f"{r['name']}: {r['task']} {r['verdict'] or 'not done'}, {r['good']} of {counted(r['steps'], 'step')}{why}"
+    )
+    if r["session"]:
+        where = "fetched" if r["fetched"] else f"kept by {r['name']}"
+        click.echo(f"session  {r['session']}, {where}")
+    if r["question"]:
+        click.echo(f"the owner of {r['name']} is asked for an approval: ask for the work again after a yes")
+    click.echo(f"signed   by {r['name']}, SHA-256 {r['signed']}")
 
 
 def _show_list(r: Result) -> None:
@@ -176,6 +311,14 @@ def _looks() -> dict[str, Any]:
         upkeep.REFRESH.name: Look(text=_show_refreshed),
         upkeep.ROTATE.name: Look(text=_show_refreshed),
         verbs.CAPTURE.name: Look(text=_show_captured),
+        verbs_of_login.LOGIN.name: Look(
+            text=_show_logged_in, line=_login_line, prepare=_prepare_login, more=(_ATTACH,), call=_log_in
+        ),
+        work.WORK.name: Look(
+            text=_show_work,
+            line=lambda event: f"  {event['note']}",
+            status=lambda r: 0 if r["verdict"] == "pass" else 1,
+        ),
         verbs.LIST.name: Look(text=_show_list),
         verbs.SHOW.name: Look(text=_show),
         verbs.IMPORT.name: Look(text=_show),
@@ -185,5 +328,5 @@ def _looks() -> dict[str, Any]:
     }
 
 
-for _command in commands_of(verbs.VERBS + upkeep.VERBS, _looks()):
+for _command in commands_of((*verbs_of_login.VERBS, *work.VERBS, *verbs.VERBS, *upkeep.VERBS), _looks()):
     group.add_command(_command)

@@ -18,7 +18,7 @@ from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
 from node.live.metering import End
-from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_page
+from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_context, mounted_page
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
@@ -67,6 +67,7 @@ __all__ = [
     "keeping",
     "may_open",
     "mounted",
+    "mounted_context",
     "mounted_page",
     "record",
     "record_actions",

@@ -132,18 +132,27 @@ async def mounted(mounts: Mounts, capsule: str, wish: Wish) -> AsyncIterator[Mou
 
 
 @contextlib.asynccontextmanager
-async def mounted_page(
+async def mounted_context(
     browsers: Browsers, profile: Profile, capsule: str, wish: Wish, *, tabs: bool = False
-) -> AsyncIterator[tuple[Mount, Page]]:
-    """The one page of a fresh context with ``capsule`` in it. Errors: those of ``mounted`` and ``Browsers.opened``."""
+) -> AsyncIterator[tuple[Mount, Lent, Page]]:
+    """A fresh context with ``capsule`` in it, and its one page. Errors: those of ``mounted`` and ``Browsers.opened``."""
     async with (
         mounted(browsers.mounts, capsule, wish) as mount,
         browsers.opened(profile, mount.guard, state=mount.state, tabs=tabs) as (context, page),
     ):
         try:
-            yield mount, page
+            yield mount, context, page
         finally:
             await to_its_end(mount.leave(context))
+
+
+@contextlib.asynccontextmanager
+async def mounted_page(
+    browsers: Browsers, profile: Profile, capsule: str, wish: Wish, *, tabs: bool = False
+) -> AsyncIterator[tuple[Mount, Page]]:
+    """The one page of ``mounted_context``."""
+    async with mounted_context(browsers, profile, capsule, wish, tabs=tabs) as (mount, _, page):
+        yield mount, page
 
 
 class HeldContext:

@@ -41,7 +41,7 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
     from protocol.page.web_address import require_plain
 
     require_plain(asked.url)
-    config = _config(home, config_file)
+    config = configured(home, config_file)
     # What the person does with own hands needs no approval by the same person. Where pages may lead is the policy's all the same.
     guard = msgspec.structs.replace(guard_for(config.policy), read_only=False)
     book = Notebook(Path(asked.output), asked.url, asked.name, lambda words: tell({"did": words}))
@@ -61,7 +61,8 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
     return _result(asked, book, sent, scripted) | {"unguarded": list(unguarded)}
 
 
-def _config(home: Path, config_file: str) -> Config:
+def configured(home: Path, config_file: str) -> Config:
+    """The configuration in ``config_file``, else that of the node in ``home``, else the defaults. Errors: ``config.invalid``."""
     from node.config import settings
 
     if config_file:

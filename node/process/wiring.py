@@ -20,6 +20,7 @@ from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
 from adapters.ports import Clock, KeyStore, OpenBrowser, OpenWatched, Store
+from adapters.ports.login_signs import ReadSigns
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -213,6 +214,13 @@ def open_watched(config: configuration.BrowserConfig, attach: str = "") -> OpenW
 
     settings = browser_settings(config)
     return watcher(functools.partial(opened, msgspec.structs.replace(settings, cdp_url=attach, headless=False)))
+
+
+def open_signs(config: configuration.BrowserConfig) -> ReadSigns:
+    """Reads how sites log in, in a Chromium that is started for it, or the one that the configuration names."""
+    from adapters.browser.login_signs import reader
+
+    return reader(functools.partial(opened, browser_settings(config)))
 
 
 def _ports(

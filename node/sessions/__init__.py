@@ -6,12 +6,14 @@ Owns sessions, their steps, and replay reports. Never opens a browser itself, an
 from node.sessions.action_files import read_action_file, read_step
 from node.sessions.action_schema import action_schema
 from node.sessions.action_writing import comment, write_file
+from node.sessions.for_peers import ForPeers
 from node.sessions.looking import PageVerbs
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
 from node.sessions.watching import Notebook
 
 __all__ = [
+    "ForPeers",
     "Notebook",
     "PageVerbs",
     "SessionVerbs",

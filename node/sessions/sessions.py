@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports import Clock, Context, Store
 from node.config import Config
 from node.live import (
     Asks,
@@ -22,6 +22,7 @@ from node.live import (
     Uploads,
     Wish,
     guard_for,
+    mounted_context,
     mounted_page,
     record,
     record_actions,
@@ -46,7 +47,7 @@ from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session import RecordedSession, Replayed, RunDiff, SessionDiff, TrustKey
 from node.verbs.session_question import Answered
 from node.verbs.session_upkeep import Archived, LearnedSession, Purged
-from protocol import ids
+from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.capsule.policy import Task
 from protocol.errors import MeshError
@@ -70,6 +71,10 @@ def own_start(session: Session, node: str) -> str:
     """Where ``session`` begins if the owner of ``node`` had it recorded; empty if others chose its sites and fields."""
     own = session.node == node and not session.search and session.caller in ("", OWNER)
     return session.start_url if own else ""
+
+
+After = Callable[[Context], Awaitable[None]]
+"""Called with a browser context once all actions of a recording are done in it."""
 
 
 class Sessions:
@@ -101,10 +106,15 @@ class Sessions:
         self._questions = Questions(clock)
 
     def _gate(self, approve_class: int, guard: GuardPolicy) -> Gate:
-        risk_max = max(self._config.policy.risk_class_max, approve_class)
+        risk_max = max(self._risk_max(), approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
         known = self._browsers.known(guard)
         return Gate(report=self._witness.trail.gate, risk_max=risk_max, asking=asking, history=known)
+
+    def _risk_max(self) -> int:
+        """The highest class that is performed without asking; what the owner has set is for the owner's own work."""
+        usual = self._config.policy.risk_class_max
+        return min(usual, limits.WORK_CLASS_MAX) if current_caller().kind is CallerKind.PEER else usual
 
     def _wish(
         self, task: Task, guard: GuardPolicy, start_url: str, *, allow: tuple[str, ...], approve_class: int
@@ -114,7 +124,7 @@ class Sessions:
             task=task,
             guard=guard,
             start_url=start_url,
-            risk_max=self._config.policy.risk_class_max,
+            risk_max=self._risk_max(),
             approve_class=approve_class,
             allows=bool(allow),
         )
@@ -132,8 +142,11 @@ class Sessions:
         lenient: bool = False,
         capsule: str = "",
         tell: Tell,
+        after: After | None = None,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them. capsule: the login to begin with.
+
+        ``after``: called with the browser context once all of them are done.
 
         ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
@@ -143,7 +156,9 @@ class Sessions:
         self._witness.check_signs()
         file = parse_actions(text.encode(), name, self._config.browser.profile, lenient=lenient)
         given = Secrets(secrets, begins=file.start_url)
-        return await self._record(file, given, allow=allow, approve_class=approve_class, capsule=capsule, tell=tell)
+        return await self._record(
+            file, given, allow=allow, approve_class=approve_class, capsule=capsule, tell=tell, after=after
+        )
 
     async def fork(
         self,
@@ -213,6 +228,7 @@ class Sessions:
         parent: str = "",
         capsule: str = "",
         following: Following | None = None,
+        after: After | None = None,
     ) -> RecordedSession:
         """Errors: those of ``record``; ``session.unlike`` with ``following``."""
         missing = sorted(set(file.secrets) - secrets.keys())
@@ -235,7 +251,7 @@ class Sessions:
             tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
         guard = guard_for(self._config.policy, allow)
         wish = self._wish("record", guard, file.start_url, allow=allow, approve_class=approve_class)
-        async with mounted_page(self._browsers, file.profile, capsule, wish, tabs=True) as (mount, page):
+        async with mounted_context(self._browsers, file.profile, capsule, wish, tabs=True) as (mount, context, page):
             secrets = mount.secrets(secrets)
             plan = Recording(
                 title=file.title,
@@ -260,6 +276,8 @@ class Sessions:
                     self._witness.trail.about(recorder.session.id)
                     try:
                         await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
+                        if after is not None:
+                            await after(context)
                     except MeshError as error:
                         # setdefault: an inner error may already name the session.
                         error.detail.setdefault("session", recorder.session.id)

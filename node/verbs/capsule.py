@@ -16,19 +16,9 @@ _DAY_S: Final = 86_400
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-class CaptureParams(Params, frozen=True, kw_only=True):
-    """``capsule.capture``"""
+class PolicyParams(Params, frozen=True, kw_only=True):
+    """What a capsule may be used for: of every verb that makes one."""
 
-    file: Annotated[
-        str,
-        option(
-            "Storage state of Playwright, cookies as JSON, cookies.txt, or a command line of cURL.",
-            flag="--from",
-            metavar="FILE",
-            reads="path",
-            max_length=4_096,
-        ),
-    ]
     name: Annotated[
         str,
         option("A name for it.  [default: the first host]", metavar="NAME", max_length=limits.CAPSULE_LABEL_CHARS_MAX),
@@ -37,7 +27,7 @@ class CaptureParams(Params, frozen=True, kw_only=True):
         tuple[str, ...],
         option(
             "Origin that a browser may contact while it holds the state; may be given again. State of others is left out."
-            "  [default: all that the file has state of]",
+            "  [default: all that the file has state of; of a login, that of URL]",
             flag="--origin",
             metavar="ORIGIN",
             max_length=limits.CAPSULE_ORIGINS_MAX,
@@ -95,6 +85,21 @@ class CaptureParams(Params, frozen=True, kw_only=True):
     consent: Annotated[bool, option("Let nobody use it before an owner has signed (`trailmesh capsule consent`).")] = (
         False
     )
+
+
+class CaptureParams(PolicyParams, frozen=True, kw_only=True):
+    """``capsule.capture``"""
+
+    file: Annotated[
+        str,
+        option(
+            "Storage state of Playwright, cookies as JSON, cookies.txt, or a command line of cURL.",
+            flag="--from",
+            metavar="FILE",
+            reads="path",
+            max_length=4_096,
+        ),
+    ]
     user_agent: Annotated[
         str, option("User agent of the browser that the file is from.", metavar="TEXT", max_length=512)
     ] = ""
@@ -238,6 +243,8 @@ class ShownCapsule(KeptCapsule, frozen=True, kw_only=True):
     """A capsule with what it holds, if that was asked for."""
 
     holds: tuple[Held, ...] = ()
+    weak: tuple[str, ...] = ()
+    """What this node's scan found in it, such as a session cookie without `Secure`."""
     lost: tuple[str, ...] = ()
     """What the capture could not take."""
 

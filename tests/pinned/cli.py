@@ -131,7 +131,10 @@ def _called(path: tuple[str, ...], command: click.Command, seed: int) -> Iterato
 
     with patch.object(client, "call", call), patch.object(common, "_of_defect", uncaught):
         done = CliRunner().invoke(
-            main, [*typed, *(["--json"] if seed == JSON_SEED else [])], env={"COLUMNS": "150"}, prog_name="trailmesh"
+            main,
+            [*typed, *(["--json"] if seed == JSON_SEED else [])],
+            env={"COLUMNS": "150", "DISPLAY": "", "WAYLAND_DISPLAY": ""},
+            prog_name="trailmesh",
         )
     yield f"$ trailmesh {' '.join(typed)}"
     yield from asked

@@ -96,7 +96,13 @@ async def test_every_capsule_use_key_and_revocation_is_in_the_witness_log(nodes:
     await alice.use()
     await alice.exchange.revoke(RevokeParams(capsule="shop"))
     leaves = await alice.node.store.log_leaves(0)
-    assert [leaf.kind for leaf in leaves][1:] == ["sealing-key", "capsule", "capsule-use", "capsule-revocation"]
+    assert [leaf.kind for leaf in leaves][1:] == [
+        "cookie-attestation",
+        "sealing-key",
+        "capsule",
+        "capsule-use",
+        "capsule-revocation",
+    ]
 
 
 async def test_newer_state_replaces_the_older_one_for_good(nodes: list[CapsuleNode]) -> None:

@@ -110,10 +110,7 @@ async def test_work_that_goes_beyond_the_policy_is_refused_and_not_counted(
 
 
 async def test_an_agent_is_given_no_capsule(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, mount.
-
-    Guard: node/capsules/mounting.py, Mounting.mount.
-    """
+    """Guard: node/capsules/mounting.py, Mounting.mount."""
     alice, _ = nodes
     await alice.capture()
     with called_by(Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"live"}))):
@@ -121,10 +118,7 @@ async def test_an_agent_is_given_no_capsule(nodes: list[CapsuleNode]) -> None:
 
 
 async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, ended.
-
-    Guard: node/capsules/mounting.py, Mounting.ended.
-    """
+    """Guard: node/capsules/mounting.py, Mounting.ended."""
     alice, bob = nodes
     await alice.capture()
     await bob.take(await alice.give(bob))
@@ -142,10 +136,7 @@ async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(
 
 
 async def test_a_use_that_lasts_is_judged_again(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/capsules.py, still.
-
-    Guard: node/capsules/capsules.py, Capsules.still.
-    """
+    """Guard: node/capsules/capsules.py, Capsules.still."""
     alice, _ = nodes
     await alice.capture(expires_s=3_600)
     async with ends_with("capsule.expired"), mounted(Mounting(alice.capsules, check_s=0.01), "shop", wish()):
@@ -215,6 +206,7 @@ async def test_no_yes_lets_an_action_above_the_class_of_the_capsule_pass() -> No
 
 
 def test_what_is_hidden_is_redacted_and_can_be_typed_nowhere() -> None:
+    """Guard: protocol/page/secrets.py, Secrets._require_for."""
     field = Element(ref="e1", role="textbox", traits=Traits(input_type="password"))
     given = Secrets({"password": GivenSecret(value="hunter22")}, begins=SHOP)
     hiding = given.hiding({"capsule.1": CANARY})

@@ -41,6 +41,7 @@ from protocol.messages import (
     SearchClose,
     SearchOpen,
     SearchSpec,
+    WorkAsk,
 )
 from protocol.messages import Assignment as BranchAssignment
 from protocol.page.action import Click, Locator
@@ -48,6 +49,7 @@ from protocol.pairing.by_invite import Paired
 from protocol.recording.session import Profile
 from protocol.risk.classes import Risk
 from protocol.routes import ROUTES
+from protocol.trust.grants import parse_grants
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
 from tests.twins.clock import ManualClock
 
@@ -104,6 +106,13 @@ _CALLS: dict[str, dict[str, Any]] = {
     "session.purge": {"session": "ses-x"},
     "session.answer": {"question": "x", "yes": True},
     "capsule.capture": {"file": f"/nowhere/{SECRET}"},
+    "capsule.login": {"url": f"https://x.test/?token={SECRET}", "actions": SECRET, "secrets": GIVEN},
+    "capsule.keep": {
+        "url": f"https://x.test/?token={SECRET}",
+        "storage": SECRET,
+        "browser": {"backend": "launched", "name": "chromium", "version": "1"},
+    },
+    "capsule.work": {"peer": "nobody", "actions": SECRET},
     "capsule.consent": {"capsule": "cap-x", "owner": "00", "signed": SECRET.encode().hex()},
     "capsule.export": {"capsule": "cap-x", "to": "nobody", "out": f"/nowhere/{SECRET}"},
     "capsule.import": {"file": f"/nowhere/{SECRET}"},
@@ -436,6 +445,10 @@ async def _call(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec
     return ""
 
 
+async def _refuses(caller: str, record: msgspec.Struct) -> Done:
+    raise MeshError("work.no_login")
+
+
 async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> None:
     """Guard: node/api/routes.py, ROUTES."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
@@ -470,7 +483,10 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
                 "lea-AAAAAAAAAAAAAAAAAAAB6",
             ),
             "search/close": (SearchClose(search=spec.id), spec.id),
+            "work/ask": (WorkAsk(id=bytes(16), task="record"), bytes(16).hex()),
         }
+        bruno.api.serve("work/ask", _refuses)
+        await anna.mesh.pair(anna, bruno, parse_grants(["explore", "login:use"]))
         assert calls.keys() == {route for route, declared in routes.ROUTES.items() if declared is not None}
         for route, (record, subject) in calls.items():
             code = await _call(anna, bruno, route, record)

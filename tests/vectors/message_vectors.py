@@ -34,6 +34,7 @@ NOTHING = {"iterations": 0, "steps": 0, "milliseconds": 0}
 LIMITS = {"iterations": 1, "steps": 10_000, "milliseconds": 1_000}
 EMPTY_CONDITION = dict.fromkeys(("url", "title", "text", "element", "all", "any", "not"))
 LOCATOR: Fields = {"role": "", "name": "", "nth": None, "frame": "", "selectors": [], "within": None}
+WORK: Fields = {"id": b"w" * 16}
 SYNC: Fields = {
     "head": b"",
     "opening": b"",
@@ -150,6 +151,13 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("CapsuleUsed", "right", {"use": b"u"}, {}),
     ("CapsuleStands", "right", {"generation": 1}, {}),
     ("CapsuleRevoked", "right", {"revocation": b"r"}, {}),
+    ("WorkAsk", "a recording", WORK | {"task": "record", "actions": "start: http://shop.example/"}, {"session": ""}),
+    ("WorkAsk", "a replay", WORK | {"task": "replay", "session": "ses-AAAAAAAAAAAAAAAAAAAAA"}, {"actions": ""}),
+    ("WorkLook", "right", WORK, {}),
+    ("WorkTell", "not done", {"done": False}, {"verdict": b""}),
+    ("WorkTell", "done", {"done": True, "verdict": b"v" * 2_048}, {}),
+    ("WorkFetch", "right", WORK | {"offset": 1_048_576}, {}),
+    ("WorkPart", "right", {"total": 3, "data": b"abc"}, {}),
     ("LogConsistencyAsk", "right", {"log": 0, "old_size": 1, "new_size": 1}, {}),
     ("LogProveAsk", "right", {"digest": b"d" * 32}, {}),
     ("Done", "right", {}, {}),
@@ -256,6 +264,9 @@ WRONG: list[tuple[str, str, Any]] = [
     ("EchoTell", "a way with an escape", {"reached": True, "way": "held\x1b]0;t\x07"}),
     ("EchoTell", "a message with a control character of C1", {"reached": False, "message": "\x9b2J"}),
     ("EchoTell", "a message that turns its letters around", {"reached": False, "message": "\u202etxt.exe"}),
+    ("WorkAsk", "an unknown task", WORK | {"task": "explore"}),
+    ("WorkAsk", "an id of 15 bytes", {"id": b"w" * 15, "task": "record"}),
+    ("WorkTell", "a number for true", {"done": 1}),
     ("SearchSpec", "an empty id", SPEC | {"id": ""}),
     ("SearchSpec", "an id that is a path", SPEC | {"id": "../../../../x"}),
     ("SearchSpec", "an id with control characters", SPEC | {"id": "sea-\x1b[2J\x00AAAAAAAAAAAAAA"}),

@@ -11,6 +11,8 @@ const SCOPES = [
   'capsule:offer',
   'deltas:read',
   'deltas:write',
+  'login:read',
+  'login:use',
   'peers:read',
   'session:read',
 ]

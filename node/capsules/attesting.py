@@ -1,0 +1,62 @@
+"""Scans what is sealed, signs what was found, and lets no state be used that was not scanned."""
+
+from __future__ import annotations
+
+import asyncio
+
+from adapters.capsule_records import CapsuleRecord
+from node.capsules.kept import Kept
+from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, Attested, handle_of, open_attestation
+from protocol.capsule.capsule import Header
+from protocol.capsule.scanner import SCANNER, counted, scan
+from protocol.capsule.state import CapsuleState
+from protocol.errors import MeshError
+
+
+class Attesting:
+    """The attestations of this node's capsules."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    async def attest(self, header: Header, state: CapsuleState) -> None:
+        """Sign what is found in ``state``, which is about to be kept under ``header``. Errors: ``keylog.*``, ``log.rollback``,
+        ``store.*``."""
+        found = await asyncio.to_thread(scan, state)
+        said = Attestation(
+            handle=handle_of(header.id),
+            generation=header.generation,
+            node=self._kept.witness.node,
+            scanner=SCANNER,
+            at_ms=self._kept.clock.now_ms(),
+            found=tuple(Attested(kind=kind, host=host, count=count) for kind, host, count in counted(found)),
+        )
+        made = await self._kept.witness.artefact(KIND_ATTESTATION, _subject(header.id, header.generation), said)
+        await self._kept.store.put_artefact(made)
+
+    async def of(self, record: CapsuleRecord) -> Attestation:
+        """This node's attestation of a capsule in its present generation. Errors: ``capsule.attestation``."""
+        why: MeshError | None = None
+        subject = _subject(record.id, record.generation)
+        for artefact in await self._kept.store.artefacts(subject=subject, kind=KIND_ATTESTATION):
+            try:
+                return open_attestation(
+                    artefact.envelope,
+                    record.id,
+                    record.generation,
+                    node=self._kept.witness.node,
+                    find_key=self._kept.peers.find_key,
+                )
+            except MeshError as error:
+                why = why or error
+        raise why or MeshError("capsule.attestation", "there is none", capsule=record.id, because="missing")
+
+    async def words(self, record: CapsuleRecord, state: CapsuleState | None) -> tuple[str, ...]:
+        """What the scan found, for people: by name if ``state`` is open, else by number. Errors: ``capsule.attestation``."""
+        if state is not None:
+            return tuple(f"{each.kind}: {each.name} of {each.host}" for each in await asyncio.to_thread(scan, state))
+        return tuple(f"{each.kind}: {each.count} of {each.host}" for each in (await self.of(record)).found)
+
+
+def _subject(capsule: str, generation: int) -> str:
+    return f"{capsule}.{generation}"

@@ -1,0 +1,175 @@
+"""Makes a capsule of a login that is done now. The proof: the same page in a fresh browser with the state, and in one without.
+
+Nothing is kept without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Protocol
+
+import msgspec
+
+from adapters.ports import Context, Page
+from node.capsules.browser_state import from_browser, to_browser
+from node.capsules.capsules import Capsules
+from node.capsules.login_state import digests
+from node.capsules.reading import state_of
+from node.capsules.sealing import within
+from node.config import Config
+from node.live import Browsers, Driver, Gate, guard_for
+from node.signing import Witness
+from node.verbs import Bound, Tell
+from node.verbs import capsule_login as verbs
+from node.verbs.capsule import PolicyParams
+from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
+from node.verbs.session import RecordedSession
+from protocol.capsule.capsule import BrowserProfile
+from protocol.capsule.login import Look, judge_login, judge_proof
+from protocol.capsule.state import CapsuleState
+from protocol.errors import MeshError
+from protocol.goal import condition
+from protocol.page.action import Goto
+from protocol.page.web_address import require_web
+from protocol.recording.session import BrowserInfo, Profile
+from protocol.trust.origin import origin_of, parse_pattern, widest
+
+
+class Perform(Protocol):
+    """Records the actions of a file; implemented by the room of sessions."""
+
+    def __call__(
+        self,
+        text: str,
+        *,
+        name: str,
+        secrets: Any,
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+        after: Any,
+    ) -> Awaitable[RecordedSession]:
+        """after: called with the context once all actions are done, before it is closed."""
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True):
+    """A login that was done, and how it is proven."""
+
+    url: str
+    until: condition.Condition | None
+    state: CapsuleState
+    browser: BrowserInfo
+    profile: Profile
+    session: str = ""
+
+
+class Logins:
+    """Logs in, and keeps logins."""
+
+    def __init__(
+        self, capsules: Capsules, witness: Witness, config: Config, browsers: Browsers, perform: Perform
+    ) -> None:
+        self._capsules, self._witness, self._config, self._browsers = capsules, witness, config, browsers
+        self._perform = perform
+        self.bound: Bound = {
+            verbs.LOGIN: self.login,
+            verbs.KEEP: self.keep,
+        }
+
+    async def login(self, given: LoginParams, tell: Tell) -> LoggedIn:
+        """Perform the steps of a file, and keep what the browser holds after them.
+
+        Checks, in order: this node may sign; address and condition; the steps; that the browser holds something and the page asks
+        for no login (``judge_login``); the proof. Errors: those of ``Sessions.record``; ``capsule.not_logged_in``,
+        ``capsule.unproven``, those of ``Capsules.keep``.
+        """
+        self._witness.check_signs()
+        require_web(given.url)
+        until = _condition(given.until)
+        if not given.actions:
+            raise MeshError("input.invalid", "name the action file that logs in with --with")
+        held: list[CapsuleState] = []
+
+        async def after(context: Context) -> None:
+            state = from_browser(await context.state(whole=True), CapsuleState())
+            page = context.pages[0]
+            now = Look(seen=await page.observe(), held=digests(state))
+            # The condition is about the page at ``url``, which the proof opens: not about where the steps end.
+            if fails := judge_login(Look(), now, None):
+                raise MeshError("capsule.not_logged_in", fails)
+            held.append(state)
+
+        done = await self._perform(
+            given.actions,
+            name=given.name,
+            secrets=given.secrets,
+            allow=given.allow,
+            approve_class=given.approve_class,
+            tell=tell,
+            after=after,
+        )
+        login = Login(
+            url=given.url,
+            until=until,
+            state=held[0],
+            browser=done.browser,
+            profile=done.profile,
+            session=done.id,
+        )
+        return await self._kept(given, login, tell)
+
+    async def keep(self, given: KeepParams, tell: Tell) -> LoggedIn:
+        """Keep what the window held in which a person has logged in. Errors: as ``login``, without those of the steps."""
+        self._witness.check_signs()
+        require_web(given.url)
+        state = _state_of(given.storage)
+        until = _condition(given.until)
+        login = Login(url=given.url, until=until, state=state, browser=given.browser, profile=given.profile)
+        return await self._kept(given, login, tell)
+
+    async def _kept(self, given: PolicyParams, login: Login, tell: Tell) -> LoggedIn:
+        origins = widest(parse_pattern(each) for each in given.origins or (origin_of(login.url),))
+        state = within(login.state, origins)
+        tell({"note": "opening the page in two fresh browsers, with the login and without it"})
+        proof = judge_proof(
+            await self._look(login, origins, None), await self._look(login, origins, state), login.until
+        )
+        if proof.fails:
+            raise MeshError("capsule.unproven", proof.fails, **({"session": login.session} if login.session else {}))
+        browser = BrowserProfile(name=login.browser.name, version=login.browser.version, profile=login.profile)
+        policy = msgspec.structs.replace(given, origins=origins)
+        # Where a later check looks; and for what, if the condition is a text alone.
+        looks = {"page": login.url}
+        if login.until is not None and login.until == condition.Condition(text=login.until.text):
+            looks["shows"] = login.until.text or ""
+        kept = await self._capsules.keep(policy, login.state, browser, looks)
+        return LoggedIn(**msgspec.structs.asdict(kept), session=login.session, proof=proof.reasons)
+
+    async def _look(self, login: Login, origins: tuple[str, ...], state: CapsuleState | None) -> Look:
+        """The page at the address of the login, in a fresh browser that may contact these origins only."""
+        guard = guard_for(self._config.policy, within=origins)
+        given = None if state is None else to_browser(state, now_s=self._capsules.kept.clock.now_ms() // 1000)
+        async with self._browsers.opened(login.profile, guard, state=given) as (_, page):
+            return await self._opened(page, login.url)
+
+    async def _opened(self, page: Page, url: str) -> Look:
+        driver = Driver(page, Gate(report=self._witness.trail.gate))
+        try:
+            return Look(seen=(await driver.act(Goto(url=url))).observation)
+        except MeshError as error:
+            if error.code in ("browser.refused", "browser.navigation", "browser.timeout"):
+                return Look(failed=error.code)
+            raise
+
+
+def _state_of(storage: str) -> CapsuleState:
+    """The state that a command sends. Errors: ``input.invalid``, which quotes nothing of it."""
+    try:
+        found = msgspec.json.decode(storage)
+    except msgspec.DecodeError:
+        raise MeshError("input.invalid", "this is not the state of a browser") from None
+    return state_of(found)
+
+
+def _condition(given: Any) -> condition.Condition | None:
+    return None if given is None else condition.parse(given)

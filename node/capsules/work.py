@@ -1,0 +1,243 @@
+"""Moves work to the login: a peer asks, this node does it with a capsule of its own and signs a verdict. The capsule stays here.
+
+What holds here: the grant ``login:use`` with its origins, the policy of the capsule, and class ``WORK_CLASS_MAX`` unless the owner
+approves more. Without ``login:read`` the peer learns the verdict alone. Works are kept in memory: a restart forgets them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from typing import Any, BinaryIO, Protocol
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from node.base import Tasks
+from node.capsules.capsules import Capsules
+from node.trust import Calls
+from node.verbs import Caller, CallerKind, Handler, Tell, called_by
+from protocol import limits
+from protocol.capsule.work import KIND_WORK, WorkVerdict, ask_digest
+from protocol.errors import MeshError
+from protocol.messages import WorkAsk, WorkFetch, WorkLook, WorkPart, WorkTell
+from protocol.trust.grants import Scope
+from protocol.trust.origin import fits, origin_of
+
+log = logging.getLogger(__name__)
+
+
+class Done(Protocol):
+    """How a recording or a replay ended."""
+
+    session: str
+    manifest: bytes
+    verdict: str
+    steps: int
+    good: int
+
+
+class Performs(Protocol):
+    """Records and replays; implemented by the room of sessions. Each call is made as the peer."""
+
+    async def start_of(self, ask: WorkAsk) -> str:
+        """The address at which the work begins. Errors: what is wrong with it."""
+
+    async def carry_out(self, ask: WorkAsk, capsule: str, tell: Tell) -> Any:
+        """Do it with this capsule; a ``Done``. Errors: those of the work, with its session in the detail."""
+
+    async def recorded(self, session_id: str) -> Any:
+        """How the recording of a session ended; a ``Done``."""
+
+    async def write(self, session_id: str, out: BinaryIO) -> None:
+        """Write the bundle of a session."""
+
+
+class _Work(msgspec.Struct, kw_only=True, eq=False):
+    """One work for a peer."""
+
+    ask: WorkAsk
+    asker: str
+    began_ms: int
+    verdict: WorkVerdict | None = None
+    sealed: bytes = b""
+    bundle: bytes = b""
+    """Once it was fetched from the store, for the parts that follow."""
+
+
+class LoginWork:
+    """Works that peers asked for."""
+
+    def __init__(self, capsules: Capsules, calls: Calls, performs: Performs) -> None:
+        self._capsules, self._kept, self._calls, self._performs = capsules, capsules.kept, calls, performs
+        self._works: dict[bytes, _Work] = {}
+        self._tasks = Tasks()
+        self._running: dict[bytes, Any] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.routes: dict[str, Handler] = {
+            "work/ask": self.on_ask,
+            "work/look": self.on_look,
+            "work/fetch": self.on_fetch,
+        }
+
+    @property
+    def running(self) -> int:
+        """How many works are being done."""
+        return len(self._running)
+
+    async def on_ask(self, caller: str, ask: WorkAsk) -> WorkTell:
+        """A peer asks for work.
+
+        Checks, in order: asked before; room; this node can sign; the work itself; the grant covers the origin at which it begins;
+        a capsule fits. Errors: ``work.*``, ``peer.scope``, ``input.*``, ``caller.refused``, ``keylog.*``, ``log.rollback``.
+        """
+        self._forget()
+        known = self._works.get(ask.id)
+        if known is not None:
+            if known.asker != caller or known.ask != ask:
+                raise MeshError("input.invalid", "another work has this id")
+            return _told(known)
+        own = sum(id in self._works and self._works[id].asker == caller for id in self._running)
+        if own >= limits.WORK_PER_PEER_MAX or len(self._running) >= limits.WORK_MAX:
+            raise MeshError("work.busy")
+        work = self._works[ask.id] = _Work(ask=ask, asker=caller, began_ms=self._kept.clock.now_ms())
+        self._running[ask.id] = None  # counted before the first await
+        try:
+            self._kept.witness.check_signs()
+            patterns = self._kept.peers.require(caller, Scope.LOGIN_USE).grants[Scope.LOGIN_USE]
+            start = origin_of(await self._performs.start_of(ask))
+            if not fits(patterns, start):
+                raise MeshError("peer.scope", f"login:use is not granted for {start or 'no site'}", node=caller)
+            capsule = await self._fitting(start, ask)
+            who = Caller(kind=CallerKind.PEER, name=caller, origins=tuple(patterns))
+            self._running[ask.id] = self._tasks.start(self._do(work, capsule, who), f"work {ask.id.hex()}")
+        except BaseException:
+            del self._running[ask.id], self._works[ask.id]
+            raise
+        return _told(work)
+
+    async def _fitting(self, start: str, ask: WorkAsk) -> str:
+        """The newest login of this node for the origin and the task. Errors: ``work.no_login``."""
+        found: dict[int, str] = {}
+        for record in await self._kept.store.capsules():
+            if record.tenant != self._kept.witness.node:
+                continue  # what a peer gave to this node is not for others
+            header = self._kept.open(record).header
+            ends = header.policy.expires_ms
+            if fits(header.policy.origins, start) and ask.task in header.policy.tasks and self._now_ms() < ends:
+                found[header.captured_ms] = record.id
+        if not found:
+            raise MeshError("work.no_login")
+        return found[max(found)]
+
+    async def _do(self, work: _Work, capsule: str, who: Caller) -> None:
+        trail = self._kept.witness.trail
+        try:
+            with called_by(who):
+                async with trail.doing("work", who=work.asker, subject=work.ask.id.hex(), note={"capsule": capsule}):
+                    said = await self._performed(work, capsule)
+                    made = await self._kept.witness.artefact(KIND_WORK, work.ask.id.hex(), said)
+                    await self._kept.store.put_artefact(made)
+                    work.verdict, work.sealed = said, made.envelope
+        except MeshError as error:
+            log.error("work %s has no verdict: %s", work.ask.id.hex(), error)
+        finally:
+            self._running.pop(work.ask.id, None)
+            if not work.sealed:
+                self._works.pop(work.ask.id, None)  # whoever asks is told that it is not known
+
+    async def _performed(self, work: _Work, capsule: str) -> WorkVerdict:
+        done: Done | None = None
+        code, question = "", False
+        try:
+            # One after another: a capsule has one holder at a time.
+            async with asyncio.timeout(limits.WORK_S_MAX), self._turns.setdefault(capsule, asyncio.Lock()):
+                done = await self._performs.carry_out(work.ask, capsule, lambda event: None)
+        except TimeoutError:
+            code = "work.late"
+        except MeshError as error:
+            code, question = error.code, bool(error.detail.get("question"))
+            if session := str(error.detail.get("session", "")):
+                done = await self._performs.recorded(session)
+        return WorkVerdict(
+            work=work.ask.id,
+            asked=ask_digest(work.ask),
+            node=self._kept.witness.node,
+            asker=work.asker,
+            task=work.ask.task,
+            session=done.session if done else "",
+            manifest=done.manifest if done else b"",
+            verdict=str(done.verdict) if done else "",
+            steps=done.steps if done else 0,
+            good=done.good if done else 0,
+            code=code,
+            question=question,
+            at_ms=self._now_ms(),
+        )
+
+    async def on_look(self, caller: str, look: WorkLook) -> WorkTell:
+        """A peer asks how its work is. Errors: ``work.unknown``."""
+        return _told(self._of(caller, look.id))
+
+    async def on_fetch(self, caller: str, fetch: WorkFetch) -> WorkPart:
+        """A peer fetches a part of the session of its work: the text and the pictures of pages.
+
+        Checks, in order: its work, which is done and has a session; the grant covers the origin at which that begins.
+        Errors: ``work.unknown``, ``peer.scope``, those of ``export_session``.
+        """
+        work = self._of(caller, fetch.id)
+        if work.verdict is None or not work.verdict.session:
+            raise MeshError("work.unknown", "it has no session, or is not done yet")
+        readable = self._kept.peers.require(caller, Scope.LOGIN_READ).grants[Scope.LOGIN_READ]
+        start = origin_of(await self._performs.start_of(work.ask))
+        if not fits(readable, start):
+            raise MeshError("peer.scope", f"login:read is not granted for {start}", node=caller)
+        if fetch.offset == 0 or not work.bundle:
+            out = io.BytesIO()
+            await self._performs.write(work.verdict.session, out)
+            if out.tell() > limits.WORK_BUNDLE_BYTES_MAX:
+                raise MeshError("input.too_large", f"a session of more than {limits.WORK_BUNDLE_BYTES_MAX} bytes")
+            work.bundle = out.getvalue()
+            if fetch.offset == 0:
+                await self._kept.witness.trail.write("work.fetched", who=caller, subject=work.verdict.session)
+        total = len(work.bundle)
+        data = work.bundle[fetch.offset : fetch.offset + limits.WORK_PART_BYTES]
+        if fetch.offset + len(data) >= total:
+            work.bundle = b""
+        return WorkPart(total=total, data=data)
+
+    def _of(self, caller: str, id: bytes) -> _Work:
+        self._forget()
+        work = self._works.get(id)
+        if work is None or work.asker != caller:
+            raise MeshError("work.unknown")
+        return work
+
+    def _now_ms(self) -> int:
+        return self._kept.clock.now_ms()
+
+    def _forget(self) -> None:
+        """Drop what ended long ago, and the oldest where there are too many."""
+        ended = [id for id in self._works if id not in self._running]
+        late_ms = self._now_ms() - limits.WORK_KEPT_S * 1000
+        over = len(ended) - limits.WORK_KEPT_MAX
+        for place, id in enumerate(ended):
+            if place < over or self._works[id].began_ms < late_ms:
+                del self._works[id]
+
+    async def drop_peer(self, node: str) -> None:
+        """End the work of a peer that is distrusted, and forget what it asked for."""
+        for id in [id for id, work in self._works.items() if work.asker == node]:
+            task = self._running.get(id)
+            if task is not None:
+                task.cancel()
+            self._works.pop(id, None)
+
+    async def close(self) -> None:
+        """End every work. Twice is once."""
+        await self._tasks.close()
+
+
+def _told(work: _Work) -> WorkTell:
+    return WorkTell(done=bool(work.sealed), verdict=work.sealed)

@@ -1,0 +1,90 @@
+"""A person logs in in a window. The window belongs to this process; what it holds goes to the node over the control socket only."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from protocol.errors import MeshError
+from protocol.risk.unguarded import limits_of
+
+if TYPE_CHECKING:
+    from adapters.ports import Heard
+    from adapters.ports.watching import Watched
+    from node.verbs import Tell
+    from protocol.capsule.login import Look
+    from protocol.goal.condition import Condition
+
+_LOOK_S: Final = 0.5
+"""How often the window is asked what it holds."""
+
+
+async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> dict[str, Any]:
+    """What the browser holds once a person has logged in at ``url``, as parameters of ``capsule.keep``.
+
+    until: a condition in plain data; None if the page tells by itself. attach: address of the debugging port of a running
+    Chromium; empty to start one. The window is closed at the end, whatever the end is.
+    Errors: ``input.invalid``, ``condition.invalid``, ``browser.*``, ``config.invalid``; ``capsule.not_logged_in`` if the window
+    was closed before.
+    """
+    from node.live import guard_for
+    from node.process.watching import configured
+    from node.process.wiring import open_watched
+    from protocol.goal import condition
+    from protocol.page.web_address import require_web
+
+    require_web(url)
+    wanted = None if until is None else condition.parse(until)
+    config = configured(home, "")
+    # What the person does with own hands needs no approval by the same person. Where pages may lead is the policy's all the same.
+    guard = msgspec.structs.replace(guard_for(config.policy), read_only=False)
+    profile = config.browser.profile
+    async with open_watched(config.browser, attach)(profile, guard, _unheard) as page:
+        await page.open(url)
+        tell({"open": url, "unguarded": list(limits_of("attached") if attach else ())})
+        state = await _logged_in(page, wanted)
+        return {
+            "storage": state,
+            "browser": msgspec.to_builtins(page.info),
+            "profile": msgspec.to_builtins(profile),
+        }
+
+
+async def _logged_in(page: Watched, until: Condition | None) -> str:
+    """The state of the browser as soon as the login has succeeded. Errors: ``capsule.not_logged_in``, ``browser.*``."""
+    from protocol.capsule.login import judge_login
+
+    before, _ = await _look(page)
+    closed = asyncio.ensure_future(page.ended())
+    fails = "the page still asks for a password or a code"
+    try:
+        while not closed.done():
+            await asyncio.wait({closed}, timeout=_LOOK_S)
+            if closed.done():
+                break
+            now, storage = await _look(page)
+            fails = judge_login(before, now, until)
+            if not fails:
+                return storage
+    except MeshError as error:
+        if error.code != "browser.crashed":  # closed while it was asked
+            raise
+    finally:
+        closed.cancel()
+    raise MeshError("capsule.not_logged_in", f"the window was closed, and {fails}")
+
+
+async def _look(page: Watched) -> tuple[Look, str]:
+    from node.capsules import digests, from_browser
+    from protocol.capsule.login import Look
+    from protocol.capsule.state import CapsuleState
+
+    state = await page.state()
+    return Look(seen=page.seen, held=digests(from_browser(state, CapsuleState()))), state.storage.decode()
+
+
+async def _unheard(heard: Heard) -> None:
+    """Nothing of what the person does is written down."""

@@ -1,0 +1,121 @@
+"""Records and replays for a peer, in a browser that begins with a login of this node. A peer gives no secret, file or approval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import BinaryIO
+
+import msgspec
+
+from adapters.ports import Store
+from node.config import Config
+from node.sessions.action_files import parse_actions
+from node.sessions.handover import export_session, import_bundle
+from node.sessions.sessions import Sessions
+from node.sessions.writes import OnMismatch
+from node.signing import Witness, signed_manifest
+from node.trust import Peers
+from node.verbs import Tell, current_caller
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.messages import WorkAsk
+from protocol.page.action import Action, Upload
+from protocol.recording.session import Session
+
+_ON_MISMATCH: OnMismatch = "stop"
+
+
+class Performed(msgspec.Struct, frozen=True, kw_only=True):
+    """How a recording or a replay ended."""
+
+    session: str
+    manifest: bytes
+    verdict: str
+    steps: int
+    good: int
+
+
+class ForPeers:
+    """What the room of sessions does for peers."""
+
+    def __init__(self, sessions: Sessions, store: Store, config: Config, peers: Peers, witness: Witness) -> None:
+        self._sessions, self._store, self._config = sessions, store, config
+        self._peers, self._witness = peers, witness
+
+    async def start_of(self, ask: WorkAsk) -> str:
+        """The address at which the work begins.
+
+        Checks, in order: the action file, or a committed session that is the caller's; that it uploads no files of this node.
+        Errors: ``input.*``, ``id.invalid``, ``session.not_committed``, ``envelope.*``, ``caller.refused``.
+        """
+        if ask.task == "record":
+            file = parse_actions(ask.actions.encode(), "", self._config.browser.profile)
+            _check(file.actions)
+            return file.start_url
+        session_id = ids.parse_id("ses", ask.session)
+        found = await self._store.session(session_id)
+        if found is None or not _is_callers(found):
+            raise MeshError("input.not_found", f"no session {session_id} of this peer")
+        recorded = await self._sessions.reading.recorded(session_id)
+        _check(step.action for step in recorded.steps)
+        return recorded.session.start_url
+
+    async def carry_out(self, ask: WorkAsk, capsule: str, tell: Tell) -> Performed:
+        """Record or replay with ``capsule``. Errors: those of ``Sessions.record`` and ``Sessions.replay``."""
+        if ask.task == "record":
+            done = await self._sessions.record(
+                ask.actions, name="", secrets={}, allow=(), approve_class=0, capsule=capsule, tell=tell
+            )
+            return await self.recorded(done.id)
+        replayed = await self._sessions.replay(
+            ids.parse_id("ses", ask.session),
+            base_url="",
+            secrets={},
+            allow=(),
+            approve_class=0,
+            on_mismatch=_ON_MISMATCH,
+            out="",
+            tell=tell,
+            capsule=capsule,
+        )
+        _, manifest = await signed_manifest(self._store, replayed.report.session)
+        return Performed(
+            session=replayed.report.session,
+            manifest=manifest,
+            verdict=replayed.report.verdict,
+            steps=replayed.replayable,
+            good=sum(step.matched for step in replayed.report.steps),
+        )
+
+    async def recorded(self, session_id: str) -> Performed:
+        """How a recording ended. Errors: ``input.not_found``, ``session.not_committed``."""
+        session = await self._sessions.reading.session(session_id)
+        steps = await self._store.steps(session_id)
+        _, manifest = await signed_manifest(self._store, session_id)
+        return Performed(
+            session=session_id,
+            manifest=manifest,
+            verdict=session.verdict,
+            steps=len(steps),
+            good=sum(step.ok for step in steps),
+        )
+
+    async def write(self, session_id: str, out: BinaryIO) -> None:
+        """Write the bundle of a session. Errors: those of ``export_session``."""
+        await export_session(self._store, session_id, out)
+
+    async def take_in(self, file: BinaryIO) -> None:
+        """Store the session of a bundle. Errors: those of ``import_bundle``."""
+        await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
+
+
+def _check(actions: Iterable[Action]) -> None:
+    """Errors: ``caller.refused``."""
+    if any(isinstance(action, Upload) for action in actions):
+        raise MeshError("caller.refused", "work for a peer uploads no files of this node")
+
+
+def _is_callers(session: Session) -> bool:
+    """Whether the session was recorded by, or for, the peer that calls."""
+    caller = str(current_caller())
+    return caller in (session.node, session.caller)

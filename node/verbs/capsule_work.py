@@ -1,0 +1,79 @@
+"""The verb that moves work to the node where a login is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from protocol import limits
+
+
+class WorkParams(Params, frozen=True, kw_only=True):
+    """``capsule.work``"""
+
+    peer: Annotated[str, argument("Name or id of the node that has the login.", metavar="PEER", max_length=80)]
+    actions: Annotated[
+        str, option("Action file that it records, without secrets.", flag="--record", metavar="FILE", reads="file")
+    ] = ""
+    session: Annotated[
+        str,
+        option(
+            "Session that it replays: one that it recorded for this node, or that this node signed and it has imported.",
+            flag="--replay",
+            metavar="SESSION",
+            max_length=64,
+        ),
+    ] = ""
+    fetch: Annotated[
+        bool, option("Fetch the session too, with its text and pictures; the other node must grant `login:read`.")
+    ] = False
+    seconds: Annotated[int, option("How long to wait for the verdict.", ge=1, le=limits.WORK_S_MAX)] = 300
+
+
+class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict about work that another node did with a login of its own."""
+
+    work: str
+    """Its number, in hexadecimal."""
+    node: str
+    name: str
+    """Who did it and signed the verdict."""
+    task: str
+    session: str
+    """Its session there, and here once it is fetched; empty if it did not come to that."""
+    verdict: str
+    """Of the recording or replay; empty if there is none."""
+    steps: int
+    good: int
+    """How many of the steps succeeded, or matched."""
+    code: str
+    """Of the error that ended it; empty if it came to its end."""
+    question: bool
+    """Whether the owner of the other node was asked for an approval: after a yes, ask for the work again."""
+    fetched: bool
+    signed: str
+    """SHA-256 of the signed verdict, which this node keeps."""
+
+
+WORK: Final = Verb(
+    name="capsule.work",
+    command="capsule work",
+    takes=WorkParams,
+    gives=WorkDone,
+    help="""Have a peer do work with a login of its own: the login stays there.
+
+    The peer records an action file, or replays a session, in a browser that begins with its newest capsule for the address. It must
+    grant `login:use` for that address. It performs classes up to 2; for more, its owner is asked. What comes back is a signed
+    verdict without any text of a page; with --fetch, and if the peer grants `login:read`, the signed session.
+
+    \b
+    Examples:
+      trailmesh capsule work bruno --record orders.yaml
+      trailmesh capsule work bruno --replay SESSION --fetch
+    """,
+    callers=OWNER_ONLY,
+    row=Row(note=lambda given: {"to": given.peer, "task": "record" if given.actions else "replay"}),
+)
+VERBS: Final[tuple[Verb, ...]] = (WORK,)

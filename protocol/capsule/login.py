@@ -1,0 +1,107 @@
+"""Judges whether somebody is logged in: by a comparison of what a browser shows and holds before and after, never by one page.
+
+Sites say "welcome" to strangers and set cookies for everybody. So a login counts only if the page was different without it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from protocol.goal.condition import Condition, holds
+from protocol.page.observation import Element, Observation
+from protocol.page.secrets import takes_no_text
+from protocol.trust.origin import origin_of
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """A page, and what the browser holds at that moment."""
+
+    seen: Observation | None = None
+    """None if the page could not be opened: an address that needs a login may lead where the browser must not go."""
+    held: frozenset[tuple[str, ...]] = frozenset()
+    """Cookies and entries of storage with a digest of their values; empty where only pages are compared."""
+    failed: str = ""
+    """The code of the error, if there is no page."""
+
+
+def asks_for_login(page: Observation) -> bool:
+    """Whether ``page`` has a field for a password or a one-time code that a person could fill in."""
+    return any(_is_login_field(each) for each in page.elements)
+
+
+def _is_login_field(element: Element) -> bool:
+    traits = element.traits
+    # A form in which a password is changed shows that somebody is logged in.
+    if "new-password" in traits.autocomplete.split() or not element.interactive:
+        return False
+    return (traits.input_type == "password" or "one-time-code" in traits.autocomplete.split()) and takes_no_text(traits)
+
+
+def judge_login(before: Look, now: Look, until: Condition | None) -> str:
+    """Why the login is not done yet; empty if it is.
+
+    Checks, in order: there is a page; ``until``, if it is given; no form of a login is left, unless ``until`` holds; the browser
+    holds something that it did not hold before.
+    """
+    if now.seen is None:
+        return f"the page could not be read ({now.failed})"
+    if until is not None and not holds(until, now.seen):
+        return "the page does not meet the condition of --until"
+    if until is None and asks_for_login(now.seen):
+        return "the page still asks for a password or a code"
+    if not now.held - before.held:
+        return "the browser holds no cookie and no entry of storage that it did not hold before"
+    return ""
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """What the comparison of two fresh browsers gave: one with the state, and one without."""
+
+    fails: str = ""
+    """Why the state does not prove to be a login; empty if it does."""
+    reasons: tuple[str, ...] = ()
+    """What shows it, in words; no text of a page."""
+
+
+def judge_proof(without: Look, given: Look, until: Condition | None) -> Proof:
+    """Whether the state is what makes the difference.
+
+    Checks, in order: the page opens with the state; ``until`` holds with the state and not without it; no form of a login is
+    left with the state; a stranger gets something else: a form of a login, or another address. Other text proves nothing: pages
+    count visitors and show the time.
+    """
+    if given.seen is None:
+        return Proof(fails=f"with the state, the page does not open ({given.failed})")
+    if until is not None:
+        if not holds(until, given.seen):
+            return Proof(fails="with the state, the page does not meet the condition of --until")
+        if without.seen is not None and holds(until, without.seen):
+            return Proof(
+                fails="the condition of --until also holds without the login: name something that only it shows"
+            )
+        return Proof(reasons=("the condition of --until holds with the state, and not without it",))
+    if asks_for_login(given.seen):
+        return Proof(fails="with the state, the page still asks for a password or a code")
+    reasons = _differences(without, given.seen)
+    if not reasons:
+        return Proof(fails="the page is the same without the login: give an address that needs it, or --until")
+    return Proof(reasons=reasons)
+
+
+def _differences(without: Look, given: Observation) -> tuple[str, ...]:
+    seen = without.seen
+    if seen is None:
+        # Only where it was led out of the origins of the capsule, as to a site that does logins: no fault of a network.
+        return ("without the state, the page leads to another site",) if without.failed == "browser.refused" else ()
+    said = []
+    if asks_for_login(seen):
+        said.append("without the state, the page asks for a password or a code")
+    if origin_of(seen.url) != origin_of(given.url):
+        said.append("without the state, the page leads to another site")
+    elif _plain(seen.url) != _plain(given.url):
+        said.append("without the state, the page leads to another address")
+    return tuple(said)
+
+
+def _plain(url: str) -> str:
+    return url.partition("#")[0].partition("?")[0]

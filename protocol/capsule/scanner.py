@@ -1,0 +1,108 @@
+"""Scans the state of a login for what is weak or personal in it. Tells kinds, hosts and names, and never quotes a value."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.capsule.state import CapsuleState, Cookie
+from protocol.page.personal import personal_data
+from protocol.page.token_looks import is_key, looks_generated
+
+SCANNER: Final = 1
+"""Grows with what is looked for: two scans of the same state agree if they are of the same version."""
+
+Kind = Literal[
+    "personal-data",
+    "personal-claims",
+    "token-without-expiry",
+    "token-unsigned",
+    "wide-domain",
+    "no-host-prefix",
+    "no-secure",
+    "no-http-only",
+    "no-same-site",
+]
+_TOKEN: Final = re.compile(r"\b(eyJ[\w-]+)\.([\w-]+)\.[\w-]*")
+_PERSONAL: Final = frozenset(
+    {"email", "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "upn"}
+    | {"phone_number", "address", "birthdate", "gender", "picture"}
+)
+"""Claims of OpenID Connect that tell who somebody is."""
+
+
+class Weak(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was found."""
+
+    kind: Kind
+    host: str
+    name: str
+    """Of the cookie or entry."""
+
+
+def scan(state: CapsuleState) -> tuple[Weak, ...]:
+    """What is weak or personal in ``state``, cookies first, each once."""
+    found: list[Weak] = []
+    for cookie in state.cookies:
+        host = cookie.domain.lstrip(".")
+        kinds = (*_of_flags(cookie), *_of_value(cookie.value))
+        found += [Weak(kind=kind, host=host, name=cookie.name) for kind in kinds]
+    for stored in state.storage:
+        for item in (*stored.local, *stored.session):
+            host = urlsplit(stored.origin).hostname or stored.origin
+            found += [Weak(kind=kind, host=host, name=item.name) for kind in _of_value(item.value)]
+    return tuple(dict.fromkeys(found))
+
+
+def counted(found: tuple[Weak, ...]) -> tuple[tuple[str, str, int], ...]:
+    """Kind, host and number of what was found, sorted: names tell who somebody is, so they stay at home."""
+    counts = Counter((each.kind, each.host) for each in found)
+    return tuple((kind, host, count) for (kind, host), count in sorted(counts.items()))[
+        : limits.ATTESTATION_FINDINGS_MAX
+    ]
+
+
+def _of_flags(cookie: Cookie) -> Iterator[Kind]:
+    if cookie.domain.startswith("."):
+        yield "wide-domain"
+    if not cookie.secure:
+        yield "no-secure"
+    if not (cookie.http_only or looks_generated(cookie.value) or is_key(cookie.value)):
+        return  # what it holds is no key to the login
+    if not cookie.name.startswith("__Host-"):
+        yield "no-host-prefix"
+    if not cookie.http_only:
+        yield "no-http-only"
+    if cookie.same_site not in ("strict", "lax"):
+        yield "no-same-site"
+
+
+def _of_value(value: str) -> Iterator[Kind]:
+    text = unquote(value[: limits.CAPSULE_COOKIE_CHARS_MAX])
+    for match in _TOKEN.finditer(text):
+        head, body = _json(match[1]), _json(match[2])
+        if str(head.get("alg", "")).lower() == "none":
+            yield "token-unsigned"
+        if body and "exp" not in body:
+            yield "token-without-expiry"
+        if not _PERSONAL.isdisjoint(body):
+            yield "personal-claims"
+    if personal_data(_TOKEN.sub(" ", text)):
+        yield "personal-data"
+
+
+def _json(part: str) -> dict[str, Any]:
+    """What a part of a web token says; empty if it is none."""
+    try:
+        said = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}

@@ -1,0 +1,55 @@
+"""``capsule probe`` on a local site for each kind of login."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from node.config.settings import BrowserConfig
+from node.process.wiring import open_signs
+from protocol.capsule.auth_flow import read_flow
+from protocol.recording.session import Profile
+from protocol.risk.requests import GuardPolicy
+from protocol.trust.origin import ANY
+from tests.mesh_nodes import CONFIG, cli, shop
+from tests.sites.pages.backends import running_chromium
+from tests.sites.pages.logins import login_sites
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+KINDS = {
+    "/form": (["form"], []),
+    "/passkey": (["passkey"], []),
+    "/code": (["code"], []),
+    "/captcha": (["form", "captcha"], ["no-csrf"]),
+    "/links": (["sso"], []),
+    "/sso": (["sso"], ["token-in-address"]),
+    "/bound": (["device-bound"], []),
+    "/basic": (["basic"], []),
+    "/weak": (["form"], ["password-in-address", "cookie-flags"]),
+    "/elsewhere": (["form"], ["password-in-clear", "form-elsewhere", "no-csrf"]),
+    "/plain": ([], []),
+}
+
+
+async def test_each_kind_of_login_is_told_by_its_page() -> None:
+    async with login_sites() as origin, running_chromium() as (endpoint, _):
+        read = open_signs(BrowserConfig(cdp_url=endpoint, sandbox=False))
+        for path, (kinds, weak) in KINDS.items():
+            flow = read_flow(await read(Profile(), GuardPolicy(private=(ANY,)), origin + path))
+            assert ([each.what for each in flow.kinds], [each.what for each in flow.weak]) == (kinds, weak), path
+            assert "canary-value" not in str(flow) and "SECRETSECRET" not in str(flow)
+
+
+def test_the_command_needs_no_node_and_tells_in_words(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(CONFIG)
+    with shop(tmp_path) as (url, effects):
+        words = ("capsule", "probe", f"{url}/account", "--config", str(config))
+        status, out, err = cli(*words, home=tmp_path / "nowhere")
+        assert status == 0, err
+        assert f"{url}/login" in out and "  form " in out
+        told = json.loads(cli(*words, "--json", home=tmp_path / "nowhere")[1])
+        assert [each["what"] for each in told["kinds"]] == ["form"]
+        assert not effects.exists()

@@ -1,0 +1,56 @@
+"""Work moves to the node where the login is: real processes, sockets and Chromium; the login never leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.login_flows import flow_of
+from tests.mesh_nodes import Node, refusal, shop
+from trailmesh.demo.mesh import pair
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+
+def _account(path: Path, url: str, *more: str) -> str:
+    """An action file that reads the account of whoever is logged in."""
+    steps = "".join(f"  - {step}\n" for step in ('assert: {text: "Your account"}', *more))
+    path.write_text(f"title: Account\nstart: {url}/account\nsteps:\n{steps}")
+    return str(path)
+
+
+def test_a_peer_gets_the_verdict_and_only_with_a_grant_the_session(tmp_path: Path) -> None:
+    anna, bruno = (Node(tmp_path / name, name).create(tmp_path) for name in ("anna", "bruno"))
+    with shop(tmp_path) as (url, _):
+        try:
+            anna.start()
+            bruno.start()
+            pair(anna, bruno, grant="status", grant_back="status")
+            anna.run("capsule", "login", f"{url}/account", "--name", "shop", *flow_of(tmp_path, url))
+            actions = _account(tmp_path / "account.yaml", url)
+            work = ("capsule", "work", "anna", "--record", actions)
+            assert refusal(*work, home=bruno.home)[0] == "peer.scope"
+            anna.run("node", "grant", "bruno", f"login:use={url}")
+            done = bruno.run(*work)
+            assert (done["verdict"], done["good"], done["steps"], done["code"]) == ("pass", 2, 2, "")
+            assert bruno.run("session", "ls")["sessions"] == []
+            assert anna.run("session", "show", done["session"])["session"]["caller"] == anna_peer(anna)
+            # The verdict alone: what stands on the page is anna's.
+            assert refusal(*work, "--fetch", home=bruno.home)[0] == "peer.scope"
+            anna.run("node", "grant", "bruno", f"login:read={url}")
+            replayed = bruno.run("capsule", "work", "anna", "--replay", done["session"], "--fetch")
+            assert (replayed["verdict"], replayed["fetched"]) == ("pass", True)
+            shown = bruno.run("session", "show", done["session"])
+            assert shown["signed_by"] == replayed["node"] and shown["session"]["capsule"].startswith("cap-")
+            # What the site asks before it writes is for the owner of the login to answer.
+            write = _account(tmp_path / "write.yaml", url, "click: {role: button, name: Sign out}")
+            stopped = bruno.run("capsule", "work", "anna", "--record", write)
+            assert stopped["code"] == "risk.refused" and stopped["verdict"] != "pass"
+        finally:
+            anna.stop()
+            bruno.stop()
+
+
+def anna_peer(node: Node) -> str:
+    return str(node.run("node", "peers")["peers"][0]["node"])

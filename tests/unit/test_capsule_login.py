@@ -1,0 +1,84 @@
+"""Whether somebody is logged in is judged by a comparison, never by one page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from adapters.ports import BrowserState
+from node.capsules import digests, from_browser
+from protocol.capsule.login import Look, asks_for_login, judge_login, judge_proof
+from protocol.capsule.state import CapsuleState, Cookie
+from protocol.errors import MeshError
+from protocol.goal.condition import Condition
+from protocol.page.observation import Element, Observation, Traits
+from tests.capsules import CANARY, STATE
+
+PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
+CODE = Element(ref="e1", role="textbox", traits=Traits(tag="input", input_type="text", autocomplete="one-time-code"))
+NEW = Element(ref="e1", role="textbox", traits=Traits(tag="input", input_type="password", autocomplete="new-password"))
+STRANGER = frozenset({("cookie", "shop.example", "/", "sid", "a")})
+MEMBER = frozenset({("cookie", "shop.example", "/", "sid", "b")})
+
+
+def page(*elements: Element, url: str = "https://shop.example/account", text: str = "") -> Observation:
+    return Observation(url=url, title="", text=text, elements=elements)
+
+
+@pytest.mark.parametrize(("field", "asks"), [(PASSWORD, True), (CODE, True), (NEW, False)])
+def test_a_page_asks_for_a_login_by_its_fields_not_by_its_words(field: Element, asks: bool) -> None:
+    assert asks_for_login(page(field)) is asks
+    assert not asks_for_login(page(text="Please sign in: password"))
+
+
+def test_a_login_needs_a_page_without_its_form_and_something_new_in_the_browser() -> None:
+    """Guard: protocol/capsule/login.py, judge_login."""
+    before = Look(seen=page(PASSWORD), held=STRANGER)
+    assert judge_login(before, Look(seen=page(), held=MEMBER), None) == ""
+    assert "still asks" in judge_login(before, Look(seen=page(PASSWORD), held=MEMBER), None)
+    assert "did not hold before" in judge_login(before, Look(seen=page(), held=STRANGER), None)
+    assert "did not hold before" in judge_login(before, Look(seen=page(), held=frozenset()), None)
+    assert "browser.timeout" in judge_login(before, Look(failed="browser.timeout"), None)
+
+
+def test_a_condition_decides_in_place_of_the_form() -> None:
+    until = Condition(text="log out")
+    before = Look(held=STRANGER)
+    assert judge_login(before, Look(seen=page(PASSWORD, text="Log out"), held=MEMBER), until) == ""
+    assert "--until" in judge_login(before, Look(seen=page(text="Hello"), held=MEMBER), until)
+
+
+def test_a_state_is_proven_by_what_a_stranger_gets() -> None:
+    given = Look(seen=page(text="Anna's orders"))
+    form = Look(seen=page(PASSWORD, url="https://shop.example/login"))
+    assert len(judge_proof(form, given, None).reasons) == 2
+    assert judge_proof(Look(seen=page(text="Visitor 7")), given, None).fails
+    assert judge_proof(form, form, None).fails
+    assert judge_proof(form, Look(failed="browser.timeout"), None).fails
+    assert judge_proof(Look(seen=page(url="https://login.example/")), given, None).reasons
+
+
+def test_a_fault_of_the_network_proves_no_login() -> None:
+    """Guard: protocol/capsule/login.py, _differences."""
+    given = Look(seen=page())
+    assert judge_proof(Look(failed="browser.timeout"), given, None).fails
+    assert judge_proof(Look(failed="browser.refused"), given, None).reasons
+
+
+def test_a_condition_proves_nothing_if_a_stranger_meets_it_too() -> None:
+    """Guard: protocol/capsule/login.py, judge_proof."""
+    until = Condition(text="orders")
+    given = Look(seen=page(text="Orders"))
+    assert judge_proof(Look(seen=page()), given, until).reasons
+    assert judge_proof(given, given, until).fails
+    assert judge_proof(Look(seen=page()), Look(seen=page()), until).fails
+
+
+def test_digests_tell_what_is_new_and_no_value() -> None:
+    changed = CapsuleState(cookies=(Cookie(name="sid", value="x", domain="shop.example"),))
+    assert digests(STATE) - digests(changed) and digests(changed) - digests(STATE)
+    assert CANARY not in str(digests(STATE))
+    with pytest.raises(MeshError) as caught:
+        from_browser(BrowserState(storage=json.dumps({"cookies": [{"name": CANARY}]}).encode()), CapsuleState())
+    assert CANARY not in str(caught.value)
