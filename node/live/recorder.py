@@ -14,6 +14,7 @@ from node.base import interruptible
 from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.live.console import Console
+from node.live.hidden import hidden_on
 from node.live.keeping import Recording, as_written, covering_on, opened, unmet
 from node.live.masking import Masking
 from node.live.personal import keeping, stored_names
@@ -244,6 +245,7 @@ class Recorder:
             evidence_onto=self._redacted(prepared.evidence_onto if prepared else None, secrets),
             unseen=await self.sightings.judge(action, self._driver.observation) and not error,
             console=self._console.new(),
+            hidden=await hidden_on(self._page, page, secrets),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
