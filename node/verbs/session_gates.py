@@ -11,7 +11,8 @@ class PersonalData(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """``email``, ``phone``, ``card``, ``iban`` or ``id`` (a national number)."""
     where: str
-    """``text``, ``title``, ``address``, ``extracted``, ``dialog``, ``evidence`` or ``hidden`` text of pages; ``action``: as an author wrote it."""
+    """``text``, ``title``, ``address``, ``extracted``, ``dialog``, ``evidence`` or ``hidden`` text of pages; ``action``: as an
+    author wrote it."""
     replaced: bool
     """Whether tokens stand in its place. What an author wrote is kept, since a replay needs it."""
     count: int

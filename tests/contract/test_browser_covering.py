@@ -149,7 +149,7 @@ async def test_what_a_page_holds_and_does_not_show_is_read_with_the_reason(brows
     read = await page.hidden_texts()
     await page.close()
     reasons = {name: {one.why for one in read if f"to {name}@" in one.text} for name in (*HIDING, *SHOWING)}
-    assert reasons == {name: {why} for name, (why, _) in HIDING.items()} | dict.fromkeys(SHOWING, set())
+    assert reasons == {name: {why} for name, (why, _) in HIDING.items()} | {name: set() for name in SHOWING}
     assert {one.at for one in read if one.why == "attribute"} >= {"alt", "title", "data-note", "aria-label"}
     assert [name for name in SHOWING if f"to {name}@" not in seen.text] == []
     assert any(one.hidden for one in instructions_in(seen.text)), (
