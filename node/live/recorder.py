@@ -213,7 +213,7 @@ class Recorder:
         blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()[:2]
         # What grows with the page is read in a thread: half a second of a hostile megabyte would hold up everybody.
         text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
-        snapshot = stored_snapshot(text)
+        snapshot = await asyncio.to_thread(stored_snapshot, text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(
             self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
@@ -291,7 +291,7 @@ class Recorder:
         self._names.update(name for name in self._plan.secrets if placeholder(name).encode() in encoded)
 
     async def _blob(self, data: bytes) -> bytes:
-        digest = hashlib.sha256(data).digest()
+        digest = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
         # Equal pages are stored once: many steps leave the page as it was.
         if digest not in self._blob_sizes:
             await self._store.put_blob(data)
