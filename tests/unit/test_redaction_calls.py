@@ -1,0 +1,95 @@
+"""Places that redact what a page, or an author, has put into them, each by itself: another place behind them redacts it too, or
+only compares it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from node.live.asking import seek
+from node.live.asserting import _as_stored
+from node.live.gate import Gate
+from node.live.keeping import Recording, opened
+from node.live.masking import Masking
+from node.live.personal import judge_of
+from protocol.page.action import Click, Fill, Goto, Locator
+from protocol.page.assertion import Seen
+from protocol.page.downloads import Download
+from protocol.page.evidence import Evidence
+from protocol.page.observation import Element, Observation
+from protocol.page.redaction import redact_snapshot
+from protocol.page.secrets import GivenSecret, Secrets
+from protocol.recording.session import BrowserInfo, Profile, Skipped
+from protocol.risk.classes import Risk
+from protocol.risk.requests import GuardPolicy
+from tests.carriers import Telling
+from tests.twins.browser import Document, Kept, MemorySite
+
+ORIGIN = "http://shop.test"
+VALUE = "hunter2!x"
+SHOWN = "‹secret:word›"
+SECRETS = Secrets({"word": GivenSecret(value=VALUE, origins=(ORIGIN,), text=True)})
+PAGE = Observation(url=f"{ORIGIN}/", title="Shop", text="", elements=())
+BUTTON = Element(ref="e1", role="button", name=f"Delete {VALUE}", context=f"Of {VALUE}")
+
+
+def test_a_question_to_the_owner_holds_no_secret_and_is_the_same_whoever_has_redacted_the_page() -> None:
+    risk = Risk(level=6, reason=f"says “delete {VALUE}”")
+    fill = Fill(target=Locator(role="textbox", name=f"Of {VALUE}"), value=VALUE)
+    for action, element in ((Click(target=Locator()), BUTTON), (fill, None), (Goto(url=f"{ORIGIN}/?x={VALUE}"), None)):
+        sought = seek(action, element, PAGE, risk, SECRETS)
+        assert VALUE not in msgspec.json.encode(sought).decode()
+        assert sought.evidence == (f"says “delete {SHOWN}”",)
+    masked = msgspec.structs.replace(BUTTON, name=f"Delete {SHOWN}", context=f"Of {SHOWN}")
+    one, other = (seek(Click(target=Locator()), each, PAGE, risk, SECRETS) for each in (BUTTON, masked))
+    assert one == other
+
+
+def test_a_session_begins_without_the_secrets_that_its_author_wrote() -> None:
+    skipped = Skipped(place="step 1", what="wait", reason=f"no element “{VALUE}”", before=1)
+    plan = Recording(
+        title=f"Sign in with {VALUE}",
+        start_url=ORIGIN,
+        profile=Profile(),
+        browser=BrowserInfo(backend="memory", name="memory", version="1"),
+        gate=Gate(report=_unreported),
+        secrets=SECRETS,
+        skipped=(skipped,),
+    )
+    session = opened(plan, id="ses-x", node="n", created_ms=0, start_url=ORIGIN, caller="owner")
+    assert session.title == f"Sign in with {SHOWN}"
+    assert [one.reason for one in session.skipped] == [f"no element “{SHOWN}”"]
+
+
+async def _unreported(*_: object) -> None:
+    raise AssertionError("nothing was performed")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Seen(text=VALUE),
+        Seen(instead=f"a row “{VALUE}”"),
+        Seen(items=(VALUE,)),
+        Seen(downloads=(Download(name=f"{VALUE}.pdf", size_bytes=1, sha256=bytes(32)),)),
+    ],
+)
+def test_what_an_assertion_found_is_told_without_secrets(seen: Seen) -> None:
+    stored = _as_stored(seen, SECRETS.stored)
+    assert VALUE not in repr(stored)
+    assert SHOWN in repr(stored)
+
+
+def test_recorded_evidence_agrees_with_a_page_that_shows_the_secret_itself() -> None:
+    evidence = Evidence(role="link", name=f"Of {SHOWN}", links=(f"{ORIGIN}/of?x={SHOWN}",))
+    link = Element(ref="e1", role="link", name=f"Of {VALUE}", url=f"{ORIGIN}/of?x={VALUE}")
+    page = Observation(url=f"{ORIGIN}/", title="", text="", elements=(link,))
+    assert judge_of(evidence, page, SECRETS).differs(link, reads=True, writes=False, placed=True) == ""
+
+
+async def test_a_page_that_shows_a_secret_and_rests_has_nothing_that_changes_by_itself() -> None:
+    site = MemorySite({f"{ORIGIN}/": Document(title="Shop", text=(f"You typed {VALUE}", "Mugs"))})
+    page = Telling(site, GuardPolicy(), Kept())
+    seen = (await page.perform(Goto(url=f"{ORIGIN}/"))).observation
+    masks, _ = await Masking(page, SECRETS).look(redact_snapshot(seen.text, SECRETS.stored), seen)
+    assert masks == ()
