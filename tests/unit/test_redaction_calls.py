@@ -6,12 +6,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from adapters.ports import Blocked
+from node.live.acting import Driver
 from node.live.asking import seek
 from node.live.asserting import _as_stored
 from node.live.gate import Gate
 from node.live.keeping import Recording, opened
 from node.live.masking import Masking
 from node.live.personal import judge_of
+from node.sessions.noticed import Noticed
+from node.sessions.questions import question_about
 from protocol.page.action import Click, Fill, Goto, Locator
 from protocol.page.assertion import Seen
 from protocol.page.downloads import Download
@@ -19,7 +23,7 @@ from protocol.page.evidence import Evidence
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_snapshot
 from protocol.page.secrets import GivenSecret, Secrets
-from protocol.recording.session import BrowserInfo, Profile, Skipped
+from protocol.recording.session import BrowserInfo, Profile, Skipped, Step
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from tests.carriers import Telling
@@ -93,3 +97,35 @@ async def test_a_page_that_shows_a_secret_and_rests_has_nothing_that_changes_by_
     seen = (await page.perform(Goto(url=f"{ORIGIN}/"))).observation
     masks, _ = await Masking(page, SECRETS).look(redact_snapshot(seen.text, SECRETS.stored), seen)
     assert masks == ()
+
+
+class _Refused(Telling):
+    """A page of which the guard refuses something whose address holds a secret."""
+
+    def blocked(self) -> Blocked:
+        return Blocked((f"POST /of/{VALUE}",), ("request.method",), ())
+
+
+def test_what_was_refused_in_a_step_that_was_not_performed_is_noticed_without_secrets() -> None:
+    page = _Refused(MemorySite({}), GuardPolicy(), Kept())
+    noticed = Noticed(page, SECRETS.stored, shows=True)
+    noticed.after(1, performed=False)
+    assert noticed.refused == {1: (f"POST /of/{SHOWN}",)}
+
+
+def test_a_question_of_a_replay_holds_no_secret() -> None:
+    step = Step(
+        index=1,
+        action=Goto(url=ORIGIN),
+        ok=True,
+        url=ORIGIN,
+        title="",
+        state=bytes(16),
+        risk=6,
+        started_ms=0,
+        duration_ms=0,
+    )
+    driver = Driver(Telling(MemorySite({}), GuardPolicy(), Kept()), Gate(report=_unreported))
+    driver.observation = msgspec.structs.replace(PAGE, url=f"{ORIGIN}/?x={VALUE}", title=f"Of {VALUE}")
+    asked = question_about(step, 6, "", driver, (), SECRETS.stored)
+    assert asked.page == f"“Of {SHOWN}” at {ORIGIN}/?x={SHOWN}"
