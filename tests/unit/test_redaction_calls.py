@@ -34,6 +34,7 @@ VALUE = "hunter2!x"
 SHOWN = "‹secret:word›"
 SECRETS = Secrets({"word": GivenSecret(value=VALUE, origins=(ORIGIN,), text=True)})
 PAGE = Observation(url=f"{ORIGIN}/", title="Shop", text="", elements=())
+LINKS = (("e1", f"{ORIGIN}/of?x={VALUE}"), ("e2", f"{ORIGIN}/of?x=other"))
 BUTTON = Element(ref="e1", role="button", name=f"Delete {VALUE}", context=f"Of {VALUE}")
 
 
@@ -85,18 +86,21 @@ def test_what_an_assertion_found_is_told_without_secrets(seen: Seen) -> None:
 
 
 def test_recorded_evidence_agrees_with_a_page_that_shows_the_secret_itself() -> None:
-    evidence = Evidence(role="link", name=f"Of {SHOWN}", links=(f"{ORIGIN}/of?x={SHOWN}",))
-    link = Element(ref="e1", role="link", name=f"Of {VALUE}", url=f"{ORIGIN}/of?x={VALUE}")
-    page = Observation(url=f"{ORIGIN}/", title="", text="", elements=(link,))
-    assert judge_of(evidence, page, SECRETS).differs(link, reads=True, writes=False, placed=True) == ""
+    evidence = Evidence(role="link", name=f"Of {SHOWN}", links=(f"{ORIGIN}/of?x={SHOWN}",), alike=1)
+    of, other = (Element(ref=ref, role="link", name=f"Of {VALUE}", url=url) for ref, url in LINKS)
+    page = Observation(url=f"{ORIGIN}/", title="", text="", elements=(of, other))
+    judge = judge_of(evidence, page, SECRETS)
+    assert judge.differs(of, reads=False, writes=False) == ""
+    assert judge.differs(other, reads=False, writes=False) != ""
 
 
-async def test_a_page_that_shows_a_secret_and_rests_has_nothing_that_changes_by_itself() -> None:
-    site = MemorySite({f"{ORIGIN}/": Document(title="Shop", text=(f"You typed {VALUE}", "Mugs"))})
-    page = Telling(site, GuardPolicy(), Kept())
+async def test_a_number_that_changes_by_itself_is_learned_on_a_page_that_shows_a_secret() -> None:
+    shown = Document(title="Shop", text=(f"You typed {VALUE}", "Seen by 3 people"))
+    page = Telling(MemorySite({f"{ORIGIN}/": shown}), GuardPolicy(), Kept())
     seen = (await page.perform(Goto(url=f"{ORIGIN}/"))).observation
+    page._document = msgspec.structs.replace(shown, text=(shown.text[0], "Seen by 5 people"))
     masks, _ = await Masking(page, SECRETS).look(redact_snapshot(seen.text, SECRETS.stored), seen)
-    assert masks == ()
+    assert [mask.line for mask in masks] == [2]
 
 
 class _Refused(Telling):
