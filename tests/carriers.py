@@ -77,6 +77,7 @@ steps:
 - click: {{selectors: [css=.show]}}
 - assert: {{download: {file}}}
 - assert: {{selectors: [css=.said], text: {written}}}
+- drag: {{role: link, name: Next, onto: {{selectors: [css=.show]}}}}
 """
 """What holds of the page once both are redacted."""
 _FAILING = (

@@ -3,10 +3,12 @@ only compares it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
-from adapters.ports import Blocked
+from adapters.ports import Blocked, Outcome
 from node.live.acting import Driver
 from node.live.asking import seek
 from node.live.asserting import _as_stored
@@ -16,18 +18,23 @@ from node.live.masking import Masking
 from node.live.personal import judge_of
 from node.sessions.noticed import Noticed
 from node.sessions.questions import question_about
-from protocol.page.action import Click, Fill, Goto, Locator
+from protocol.errors import MeshError
+from protocol.page.action import Action, Click, Fill, Goto, Locator
 from protocol.page.assertion import Seen
+from protocol.page.dialogs import Answer
 from protocol.page.downloads import Download
 from protocol.page.evidence import Evidence
 from protocol.page.observation import Element, Observation
-from protocol.page.redaction import redact_snapshot
+from protocol.page.redaction import redact_snapshot, redact_url
 from protocol.page.secrets import GivenSecret, Secrets
+from protocol.recording.call_log import call_log, found_element
+from protocol.recording.effects import redact_answer
 from protocol.recording.session import BrowserInfo, Profile, Skipped, Step
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from tests.carriers import Telling
 from tests.twins.browser import Document, Kept, MemorySite
+from tests.unit.test_replayer import Bench
 
 ORIGIN = "http://shop.test"
 VALUE = "hunter2!x"
@@ -133,3 +140,52 @@ def test_a_question_of_a_replay_holds_no_secret() -> None:
     driver.observation = msgspec.structs.replace(PAGE, url=f"{ORIGIN}/?x={VALUE}", title=f"Of {VALUE}")
     asked = question_about(step, 6, "", driver, (), SECRETS.stored)
     assert asked.page == f"“Of {SHOWN}” at {ORIGIN}/?x={SHOWN}"
+
+
+class _Stopping(Telling):
+    """A page that says a secret in the reason for which it is not opened."""
+
+    async def perform(self, action: Action, **given: Any) -> Outcome:
+        raise MeshError("browser.refused", f"“{VALUE}” is not opened")
+
+
+async def test_what_a_replay_lacked_is_told_without_secrets() -> None:
+    bench = Bench()
+    recorder = await bench.record(secrets=SECRETS)
+    bench.browser.new_page = lambda guard, kept: _Stopping(bench.site, guard, kept)  # type: ignore[method-assign]
+    lacking = (await bench.replay(recorder, secrets=SECRETS)).lacking
+    assert SHOWN in lacking
+    assert VALUE not in lacking
+
+
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlLWNhbmFyeQ"
+STEP = Step(
+    index=1,
+    action=Goto(url=ORIGIN),
+    ok=True,
+    url=ORIGIN,
+    title="",
+    state=bytes(16),
+    risk=1,
+    started_ms=0,
+    duration_ms=0,
+)
+
+
+def test_a_token_leaves_the_path_of_a_fragment_that_has_a_query() -> None:
+    assert redact_url(f"{ORIGIN}/#/in/{TOKEN}?page=2") == f"{ORIGIN}/#/in/REDACTED?page=2"
+
+
+def test_what_a_replay_tried_and_found_is_told_without_secrets_and_tokens() -> None:
+    page = msgspec.structs.replace(PAGE, url=f"{ORIGIN}/in/{TOKEN}?token={TOKEN}")
+    log = call_log(STEP, MeshError("action.target_missing", f"no “{VALUE}”"), page, SECRETS.stored)
+    assert TOKEN not in "".join(log)
+    assert VALUE not in "".join(log)
+    assert found_element(BUTTON, None, SECRETS.stored) == f"button “Delete {SHOWN}”, under “Of {SHOWN}”"
+
+
+def test_the_answer_to_a_dialog_is_stored_without_secrets() -> None:
+    answer = Answer(kind="prompt", text=f"Not {VALUE}?", accept=True, reply=VALUE)
+    assert redact_answer(answer, SECRETS.stored) == Answer(
+        kind="prompt", text=f"Not {SHOWN}?", accept=True, reply=SHOWN
+    )
