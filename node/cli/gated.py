@@ -31,4 +31,6 @@ def show_gated(r: dict[str, Any]) -> None:
 
 
 def _where(where: str) -> str:
-    return {"text": "the text of pages", "action": "actions", "hidden": "hidden text of pages"}.get(where, f"{where} of pages")
+    return {"text": "the text of pages", "action": "actions", "hidden": "hidden text of pages"}.get(
+        where, f"{where} of pages"
+    )
