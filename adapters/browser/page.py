@@ -19,6 +19,7 @@ from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
 from adapters.browser.following import Following
 from adapters.browser.hands import Hands
+from adapters.browser.hidden_text import HIDDEN_TEXT, hidden_texts
 from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
 from adapters.browser.options import label_of
@@ -32,6 +33,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Wait
 from protocol.page.covering import Covering
 from protocol.page.downloads import Download
+from protocol.page.hidden_text import HiddenText
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.risk.refused import request_line
@@ -239,6 +241,16 @@ class ChromiumPage:
     def console_errors(self) -> tuple[str, ...]:
         """``adapters.ports.Page.console_errors``."""
         return tuple(map(masker(self._secrets), self._activity.console_errors))
+
+    async def hidden_texts(self) -> tuple[HiddenText, ...]:
+        """``adapters.ports.Page.hidden_texts``."""
+        answers = await self._activity.alive(
+            self._worlds.everywhere(HIDDEN_TEXT),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading what the page hides",
+        )
+        return await asyncio.to_thread(hidden_texts, answers, masker(self._secrets))
 
     async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""

@@ -20,6 +20,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, CloseTab, SwitchTab, Wait
 from protocol.page.covering import Covering
 from protocol.page.downloads import Download
+from protocol.page.hidden_text import HiddenText
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 
@@ -193,6 +194,10 @@ class Tabs:
         return await self._front.screenshot(cover)
 
     # --- all of them ---
+
+    async def hidden_texts(self) -> tuple[HiddenText, ...]:
+        """``adapters.ports.Page.hidden_texts``."""
+        return await self._front.hidden_texts()
 
     def downloads(self) -> tuple[Download, ...]:
         """``adapters.ports.Page.downloads``; tab by tab."""

@@ -20,12 +20,17 @@ def show_gated(r: dict[str, Any]) -> None:
     if spoken:
         click.echo(f"to models {len(spoken)} texts speak to a model that reads them; nothing acts upon them")
     for one in spoken[:_SHOWN]:
-        hidden = ", hidden" if one["hidden"] else ""
-        place = f"step {one['step']}, {one['where']} of {one['origin'] or 'no site'}, line {one['line']}"
+        hidden = ", hidden" if one["hidden"] and not one["why"] else ""
+        where = f"{one['where']} of {one['origin'] or 'no site'}, line {one['line']}"
+        if one["why"]:
+            where = f"on {one['origin'] or 'no site'}, hidden: {one['why']}"
+        place = f"step {one['step']}, {where}"
         click.echo(f"  {place} ({', '.join(one['rules'])}{hidden}): “{one['quote']}”")
     if len(spoken) > _SHOWN:
         click.echo("  --json lists all")
 
 
 def _where(where: str) -> str:
-    return {"text": "the text of pages", "action": "actions"}.get(where, f"{where} of pages")
+    return {"text": "the text of pages", "action": "actions", "hidden": "hidden text of pages"}.get(
+        where, f"{where} of pages"
+    )

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from adapters.ports import Page
+from node.live.console import redact_console
 from node.live.personal import judge_of, shown_name
 from protocol.errors import MeshError
 from protocol.page.action import Assert, Locator
@@ -113,7 +114,7 @@ async def _look(
     if assertion.what == "download":
         return Seen(downloads=redact_downloads(page.downloads(), secrets))
     if assertion.what == "no_console_error":
-        return Seen(items=tuple(redact_text(each, secrets) for each in page.console_errors()))
+        return Seen(items=tuple(redact_console(each, secrets) for each in page.console_errors()))
     target = assertion.target
     if assertion.what in ("cell", "order"):
         table = await _table(page, assertion, observation, around, find)

@@ -230,6 +230,7 @@ class _PatientPage:
         self.pause = page.pause
         self.downloads = page.downloads
         self.console_errors = page.console_errors
+        self.hidden_texts = page.hidden_texts
         self.blocked = page.blocked
         self.screenshot = page.screenshot
         self.close = page.close

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from adapters.ports import Page
@@ -24,7 +25,8 @@ class Console:
 
     def new(self) -> tuple[str, ...]:
         """The errors since the last call, without secrets and tokens in addresses: of a page at most ``CONSOLE_ERRORS_MAX``."""
-        now = tuple(self._redacted(each)[: limits.CONSOLE_ERROR_CHARS_MAX] for each in self._page.console_errors())
+        now = tuple(redact_console(each, self._secrets) for each in self._page.console_errors())
+        now = tuple(each[: limits.CONSOLE_ERROR_CHARS_MAX] for each in now)
         # By count and not by place: with tabs, a later error of the first one stands before those of the second.
         known = Counter(self._before)
         self._before = now
@@ -36,7 +38,8 @@ class Console:
                 new.append(each)
         return tuple(new)
 
-    def _redacted(self, said: str) -> str:
-        # Errors name the addresses of requests, more often than texts of pages do.
-        said = _ADDRESS.sub(lambda found: redact_address(found[0], self._secrets), said)
-        return redact_text(said, self._secrets)
+
+def redact_console(said: str, secrets: Mapping[str, str]) -> str:
+    """An error in the console as it is stored: without secrets, also in the addresses that it names, and tokens in those."""
+    # Errors name the addresses of requests, more often than texts of pages do.
+    return redact_text(_ADDRESS.sub(lambda found: redact_address(found[0], secrets), said), secrets)

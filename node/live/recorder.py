@@ -14,6 +14,7 @@ from node.base import interruptible
 from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.live.console import Console
+from node.live.hidden import hidden_on
 from node.live.keeping import Recording, as_written, covering_on, opened, unmet
 from node.live.masking import Masking
 from node.live.personal import keeping, stored_names
@@ -213,7 +214,7 @@ class Recorder:
         said = outcome.extracted if outcome else found
         # What grows with the page is read in a thread: half a second of a hostile megabyte would hold up everybody.
         text = await asyncio.to_thread(redact_snapshot, page.text, secrets) if page else ""
-        snapshot = stored_snapshot(text)
+        snapshot = await asyncio.to_thread(stored_snapshot, text)
         png, (masks, self._driver.observation), digest = await asyncio.gather(
             self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
@@ -245,6 +246,7 @@ class Recorder:
             evidence_onto=self._redacted(prepared.evidence_onto if prepared else None, secrets),
             unseen=await self.sightings.judge(action, self._driver.observation) and not error,
             console=self._console.new(),
+            hidden=await hidden_on(self._page, page, secrets),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
@@ -290,7 +292,7 @@ class Recorder:
         self._names.update(name for name in self._plan.secrets if placeholder(name).encode() in encoded)
 
     async def _blob(self, data: bytes) -> bytes:
-        digest = hashlib.sha256(data).digest()
+        digest = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
         # Equal pages are stored once: many steps leave the page as it was.
         if digest not in self._blob_sizes:
             await self._store.put_blob(data)

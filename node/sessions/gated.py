@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from node.verbs.session_gates import PersonalData, SpokenTo
 from protocol.errors import MeshError
 from protocol.page.action import describe
-from protocol.page.instructions import FINDINGS_MAX, instructions_in
+from protocol.page.hidden_text import HiddenText, in_words, unseen_by_people
+from protocol.page.instructions import FINDINGS_MAX, Instruction, instructions_in
 from protocol.page.personal import counted, personal_data
 from protocol.recording.session import Step
 from protocol.recording.snapshot import snapshot_text
@@ -28,11 +29,16 @@ async def gated(
     """Personal data of ``steps`` by place and kind, and text that speaks to a model. blob: reads a stored text."""
     personal: Counter[tuple[str, str, bool]] = Counter()
     spoken: list[SpokenTo] = []
-    seen: set[bytes] = set()
+    seen, hidden = set[bytes](), set[HiddenText]()
     for step in steps:
         for where, text in _said(step):
             personal.update({(kind, where, True): count for kind, count in counted(text).items()})
             spoken += await asyncio.to_thread(_spoken, step, where, text)
+        for one in step.hidden:
+            if one not in hidden:  # most pages are those of several steps
+                hidden.add(one)
+                personal.update({(kind, "hidden", True): count for kind, count in counted(one.text).items()})
+                spoken += await asyncio.to_thread(_spoken_hidden, step, one)
         # What an author wrote is kept, since a replay needs it: told, so that its author knows.
         kept = Counter(kind for _, _, kind, _ in personal_data(describe(step.action)))
         personal.update({(kind, "action", False): count for kind, count in kept.items()})
@@ -59,18 +65,27 @@ def _said(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def _spoken(step: Step, where: str, text: str) -> list[SpokenTo]:
-    return [
-        SpokenTo(
-            step=step.index,
-            where=where,
-            line=one.line,
-            rules=one.rules,
-            quote=one.quote,
-            hidden=one.hidden,
-            origin=origin_of(step.url),
-        )
-        for one in instructions_in(text)
-    ]
+    return [_told(step, where, one) for one in instructions_in(text)]
+
+
+def _spoken_hidden(step: Step, hidden: HiddenText) -> list[SpokenTo]:
+    # Judged again: what is stored may have come from elsewhere.
+    found = instructions_in(hidden.text, hidden=unseen_by_people(hidden))
+    why = in_words(hidden.why, hidden.at)
+    return [_told(step, "hidden", one, why) for one in found]
+
+
+def _told(step: Step, where: str, one: Instruction, why: str = "") -> SpokenTo:
+    return SpokenTo(
+        step=step.index,
+        where=where,
+        line=one.line,
+        rules=one.rules,
+        quote=one.quote,
+        hidden=one.hidden,
+        why=why,
+        origin=origin_of(step.url),
+    )
 
 
 async def _text(step: Step, blob: Callable[[bytes], Awaitable[bytes]]) -> str:

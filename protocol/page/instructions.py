@@ -28,6 +28,9 @@ POINTS_MIN_HIDDEN: Final = 2
 """Of text that nobody sees but a program."""
 FINDINGS_MAX: Final = 50
 _QUOTE_CHARS_MAX: Final = 160
+_PIECE_CHARS: Final = 96 * 1024
+_MARGIN_CHARS: Final = 4 * 1024
+"""So much before and after a piece of text is read with it."""
 _NEAR_CHARS: Final = 240
 _BEFORE_CHARS: Final = 140
 _AFTER_CHARS: Final = 160
@@ -122,23 +125,51 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True):
 
 def instructions_in(text: str, *, hidden: bool = False) -> tuple[Instruction, ...]:
     """What of ``text`` speaks to a model, at most ``FINDINGS_MAX``. hidden: whether no person sees the text."""
-    reading = said(Reading(text))
     finding = _Findings(text).finding
-    found: list[Instruction] = []
+    kept: dict[tuple[int, tuple[str, ...]], Instruction] = {}
+    for begin, first, last, stop in _pieces(text):
+        for start, end, rules, unseen in _found(text[begin:stop], hidden=hidden):
+            if first <= begin + start < last:
+                one = finding(begin + start, begin + end, rules, hidden=unseen)
+                kept.setdefault((one.line, one.rules), one)
+        if len(kept) >= FINDINGS_MAX:
+            break
+    return tuple(sorted(kept.values(), key=lambda one: one.line))[:FINDINGS_MAX]
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, int, int]]:
+    """Pieces of ``text`` as (begin, first, last, stop): what is found in one counts if it begins between ``first`` and ``last``.
+
+    One call of a regular expression holds up every thread, and what leads a reading back to the text takes a hundred bytes for a
+    character: neither may grow with the text.
+    """
+    first = 0
+    while first < len(text) or not first:
+        last = min(first + _PIECE_CHARS, len(text))
+        if last < len(text):
+            # Between lines, if there are some; else what is encoded in one word would be cut.
+            last = max(text.rfind("\n", last - _MARGIN_CHARS, last), last - _MARGIN_CHARS) + 1
+        yield max(first - _MARGIN_CHARS, 0), max(first - 2 * _NEAR_CHARS, 0), last, min(last + _MARGIN_CHARS, len(text))
+        first = last
+        if not text:
+            return
+
+
+def _found(text: str, *, hidden: bool) -> Iterator[tuple[int, int, tuple[str, ...], bool]]:
+    """Where in ``text`` something speaks to a model, by which rules, and whether it is hidden."""
+    reading = said(Reading(text))
     for start, end, rules in _scan(reading, hidden=hidden):
         parts = reading.parts(start, end)
         begin = next((one for one, other in parts if text[one:other].strip()), parts[0][0])
-        found.append(finding(begin, parts[-1][1], rules, hidden=hidden))
+        yield begin, parts[-1][1], rules, hidden
     if (escaped := decoded(reading)) is not None:
         for start, end, rules in _scan(escaped, hidden=True):
             first, last = escaped.parts(start, end)[0][0], escaped.parts(start, end)[-1][1]
             if escaped.text[start:end] not in text[first:last]:  # without an escape in it, it is not hidden
-                found.append(finding(first, last, rules, hidden=True))
+                yield first, last, rules, True
     for start, end, plain in _coded(text):
         for *_, rules in _scan(Reading(plain), hidden=True):
-            found.append(finding(start, end, rules, hidden=True))
-    kept = {(one.line, one.rules): one for one in reversed(found)}
-    return tuple(sorted(kept.values(), key=lambda one: one.line))[:FINDINGS_MAX]
+            yield start, end, rules, True
 
 
 class _Findings:

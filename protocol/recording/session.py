@@ -13,6 +13,7 @@ from protocol.page.action import Action
 from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
 from protocol.page.evidence import Evidence
+from protocol.page.hidden_text import HiddenText
 from protocol.recording.findings import Difference
 from protocol.recording.time_zones import TIME_ZONES
 
@@ -243,6 +244,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Errors in the console of the page that came in the step, without secrets and tokens in addresses."""
     on_tab: Annotated[int, msgspec.Meta(ge=0, le=limits.TABS_OPENED_MAX)] = 0
     """The tab that was in front after the step, by its number from 1. 0 where new tabs are opened in the page itself."""
+    hidden: Annotated[tuple[HiddenText, ...], msgspec.Meta(max_length=limits.HIDDEN_PER_STEP_MAX)] = ()
+    """What the page holds, does not show, and says to a model, without secrets. Nothing acts upon it, and no replay compares it."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]

@@ -12,9 +12,11 @@ from adapters.ports import Browser
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.page.covering import covering_for
+from protocol.page.instructions import instructions_in
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
+from tests.sites.pages.hiding import HIDING, SHOWING, hiding_page
 from tests.sites.pages.server import PageServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
@@ -138,3 +140,18 @@ async def test_there_is_no_picture_where_nobody_can_tell_what_is_painted_where(
             await page.screenshot(cover)
         assert refused.value.code == "action.not_possible", name
     await page.close()
+
+
+async def test_what_a_page_holds_and_does_not_show_is_read_with_the_reason(browser: Browser, site: PageServer) -> None:
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    site.extra["/hiding.html"] = hiding_page()
+    seen = (await page.perform(Goto(url=f"{site.origin}/hiding.html"))).observation
+    read = await page.hidden_texts()
+    await page.close()
+    reasons = {name: {one.why for one in read if f"to {name}@" in one.text} for name in (*HIDING, *SHOWING)}
+    assert reasons == {name: {why} for name, (why, _) in HIDING.items()} | {name: set() for name in SHOWING}
+    assert {one.at for one in read if one.why == "attribute"} >= {"alt", "title", "data-note", "aria-label"}
+    assert [name for name in SHOWING if f"to {name}@" not in seen.text] == []
+    assert any(one.hidden for one in instructions_in(seen.text)), (
+        "characters that nobody sees stand in the text of the page"
+    )

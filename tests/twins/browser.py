@@ -45,6 +45,7 @@ from protocol.page.action import (
 from protocol.page.covering import Covering
 from protocol.page.dialogs import Dialog, DialogKind
 from protocol.page.downloads import Download
+from protocol.page.hidden_text import HiddenText
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
@@ -126,6 +127,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[tuple[str, str], ...] = ()
     offers: bool = False
     """Whether its answer offers to bind the session to the device."""
+    hidden: tuple[HiddenText, ...] = ()
+    """What no person sees."""
 
 
 class Kept:
@@ -533,6 +536,11 @@ class MemoryPage:
     def console_errors(self) -> tuple[str, ...]:
         """``adapters.ports.Page.console_errors``."""
         return tuple(self._document.console)
+
+    async def hidden_texts(self) -> tuple[HiddenText, ...]:
+        """``adapters.ports.Page.hidden_texts``."""
+        mask = self._mask()
+        return tuple(msgspec.structs.replace(one, text=mask(one.text)) for one in self._document.hidden)
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""

@@ -26,7 +26,7 @@ def test_an_element_whose_name_holds_a_secret_is_found_again_by_a_replay() -> No
     """Guard: node/live/personal.py, shown_name."""
     left = visit(VALUE, {"word": GivenSecret(value=VALUE, origins=(ORIGIN,), text=True)})
     replayed = json.loads(left.told["replayed"])["report"]["steps"]
-    assert [step.get("error", "") for step in replayed] == [""] * 7
+    assert [step.get("error", "") for step in replayed] == [""] * 9
 
 
 def test_personal_data_is_in_nothing_that_is_stored_of_a_site_that_says_it_everywhere() -> None:

@@ -12,7 +12,7 @@ from tests.unit.test_replayer import HOME, Bench
 
 
 async def test_each_step_has_the_errors_that_came_in_it() -> None:
-    """Guard: node/live/console.py, Console._redacted."""
+    """Guard: node/live/console.py, redact_console."""
     bench = Bench()
     there = f"{HOME}mugs"
     said = "GET http://shop.test/api?token=abc123 failed for Ann-Marie"

@@ -1,0 +1,191 @@
+"""Places that redact what a page, or an author, has put into them, each by itself: another place behind them redacts it too, or
+only compares it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from adapters.ports import Blocked, Outcome
+from node.live.acting import Driver
+from node.live.asking import seek
+from node.live.asserting import _as_stored
+from node.live.gate import Gate
+from node.live.keeping import Recording, opened
+from node.live.masking import Masking
+from node.live.personal import judge_of
+from node.sessions.noticed import Noticed
+from node.sessions.questions import question_about
+from protocol.errors import MeshError
+from protocol.page.action import Action, Click, Fill, Goto, Locator
+from protocol.page.assertion import Seen
+from protocol.page.dialogs import Answer
+from protocol.page.downloads import Download
+from protocol.page.evidence import Evidence
+from protocol.page.observation import Element, Observation
+from protocol.page.redaction import redact_snapshot, redact_url
+from protocol.page.secrets import GivenSecret, Secrets
+from protocol.recording.call_log import call_log, found_element
+from protocol.recording.effects import redact_answer
+from protocol.recording.session import BrowserInfo, Profile, Skipped, Step
+from protocol.risk.classes import Risk
+from protocol.risk.requests import GuardPolicy
+from tests.carriers import Telling
+from tests.twins.browser import Document, Kept, MemorySite
+from tests.unit.test_replayer import Bench
+
+ORIGIN = "http://shop.test"
+VALUE = "hunter2!x"
+SHOWN = "‹secret:word›"
+SECRETS = Secrets({"word": GivenSecret(value=VALUE, origins=(ORIGIN,), text=True)})
+PAGE = Observation(url=f"{ORIGIN}/", title="Shop", text="", elements=())
+LINKS = (("e1", f"{ORIGIN}/of?x={VALUE}"), ("e2", f"{ORIGIN}/of?x=other"))
+BUTTON = Element(ref="e1", role="button", name=f"Delete {VALUE}", context=f"Of {VALUE}")
+
+
+def test_a_question_to_the_owner_holds_no_secret_and_is_the_same_whoever_has_redacted_the_page() -> None:
+    risk = Risk(level=6, reason=f"says “delete {VALUE}”")
+    fill = Fill(target=Locator(role="textbox", name=f"Of {VALUE}"), value=VALUE)
+    for action, element in ((Click(target=Locator()), BUTTON), (fill, None), (Goto(url=f"{ORIGIN}/?x={VALUE}"), None)):
+        sought = seek(action, element, PAGE, risk, SECRETS)
+        assert VALUE not in msgspec.json.encode(sought).decode()
+        assert sought.evidence == (f"says “delete {SHOWN}”",)
+    masked = msgspec.structs.replace(BUTTON, name=f"Delete {SHOWN}", context=f"Of {SHOWN}")
+    one, other = (seek(Click(target=Locator()), each, PAGE, risk, SECRETS) for each in (BUTTON, masked))
+    assert one == other
+
+
+def test_a_session_begins_without_the_secrets_that_its_author_wrote() -> None:
+    skipped = Skipped(place="step 1", what="wait", reason=f"no element “{VALUE}”", before=1)
+    plan = Recording(
+        title=f"Sign in with {VALUE}",
+        start_url=ORIGIN,
+        profile=Profile(),
+        browser=BrowserInfo(backend="memory", name="memory", version="1"),
+        gate=Gate(report=_unreported),
+        secrets=SECRETS,
+        skipped=(skipped,),
+    )
+    session = opened(plan, id="ses-x", node="n", created_ms=0, start_url=ORIGIN, caller="owner")
+    assert session.title == f"Sign in with {SHOWN}"
+    assert [one.reason for one in session.skipped] == [f"no element “{SHOWN}”"]
+
+
+async def _unreported(*_: object) -> None:
+    raise AssertionError("nothing was performed")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Seen(text=VALUE),
+        Seen(instead=f"a row “{VALUE}”"),
+        Seen(items=(VALUE,)),
+        Seen(downloads=(Download(name=f"{VALUE}.pdf", size_bytes=1, sha256=bytes(32)),)),
+    ],
+)
+def test_what_an_assertion_found_is_told_without_secrets(seen: Seen) -> None:
+    stored = _as_stored(seen, SECRETS.stored)
+    assert VALUE not in repr(stored)
+    assert SHOWN in repr(stored)
+
+
+def test_recorded_evidence_agrees_with_a_page_that_shows_the_secret_itself() -> None:
+    evidence = Evidence(role="link", name=f"Of {SHOWN}", links=(f"{ORIGIN}/of?x={SHOWN}",), alike=1)
+    of, other = (Element(ref=ref, role="link", name=f"Of {VALUE}", url=url) for ref, url in LINKS)
+    page = Observation(url=f"{ORIGIN}/", title="", text="", elements=(of, other))
+    judge = judge_of(evidence, page, SECRETS)
+    assert judge.differs(of, reads=False, writes=False) == ""
+    assert judge.differs(other, reads=False, writes=False) != ""
+
+
+async def test_a_number_that_changes_by_itself_is_learned_on_a_page_that_shows_a_secret() -> None:
+    shown = Document(title="Shop", text=(f"You typed {VALUE}", "Seen by 3 people"))
+    page = Telling(MemorySite({f"{ORIGIN}/": shown}), GuardPolicy(), Kept())
+    seen = (await page.perform(Goto(url=f"{ORIGIN}/"))).observation
+    page._document = msgspec.structs.replace(shown, text=(shown.text[0], "Seen by 5 people"))
+    masks, _ = await Masking(page, SECRETS).look(redact_snapshot(seen.text, SECRETS.stored), seen)
+    assert [mask.line for mask in masks] == [2]
+
+
+class _Refused(Telling):
+    """A page of which the guard refuses something whose address holds a secret."""
+
+    def blocked(self) -> Blocked:
+        return Blocked((f"POST /of/{VALUE}",), ("request.method",), ())
+
+
+def test_what_was_refused_in_a_step_that_was_not_performed_is_noticed_without_secrets() -> None:
+    page = _Refused(MemorySite({}), GuardPolicy(), Kept())
+    noticed = Noticed(page, SECRETS.stored, shows=True)
+    noticed.after(1, performed=False)
+    assert noticed.refused == {1: (f"POST /of/{SHOWN}",)}
+
+
+def test_a_question_of_a_replay_holds_no_secret() -> None:
+    step = Step(
+        index=1,
+        action=Goto(url=ORIGIN),
+        ok=True,
+        url=ORIGIN,
+        title="",
+        state=bytes(16),
+        risk=6,
+        started_ms=0,
+        duration_ms=0,
+    )
+    driver = Driver(Telling(MemorySite({}), GuardPolicy(), Kept()), Gate(report=_unreported))
+    driver.observation = msgspec.structs.replace(PAGE, url=f"{ORIGIN}/?x={VALUE}", title=f"Of {VALUE}")
+    asked = question_about(step, 6, "", driver, (), SECRETS.stored)
+    assert asked.page == f"“Of {SHOWN}” at {ORIGIN}/?x={SHOWN}"
+
+
+class _Stopping(Telling):
+    """A page that says a secret in the reason for which it is not opened."""
+
+    async def perform(self, action: Action, **given: Any) -> Outcome:
+        raise MeshError("browser.refused", f"“{VALUE}” is not opened")
+
+
+async def test_what_a_replay_lacked_is_told_without_secrets() -> None:
+    bench = Bench()
+    recorder = await bench.record(secrets=SECRETS)
+    bench.browser.new_page = lambda guard, kept: _Stopping(bench.site, guard, kept)  # type: ignore[method-assign]
+    lacking = (await bench.replay(recorder, secrets=SECRETS)).lacking
+    assert SHOWN in lacking
+    assert VALUE not in lacking
+
+
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlLWNhbmFyeQ"
+STEP = Step(
+    index=1,
+    action=Goto(url=ORIGIN),
+    ok=True,
+    url=ORIGIN,
+    title="",
+    state=bytes(16),
+    risk=1,
+    started_ms=0,
+    duration_ms=0,
+)
+
+
+def test_a_token_leaves_the_path_of_a_fragment_that_has_a_query() -> None:
+    assert redact_url(f"{ORIGIN}/#/in/{TOKEN}?page=2") == f"{ORIGIN}/#/in/REDACTED?page=2"
+
+
+def test_what_a_replay_tried_and_found_is_told_without_secrets_and_tokens() -> None:
+    page = msgspec.structs.replace(PAGE, url=f"{ORIGIN}/in/{TOKEN}?token={TOKEN}")
+    log = call_log(STEP, MeshError("action.target_missing", f"no “{VALUE}”"), page, SECRETS.stored)
+    assert TOKEN not in "".join(log)
+    assert VALUE not in "".join(log)
+    assert found_element(BUTTON, None, SECRETS.stored) == f"button “Delete {SHOWN}”, under “Of {SHOWN}”"
+
+
+def test_the_answer_to_a_dialog_is_stored_without_secrets() -> None:
+    answer = Answer(kind="prompt", text=f"Not {VALUE}?", accept=True, reply=VALUE)
+    assert redact_answer(answer, SECRETS.stored) == Answer(
+        kind="prompt", text=f"Not {SHOWN}?", accept=True, reply=SHOWN
+    )
