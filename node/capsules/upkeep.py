@@ -183,7 +183,7 @@ class Upkeep:
         offers: list[str] = []
         seen, *strangers = await self._looks(mount.guard, mount.state, page, secrets, mount, offers)
         found, evidence = standing(seen, strangers, shows)
-        return _Seen(found, evidence, redact_text(redact_url(seen.url), secrets).partition("?")[0], offers)
+        return _Seen(found, evidence, _address(seen.url, secrets), offers)
 
     async def _looks(
         self,
@@ -236,3 +236,8 @@ def _page(page: str, header: Header) -> str:
     if not fits(header.policy.origins, origin_of(page)):
         raise MeshError("capsule.origin", f"the page is of {origin_of(page) or 'no site'}", capsule=header.id)
     return page
+
+
+def _address(url: str, secrets: Secrets) -> str:
+    """What is told of the address where a look ended: a login may be part of it."""
+    return redact_text(redact_url(url), secrets).partition("?")[0]

@@ -95,6 +95,7 @@ PEER: Final[Mapping[str, str]] = {
             "mcp",
             "trust",
             "capsule",
+            "work",
             "backup",
             "schedule",
             "condition",

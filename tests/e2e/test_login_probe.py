@@ -52,4 +52,7 @@ def test_the_command_needs_no_node_and_tells_in_words(tmp_path: Path) -> None:
         assert f"{url}/login" in out and "  form " in out
         told = json.loads(cli(*words, "--json", home=tmp_path / "nowhere")[1])
         assert [each["what"] for each in told["kinds"]] == ["form"]
+        token = "ab12Cd34Ef56Gh78Jk90Lm12Np34"
+        with_token = cli("capsule", "probe", f"{url}/login?access_token={token}", *words[3:], home=tmp_path / "nowhere")
+        assert with_token[0] == 0 and token not in "".join(with_token[1:])
         assert not effects.exists()

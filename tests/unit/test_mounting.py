@@ -18,6 +18,7 @@ from adapters.browser.state import read_state
 from adapters.ports import BrowserState
 from node.capsules import Mounting
 from node.capsules.browser_state import from_browser, same, to_browser
+from node.capsules.upkeep import _address
 from node.config import Config
 from node.health.doctor_capsules import check_capsules
 from node.live import Gate, Mount, Wish, mounted
@@ -357,3 +358,10 @@ def test_what_a_check_says_follows_from_what_was_seen_gravest_first() -> None:
     assert verdict_of("unknown", (), offered=True) == "unknown"
     assert verdict_of("alive", (), offered=True) == "offered"
     assert verdict_of("alive", (), offered=False) == "portable"
+
+
+def test_where_a_look_ended_is_told_without_the_login() -> None:
+    hidden = Secrets({}, begins=SHOP).hiding({"capsule.1": "anna of bergen"})
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ"
+    assert _address(f"{SHOP}/anna%20of%20bergen/home?page=2", hidden) == f"{SHOP}/‹secret:capsule.1›/home"
+    assert token not in _address(f"{SHOP}/in/{token}/home", hidden)

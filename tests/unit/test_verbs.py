@@ -36,6 +36,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "approve show": ("approve.show",),
     "approve yes": ("approve.answer",),
     "approve no": (),
+    "capsule probe": (),
     "capsule consent": ("capsule.terms", "capsule.consent"),
     "node pair": ("node.pair_wait", "node.pair_begin", "node.pair_confirm"),
     "events": ("events.list",),
@@ -51,7 +52,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "actions schema": (),
 }
 """Commands that are not one verb each, and the verbs they stand for."""
-PART_OF_ANOTHER = ("session.answer",)
+PART_OF_ANOTHER = ("session.answer", "capsule.keep")
 """Verbs that a command calls while another verb runs."""
 VERBS = [verb for group in GROUPS for verb in group]
 by_name = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
