@@ -112,7 +112,8 @@ class Probing:
         self._history, self.ledger, self._clock = history, ledger, clock
 
     async def settle(self, page: Observation, way: Sequence[Action], actions: Iterable[Action]) -> bool:
-        """Try those of ``actions`` on ``page`` that are in doubt; whether any was tried.
+        """Try those of ``actions`` on ``page`` that are in doubt, then those that are harmless only by what they say; whether any
+        was tried.
 
         way: what leads to the page from a blank one. What is found out, ``History`` keeps. Errors: those of ``Browsers.opened``
         about the caller, ``store.*``.
@@ -131,11 +132,11 @@ class Probing:
                 opened,
             ):
                 visit = _Visit(opened, page, way, self._history)
-                for key, action in doubtful:
+                for key, action, presses in doubtful:
                     if not self.ledger.room:
                         break
                     self.ledger.tried.add(key)
-                    if await self._try(visit, action):
+                    if await self._try(visit, action, presses):
                         pressed.append((key, action))
                     began_ms = self._spent(began_ms)
                 await visit.leave()
@@ -154,20 +155,30 @@ class Probing:
         self.ledger.counts.milliseconds += max(0, now_ms - since_ms)
         return now_ms
 
-    def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[tuple[bytes, Action]]:
-        found: dict[bytes, Action] = {}
+    def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[tuple[bytes, Action, int]]:
+        """Each form of element once, with how many presses it takes to know it: those in doubt first."""
+        doubtful: dict[bytes, Action] = {}
+        unproven: dict[bytes, Action] = {}
         for action in actions:
             element = _element(action, page)
-            if element is None or not is_press(action) or not remembering(action, element, page, self._history).doubt:
+            if element is None or not is_press(action):
                 continue
-            key = self._history.key(element, page)
-            if key not in self.ledger.tried:
-                found.setdefault(key, action)
-        return list(found.items())
+            key, risk = self._history.key(element, page), remembering(action, element, page, self._history)
+            if key in self.ledger.tried:
+                continue
+            if risk.doubt:
+                doubtful.setdefault(key, action)
+            elif risk.unproven and not self._history.was_pressed(element, page):
+                unproven.setdefault(key, action)
+        # One press can only raise the class of what is believed to be harmless; to lower a class takes several.
+        return [
+            *((key, action, limits.HISTORY_PRESSES_MIN) for key, action in doubtful.items()),
+            *((key, action, 1) for key, action in unproven.items()),
+        ]
 
-    async def _try(self, visit: _Visit, action: Action) -> bool:
+    async def _try(self, visit: _Visit, action: Action, presses: int) -> bool:
         """Press one control as often as it takes; whether it was pressed at all."""
-        for number in range(limits.HISTORY_PRESSES_MIN):
+        for number in range(presses):
             try:
                 press = await visit.press(action)
             except MeshError as error:
@@ -183,10 +194,15 @@ class Probing:
         counts = self.ledger.counts
         for _, action in doubtful:
             element = _element(action, page)
-            past = self._history.of(action, element, page) if element is not None else None
             counts.probed += 1
-            counts.harmless += past is not None and past.level < APPROVAL_CLASS
-            counts.writing += past is not None and past.level >= APPROVAL_CLASS
+            if element is None:
+                continue
+            past = self._history.of(action, element, page)
+            writes = past is not None and past.level >= APPROVAL_CLASS
+            seen = self._history.was_pressed(element, page)
+            harmless = remembering(action, element, page, self._history).level < APPROVAL_CLASS
+            counts.writing += writes
+            counts.harmless += seen and harmless and not writes
 
 
 class _Visit:

@@ -19,7 +19,7 @@ from protocol.approval.forms import path_form, place_of
 from protocol.page.observation import Element, Observation
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
-from protocol.risk.refused import PROBED
+from protocol.risk.refused import PROBED, PROBED_PAGE
 from protocol.wire import cbor
 
 _DAY_MS: Final = 86_400_000
@@ -121,9 +121,12 @@ def judge_press(refused: Iterable[tuple[str, str]], noise: frozenset[str], *, sh
     """What a press did by what the guard of a probe refused meanwhile, as ``METHOD address`` with the rule that refused it.
 
     noise: requests that the page also tries when nothing is pressed. Whether the press caused such a one is not known.
-    shows: whether the page has changed since. One that shows nothing may have come before the scripts of the page were ready.
+    shows: whether the page has changed since. One that shows nothing may have come before the scripts of the page were ready,
+    unless it sent a form that reads.
     """
-    tried, clear = 0, shows
+    refused = list(refused)
+    # What a search form would have shown is the next page, which a probe does not load.
+    tried, clear = 0, shows or any(rule == PROBED_PAGE for _, rule in refused)
     for line, rule in refused:
         level = _tried(line, rule)
         if line in noise or level is None:
@@ -135,7 +138,7 @@ def judge_press(refused: Iterable[tuple[str, str]], noise: frozenset[str], *, sh
 
 def _tried(line: str, rule: str) -> int | None:
     """The class of a refused request; 0 if it only reads, None if that cannot be said."""
-    if rule == PROBED:
+    if rule in (PROBED, PROBED_PAGE):
         return 0
     if rule.startswith("address:"):
         return 7

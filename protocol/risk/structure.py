@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
-from protocol.risk.fields import FIELD_ROLES, chosen, reads_by_get
+from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh
 from protocol.risk.surroundings import beside
 from protocol.risk.words import Spoken, say
@@ -35,7 +35,7 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
     remembered = [history] if history is not None else []
     traits = element.traits
     if traits.submits:  # whatever role the page gives it
-        return weigh([*_button(element, page), *remembered])
+        return weigh([*_button(element, page), *chosen_beside(element, page), *remembered])
     if element.role == "slider" or element.role in CHECKABLE_ROLES:
         switched = chosen(element, "")
         return weigh([*switched.evidence, *remembered])
@@ -145,8 +145,8 @@ def _runs_script(element: Element) -> str:
     return ""
 
 
-def submitted(element: Element, *, recognised: bool) -> Risk:
-    """Submitting the form of a field with the key Enter. recognised: the field searches."""
+def submitted(element: Element, page: Observation, *, recognised: bool) -> Risk:
+    """Submitting the form of a field of ``page`` with the key Enter. recognised: the field searches."""
     traits = element.traits
     if traits.form_action and destructive_url(traits.form_action):
         return settled(7, "form address looks destructive")
@@ -155,7 +155,7 @@ def submitted(element: Element, *, recognised: bool) -> Risk:
     if reads_by_get(element):
         return settled(1, "a form that only reads")
     said = "answers a dialog" if traits.form_method == "dialog" else "submits a form"
-    return weigh([Evidence(source="structure", level=4, certain=False, says=said)])
+    return weigh([Evidence(source="structure", level=4, certain=False, says=said), *chosen_beside(element, page)])
 
 
 def _said(element: Element, spoken: Spoken) -> list[Evidence]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from node.live.acting import remembering
 from node.live.history import Held, History
 from protocol import limits
 from protocol.page.action import Action, Click, Locator
@@ -12,7 +13,7 @@ from protocol.page.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import classify
 from protocol.risk.history import Past, Press, after, element_key, evidence_of, judge_press
 from protocol.risk.judgement import Evidence, weigh
-from protocol.risk.refused import PROBED, SOCKET
+from protocol.risk.refused import PROBED, PROBED_PAGE, SOCKET
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
 from tests.twins.clock import ManualClock
@@ -215,6 +216,26 @@ def test_what_was_harmless_counts_only_where_nothing_but_reads_can_leave_and_wha
     click = Click(target=Locator(role="button", name=BUTTON.name))
     assert (Held(OnePress(1), guard).of(click, BUTTON, page()) is not None) == lowers
     assert Held(OnePress(4), guard).of(click, BUTTON, page()) is not None
+
+
+async def test_what_is_harmless_by_its_words_is_asked_about_by_searches_alone() -> None:
+    """Guard: node/live/acting.py, remembering."""
+    says = msgspec.structs.replace(BUTTON, name="Next")
+    on = page(says)
+    history = History(KEY, MemoryStore(), ManualClock())
+    await history.note(says, on, Press(tried=4))
+    press, guard = Click(target=Locator(role="button", name="Next")), GuardPolicy()
+    assert remembering(press, says, on, Held(history, guard, wary=True)).level == 4
+    assert remembering(press, says, on, Held(history, guard)).level == 1
+
+
+def test_a_search_form_that_a_probe_held_back_shows_that_it_reads() -> None:
+    search = ("POST", "https://shop.example/search", "document", True, "q=figs")
+    guard = GuardPolicy(probe=True)
+    rule = judge_request(*search, guard, content_type="application/x-www-form-urlencoded")
+    assert rule == PROBED_PAGE
+    assert judge_press([("POST /search", rule)], frozenset(), shows=False) == Press()
+    assert judge_press([("POST /search", PROBED)], frozenset(), shows=False) == Press(clear=False)
 
 
 async def test_of_several_controls_without_a_label_none_is_harmless_because_another_was() -> None:

@@ -109,7 +109,7 @@ async def test_what_a_search_tried_is_shown(capsys: pytest.CaptureFixture[str]) 
         shown = await show_search(parts, found.id, "")
     assert (shown.probed, shown.found_harmless, shown.found_writing, shown.asked) == (1, 0, 1, 1)
     show_summary(msgspec.to_builtins(shown))
-    said = "1 control in doubt tried where nothing can be changed: 0 only read, 1 would write; 1 question asked"
+    said = "1 control tried where nothing can be changed: 0 only read, 1 would write; 1 question asked"
     assert said in capsys.readouterr().out
 
 
@@ -130,6 +130,39 @@ async def test_what_is_known_to_be_dangerous_is_not_tried() -> None:
         found = await anna.run(NEVER, seconds=600)
         assert (await probes(anna, found.id)).probed == 1
         assert not any("/done/" in request for request in anna.site.reached)
+
+
+async def test_what_is_harmless_only_by_what_it_says_is_tried_before_a_search_presses_it() -> None:
+    """Guard: node/live/probing.py, Probing._doubtful."""
+    posts = button("Next", Effect(fetch=(("POST", "/rows"),)))
+    async with probing(site=MemorySite({f"{ORIGIN}/": Document(title="", controls=(posts,))}), asks=True) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        counts = await probes(anna, found.id)
+        assert (counts.probed, counts.harmless, counts.writing) == (1, 0, 1)
+        assert not any("POST" in request for request in anna.site.reached)
+        (asked,) = await questions(anna)
+        assert asked.risk == 4
+        again = await anna.run(NEVER, seconds=600)
+        assert (await probes(anna, again.id)).probed == 0
+
+
+async def test_what_says_that_it_is_harmless_and_is_costs_one_press() -> None:
+    site = shop()
+    site.documents[f"{ORIGIN}/"] = Document(title="", controls=(button("Next", Effect(go="/shelf")),))
+    async with probing(site=site) as (anna,):
+        found = await anna.run(SHELF, seconds=600)
+        counts = await probes(anna, found.id)
+        assert (found.status, counts.probed, counts.harmless) == ("done", 1, 1)
+
+
+async def test_what_a_search_presses_by_its_words_is_remembered_where_nothing_is_tried_first() -> None:
+    """Guard: node/live/acting.py, Driver._learn."""
+    posts = button("Next", Effect(fetch=(("POST", "/rows"),)))
+    site = MemorySite({f"{ORIGIN}/": Document(title="", controls=(posts,))})
+    async with probing(site=site, policy=PolicyConfig(probe=False)) as (anna,):
+        await anna.run(NEVER, seconds=100)
+        (kept,) = await anna.store.history(ORIGIN)
+        assert kept.past.tried == 4
 
 
 async def test_a_control_that_asks_back_stays_in_doubt() -> None:
