@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -91,7 +91,7 @@ async def probe(
         if not truth.error and truth.kind == "click" and (name, language, truth.place.key) not in done:
             by_place.setdefault(truth.place.key, []).append(truth)
     profile = Profile(width_px=1280, height_px=900, locale=language)
-    held = BrowserState(storage=msgspec.json.encode(state)) if state else BrowserState()
+    held = BrowserState(storage=msgspec.json.encode(state)) if state else None
     ledger = Unhurried(Probes(), SystemClock(), float("inf"))
     ends = time.monotonic() + minutes * 60 if minutes else float("inf")
     async with _browsers() as browsers:
@@ -118,18 +118,22 @@ class _Prober:
         copy: Copy,
         browsers: Browsers,
         profile: Profile,
-        state: BrowserState,
+        state: BrowserState | None,
         history: History,
         ledger: Ledger,
     ) -> None:
-        self._copy, self._browsers, self._profile, self._state = copy, browsers, profile, state
-        self._ledger = ledger
+        self._copy, self._browsers, self._profile, self._login = copy, browsers, profile, state
+        self._history, self._ledger = history, ledger
 
-        async def login() -> BrowserState:
-            return state
-
-        self._probing = Probing(
-            browsers, profile, GuardPolicy(), login, history=history, ledger=ledger, clock=SystemClock()
+    def _probing(self, state: Callable[[], Awaitable[BrowserState]]) -> Probing:
+        return Probing(
+            self._browsers,
+            self._profile,
+            GuardPolicy(),
+            state,
+            history=self._history,
+            ledger=self._ledger,
+            clock=SystemClock(),
         )
 
     async def place(self, place: Place, truths: list[Truth], noise: frozenset[str]) -> Probed:
@@ -138,12 +142,13 @@ class _Prober:
         error = ""
         try:
             async with asyncio.timeout(_PLACE_TIMEOUT_S):
-                async with self._browsers.opened(self._profile, GuardPolicy(), state=self._state) as (_, page):
+                async with self._browsers.opened(self._profile, GuardPolicy(), state=self._login) as (context, page):
                     opened = await open_place(page, self._copy.target, place)
                     actions = await _actions(page, opened.observation, truths)
-                # Each call tries as many as a search tries on one page.
-                while await self._probing.settle(opened.observation, opened.way, actions):
-                    continue
+                    probing = self._probing(context.state)
+                    # Each call tries as many as a search tries on one page.
+                    while await probing.settle(opened.observation, opened.way, actions):
+                        continue
         except (MeshError, TimeoutError) as failed:
             error = str(failed)[:200] or "it took too long"
         found = effects(await self._copy.changes(), noise)

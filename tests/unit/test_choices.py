@@ -35,7 +35,7 @@ def level(action: Action, element: Element, *others: Element) -> int:
 
 
 def with_traits(element: Element, **changed: object) -> Element:
-    return msgspec.structs.replace(element, traits=msgspec.structs.replace(element.traits, **changed))  # type: ignore[arg-type]
+    return msgspec.structs.replace(element, traits=msgspec.structs.replace(element.traits, **changed))
 
 
 def test_choosing_an_option_that_a_button_sends_only_changes_the_form() -> None:

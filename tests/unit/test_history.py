@@ -187,6 +187,8 @@ def test_in_a_form_pages_that_share_a_path_are_told_apart() -> None:
 class OnePress:
     """Knows one thing about every control."""
 
+    wary = False
+
     def __init__(self, level: int) -> None:
         self.level = level
 
