@@ -97,7 +97,7 @@ class Worlds:
 
 def traits_of(listed: Sequence[Any]) -> Traits:
     """The record of what the traits script returns."""
-    tag, kind, submits, method, action, tokens, autocomplete, attributes, opens, reacts = listed
+    tag, kind, submits, method, action, tokens, autocomplete, attributes, opens, reacts, handler = listed
     return Traits(
         tag=well_formed(tag),
         input_type=well_formed(kind),
@@ -109,4 +109,5 @@ def traits_of(listed: Sequence[Any]) -> Traits:
         attributes=tuple((name, well_formed(value)) for name, value in attributes),
         opens=opens,
         reacts=reacts,
+        handler=handler,
     )

@@ -232,8 +232,12 @@ class _Visit:
             *zip(late.requests, late.rules, strict=True),
         ]
         asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
-        press = judge_press(refused, self._noise or frozenset(), shows=_shows(before, outcome, shown) and not asks)
         prepared = self._driver.prepared
+        shows = _shows(before, outcome, shown) and not asks
+        if prepared is not None and prepared.element is not None and prepared.element.traits.submits:
+            # A form that is not filled in only complains. What it would have sent is not known then.
+            shows = shows and shown.url != before.url
+        press = judge_press(refused, self._noise or frozenset(), shows=shows)
         if prepared is not None and prepared.element is not None:
             quiet = press.clear and not press.tried
             self._last = (prepared.element, prepared.observation, quiet)

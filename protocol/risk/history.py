@@ -63,9 +63,9 @@ class Press(msgspec.Struct, frozen=True, kw_only=True):
 def element_key(element: Element, page: Observation, key: bytes) -> bytes:
     """The form of ``element``, 16 bytes: what it is, what it says and where it stands, at the origin of ``page``.
 
-    key: of this installation. The label and the words of id, class and icon count without case and digits; of what stands
-    around it the roles of the next three containers, and the frame. In a form, a dialog or the panel of a tab, and without a label,
-    also the name of the nearest container and the address of the page, with its ids and digits replaced.
+    key: of this installation. The label, the words of id, class and icon, and an inline handler count without case and digits; of
+    what stands around it the roles of the next three containers, and the frame. In a form, a dialog or the panel of a tab, and
+    without a label, also the name of the nearest container and the address of the page, with its ids and digits replaced.
     """
     origin, path = place_of(page.url)
     places = _places(element, page)
@@ -83,10 +83,11 @@ def element_key(element: Element, page: Observation, key: bytes) -> bytes:
         traits.form_method,
         path_form(traits.form_action),
         traits.opens,
+        traits.handler,
         places,
         [path, _rest(page.url), _folded(element.context)] if narrow else [],
     ]
-    return hmac.new(key, b"trailmesh-element-v1\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
+    return hmac.new(key, b"trailmesh-element-v2\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
 
 
 def has_label(element: Element) -> bool:

@@ -65,6 +65,7 @@ def test_a_control_is_known_again_in_another_row_and_page_and_with_other_numbers
         msgspec.structs.replace(BUTTON, traits=Traits(tag="div", tokens=("btn", "x-12"))),
         msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "icon-bin"))),
         msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "x-12"), submits=True)),
+        msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "x-12"), handler="811c9dc5")),
     ],
 )
 def test_a_control_that_is_or_says_something_else_is_another_one(other: Element) -> None:

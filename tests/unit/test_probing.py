@@ -17,6 +17,7 @@ from node.verbs.owner import ChangeParams
 from protocol import limits
 from protocol.goal.condition import Condition
 from protocol.page.action import Click, Locator
+from protocol.page.observation import Traits
 from protocol.risk.judgement import Risk
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
@@ -173,6 +174,19 @@ async def test_a_control_that_asks_back_stays_in_doubt() -> None:
         found = await anna.run(SHELF, seconds=100)
         counts = await probes(anna, found.id)
         assert (found.status, counts.probed, counts.harmless) == ("failed", 1, 0)
+
+
+async def test_a_form_that_only_complains_of_what_is_missing_stays_in_doubt() -> None:
+    """Guard: node/live/probing.py, _Visit.press."""
+    complains = button("Quux", Effect(dialog="alert", asks="The title is missing"))
+    traits = Traits(tag="button", submits=True, form_method="post", form_action="/rows")
+    form = msgspec.structs.replace(complains, element=msgspec.structs.replace(complains.element, traits=traits))
+    for control, harmless in ((complains, 1), (form, 0)):
+        site = MemorySite({f"{ORIGIN}/": Document(title="", controls=(control,))})
+        async with probing(site=site) as (anna,):
+            found = await anna.run(NEVER, seconds=100)
+            counts = await probes(anna, found.id)
+            assert (counts.probed, counts.harmless) == (1, harmless)
 
 
 async def test_a_control_that_shows_nothing_stays_in_doubt() -> None:
