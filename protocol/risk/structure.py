@@ -93,12 +93,19 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     if element.role == "link" and _is_broken(element.url):
         found.append(Evidence(source="request", level=4, certain=True, says="its address cannot be read"))
     if element.role not in _CLICKED and traits.tag != "summary":
-        # What lies in its middle gets the click, and has a name and a class of its own.
-        contains = f"a {element.role} only contains controls: act on one of them"
-        return [*[each for each in found if each.level >= GRAVE_CLASS], _structure(4, contains)]
+        return [*[each for each in found if each.level >= GRAVE_CLASS], _around(element)]
     if not spoken.views:
         found.extend(beside(element, page))
     return [*found, *_being(element, spoken)]
+
+
+def _around(element: Element) -> Evidence:
+    """What only contains controls. What lies in its middle gets the click, and has a name and a class of its own."""
+    if element.role == "main" and not element.traits.handler:
+        # A click that would hit a control in it is not performed (``action.hits_another``). What else listens to clicks there
+        # gets those on every control of the page.
+        return Evidence(source="claim", level=1, certain=True, says=f"a {element.role}, beside its controls")
+    return _structure(4, f"a {element.role} only contains controls: act on one of them")
 
 
 def _being(element: Element, spoken: Spoken) -> list[Evidence]:
