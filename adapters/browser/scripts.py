@@ -56,8 +56,9 @@ const reacts = (e, form) => {
   return !found.length ? '' : form && found.every(v => SUBMITS.test(v)) ? 'submit' : 'script';
 };
 // FNV-1a of what an inline handler of a press runs, without its numbers: enough to tell controls apart, and no text of the page.
-const handler = e => {
-  const text = ['onclick', 'onmousedown', 'onpointerdown'].map(n => attribute(e, n).slice(0, 2000)).join('\n');
+const handler = (e, form) => {
+  const own = ['onclick', 'onmousedown', 'onpointerdown'].map(n => attribute(e, n).slice(0, 2000));
+  const text = [...own, form ? attribute(form, 'onsubmit').slice(0, 2000) : ''].join('\n');
   let hash = 0x811c9dc5;
   for (const c of text.replace(/[0-9]+/g, '#').replace(/\s+/g, ' '))
     hash = Math.imul(hash ^ c.codePointAt(0), 0x01000193) >>> 0;
@@ -84,7 +85,7 @@ const traits = e => {
   const opens = /^(true|menu|listbox|tree|grid|dialog)$/i.test(attribute(e, 'aria-haspopup'))
     || /^(true|false)$/i.test(attribute(e, 'aria-expanded'));
   return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known, opens,
-    reacts(e, form), handler(e)];
+    reacts(e, form), handler(e, submits && form)];
 };
 """
 

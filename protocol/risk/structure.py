@@ -58,7 +58,7 @@ def _opens_page(element: Element) -> bool:
 
 
 def _link(element: Element) -> list[Evidence]:
-    found = [Evidence(source="structure", level=1, certain=True, says="a link")]
+    found = [_unless_scripted(element, "a link")]
     if reason := destructive_url(element.url):
         found.append(_request(f"link address says {reason}"))
     spoken = say(element.name)
@@ -114,7 +114,7 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
     if traits.input_type == "reset" and traits.tag in ("button", "input"):
         # It empties its form, and a label that says more casts doubt on that: a script may do it.
         if spoken.kind == "clear" or not (spoken.level >= GRAVE_CLASS or spoken.leans):
-            return [_structure(1, "empties its form on the page")]
+            return [_unless_scripted(element, "empties its form on the page")]
         return []
     if traits.submits:
         return [_submits(element, spoken)]
@@ -132,7 +132,7 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
 def _submits(element: Element, spoken: Spoken) -> Evidence:
     traits = element.traits
     if reads_by_get(element):
-        return _structure(1, "a form that only reads")
+        return _unless_scripted(element, "a form that only reads")
     # What a form by POST does, no label tells.
     if traits.form_method != "post" and spoken.certain and spoken.kind == "search":
         return _words(1, True, "searches, sorts or filters")
@@ -200,6 +200,11 @@ def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
 
 def _structure(level: int, says: str) -> Evidence:
     return Evidence(source="structure", level=level, certain=True, says=says)
+
+
+def _unless_scripted(element: Element, says: str) -> Evidence:
+    """What the browser does with it by itself. An inline handler may do something else, so with one the page only claims it."""
+    return Evidence(source="claim" if element.traits.handler else "structure", level=1, certain=True, says=says)
 
 
 def _claim(spoken: Spoken, says: str) -> Evidence:

@@ -1,4 +1,4 @@
-"""What is chosen in a list of a form, and who sends it: the choice or the button."""
+"""What is chosen in a list of a form, and who sends it: the choice or the button; and what an inline handler leaves of a link."""
 
 from __future__ import annotations
 
@@ -70,6 +70,25 @@ def test_what_sends_a_form_has_the_class_of_what_is_chosen_in_it() -> None:
     assert level(Click(target=Locator()), GO, chosen) == 7
     assert level(Press(key="Enter"), FIELD, LIST) == 4
     assert level(Press(key="Enter"), FIELD, chosen) == 7
+
+
+@pytest.mark.parametrize(
+    ("element", "says"),
+    [
+        (
+            Element(ref="e1", role="link", name="Figs", url="https://shop.example/figs", traits=Traits(tag="a")),
+            "a link",
+        ),
+        (with_traits(GO, form_method="get", form_action="/find"), "a form that only reads"),
+        (with_traits(GO, submits=False, input_type="reset"), "empties its form on the page"),
+    ],
+)
+def test_with_an_inline_handler_a_page_only_claims_what_the_browser_would_do(element: Element, says: str) -> None:
+    """Guard: protocol/risk/structure.py, _unless_scripted."""
+    page = Observation(url="https://shop.example/", title="", text="", elements=(element,))
+    for handler, unproven in (("", False), ("811c9dc5", True)):
+        risk = classify(Click(target=Locator()), with_traits(element, handler=handler), page)
+        assert (risk.level, risk.reason, risk.unproven) == (1, says, unproven)
 
 
 def test_what_is_chosen_in_another_form_or_in_one_that_only_reads_counts_for_nothing() -> None:
