@@ -124,6 +124,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     console: tuple[str, ...] = ()
     """Errors in the console."""
     items: tuple[tuple[str, str], ...] = ()
+    later: tuple[Control, ...] = ()
+    """Controls that it shows too once its origin has stored an item."""
 
 
 class Kept:
@@ -139,9 +141,11 @@ class Kept:
         cookies = self._cookies.setdefault(parts.hostname or "", {})
         items = self._items.setdefault(f"{parts.scheme}://{parts.netloc}", {})
         read = {"COOKIES": _pairs(cookies), "ITEMS": _pairs(items)}
+        controls = (*document.controls, *(document.later if items else ()))
         cookies.update(document.cookies)
         items.update(document.items)
-        return msgspec.structs.replace(document, text=tuple(read.get(line, line) for line in document.text))
+        text = tuple(read.get(line, line) for line in document.text)
+        return msgspec.structs.replace(document, text=text, controls=controls)
 
     def take(self, state: BrowserState) -> None:
         """Begin with ``state``. Errors: ``input.invalid``."""

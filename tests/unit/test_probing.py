@@ -175,6 +175,20 @@ async def test_a_control_that_asks_back_stays_in_doubt() -> None:
         assert (found.status, counts.probed, counts.harmless) == ("failed", 1, 0)
 
 
+async def test_a_control_whose_choice_stays_for_the_next_load_is_tried_and_so_are_those_after_it() -> None:
+    """Guard: node/live/probing.py, Probing._visit."""
+    site = shop(button("Quux", Effect(go="/theme")))
+    site.documents[f"{ORIGIN}/theme"] = Document(title="", items=(("theme", "dark"),))
+    start = site.documents[f"{ORIGIN}/"]
+    site.documents[f"{ORIGIN}/"] = Document(
+        title="", controls=(start.controls[-1], *start.controls[:-1]), later=(link("Theme: dark", f"{ORIGIN}/"),)
+    )
+    async with probing(site=site) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        counts = await probes(anna, found.id)
+        assert (counts.probed, counts.harmless) == (2, 2)
+
+
 async def test_a_form_that_only_complains_of_what_is_missing_stays_in_doubt() -> None:
     """Guard: node/live/probing.py, _Visit.press."""
     complains = button("Quux", Effect(dialog="alert", asks="The title is missing"))
