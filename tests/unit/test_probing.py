@@ -181,7 +181,7 @@ async def test_a_control_whose_choice_stays_for_the_next_load_is_tried_and_so_ar
     site.documents[f"{ORIGIN}/theme"] = Document(title="", items=(("theme", "dark"),))
     start = site.documents[f"{ORIGIN}/"]
     site.documents[f"{ORIGIN}/"] = Document(
-        title="", controls=(start.controls[-1], *start.controls[:-1]), later=(link("Theme: dark", f"{ORIGIN}/"),)
+        title="", controls=(start.controls[-1], *start.controls[:-1]), later=(button("Quux"),)
     )
     async with probing(site=site) as (anna,):
         found = await anna.run(NEVER, seconds=600)
