@@ -292,7 +292,9 @@ class _Visit:
         if outcome.observation.state == self._wanted.state:
             return refused, True
         try:
-            for action in self._way:
+            for at, action in enumerate(self._way):
+                if at == 0 and isinstance(action, Goto) and action.url == self._wanted.url:
+                    continue  # it has just been opened
                 outcome = await self._act(action)
                 refused += zip(outcome.blocked, outcome.blocked_by, strict=True)
         except MeshError as error:
