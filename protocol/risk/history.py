@@ -19,7 +19,7 @@ from protocol.approval.forms import path_form, place_of
 from protocol.page.observation import Element, Observation
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
-from protocol.risk.refused import PROBED, PROBED_PAGE
+from protocol.risk.refused import PROBED, PROBED_PAGE, WINDOW
 from protocol.wire import cbor
 
 _DAY_MS: Final = 86_400_000
@@ -143,10 +143,10 @@ def _tried(line: str, rule: str) -> int | None:
         return 0
     if rule.startswith("address:"):
         return 7
-    if rule != "method":
-        # Not sent for a reason that says nothing about what it does: another origin, a scheme, a socket, a window.
-        return None
     method, _, address = line.partition(" ")
+    if rule != "method" and (rule != WINDOW or method == "GET"):
+        # Not sent for a reason that says nothing about what it does: another origin, a scheme, a socket, one window too many.
+        return None
     address = f"https://site.invalid{address}" if address.startswith("/") else address
     return 7 if method == "DELETE" or destructive_url(address) else APPROVAL_CLASS
 
