@@ -177,7 +177,9 @@ class Driver:
         if not (lowered or believed) or prepared.element is None:
             self._noise |= frozenset(outcome.blocked)
             return
-        press = judge_press(zip(outcome.blocked, outcome.blocked_by, strict=True), self._noise, shows=False)
+        home = prepared.observation.url if believed else ""
+        refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
+        press = judge_press(refused, self._noise, shows=False, home=home)
         await self._gate.history.note(_pressed(prepared.element, prepared.observation), prepared.observation, press)
 
     def _sought(self, prepared: Prepared) -> Sought:

@@ -235,8 +235,8 @@ class _Visit:
         self._driver = Driver(page, self._gate)
         self._noise: frozenset[str] = frozenset()
         """What the page tries when nothing is pressed."""
-        self._last: tuple[Element, Observation, bool] | None = None
-        """What was pressed, and whether that counts as quiet if nothing is tried as the page is left."""
+        self._last: tuple[Element, Observation, bool, str] | None = None
+        """What was pressed, whether that counts as quiet if nothing is tried as the page is left, and its ``home``."""
 
     async def press(self, action: Action) -> Press:
         """Press the control of ``action`` on the opened page. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
@@ -257,10 +257,11 @@ class _Visit:
         if prepared is not None and prepared.element is not None and prepared.element.traits.submits:
             # A form that is not filled in only complains. What it would have sent is not known then.
             shows = shows and shown.url != before.url
-        press = judge_press(refused, self._noise, shows=shows)
+        home = before.url if prepared is not None and prepared.risk.unproven else ""
+        press = judge_press(refused, self._noise, shows=shows, home=home)
         if prepared is not None and prepared.element is not None:
             quiet = press.clear and not press.tried
-            self._last = (prepared.element, prepared.observation, quiet)
+            self._last = (prepared.element, prepared.observation, quiet, home)
             if not quiet:
                 await self._history.note(prepared.element, prepared.observation, press)
         return press
@@ -280,8 +281,8 @@ class _Visit:
         refused, as_before = await self._open()
         if self._last is not None:
             left = [each for each in refused if each[0] not in self._noise]
-            element, page, quiet = self._last
-            await self._history.note(element, page, judge_press(left, self._noise, shows=quiet))
+            element, page, quiet, home = self._last
+            await self._history.note(element, page, judge_press(left, self._noise, shows=quiet, home=home))
         self._last = None
         return as_before
 

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Annotated, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -118,23 +119,32 @@ def _places(element: Element, page: Observation) -> list[str]:
     return found
 
 
-def judge_press(refused: Iterable[tuple[str, str]], noise: frozenset[str], *, shows: bool) -> Press:
+def judge_press(refused: Iterable[tuple[str, str]], noise: frozenset[str], *, shows: bool, home: str = "") -> Press:
     """What a press did by what the guard of a probe refused meanwhile, as ``METHOD address`` with the rule that refused it.
 
     noise: requests that the page also tries when nothing is pressed. Whether the press caused such a one is not known.
     shows: whether the page has changed since. One that shows nothing may have come before the scripts of the page were ready,
     unless it sent a form that reads.
+    home: address of the page, if what goes to other sites says nothing. Of a control that says that it is harmless, that mostly
+    counts clicks.
     """
     refused = list(refused)
     # What a search form would have shown is the next page, which a probe does not load.
     tried, clear = 0, shows or any(rule == PROBED_PAGE for _, rule in refused)
     for line, rule in refused:
         level = _tried(line, rule)
-        if line in noise or level is None:
+        if line in noise or level is None or (home and _elsewhere(line, home)):
             clear = False
         else:
             tried = max(tried, level)
     return Press(tried=tried, clear=clear)
+
+
+def _elsewhere(line: str, home: str) -> bool:
+    """Whether a request goes to another site than ``home``: to a host whose last two labels are others."""
+    address = line.partition(" ")[2]
+    hosts = [urlsplit(each).hostname or "" for each in (address, home)]
+    return not address.startswith("/") and len({tuple(host.split(".")[-2:]) for host in hosts}) > 1
 
 
 def _tried(line: str, rule: str) -> int | None:

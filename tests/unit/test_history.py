@@ -151,6 +151,20 @@ def test_what_a_press_tried_is_judged_by_what_was_refused(refused: list[tuple[st
     assert judge_press(refused, frozenset({"POST /beat"}), shows=True) == expected
 
 
+@pytest.mark.parametrize(
+    ("line", "tried"),
+    [
+        ("POST https://counts.example/click", 0),
+        ("POST https://api.shop.test/rows", 4),
+        ("POST /rows", 4),
+    ],
+)
+def test_what_a_believed_control_sends_to_another_site_says_nothing(line: str, tried: int) -> None:
+    refused = [(line, "method")]
+    assert judge_press(refused, frozenset(), shows=True, home="https://www.shop.test/").tried == tried
+    assert judge_press(refused, frozenset(), shows=True).tried == 4
+
+
 def test_a_press_that_shows_nothing_is_not_clear() -> None:
     assert judge_press([], frozenset(), shows=False) == Press(clear=False)
 
