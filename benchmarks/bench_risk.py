@@ -1,8 +1,9 @@
 """``make bench-risk``: what the product calls dangerous, compared with what controls of real applications change (ADR 45).
 
-Three stages, each goes on where it was. *collect* drives the controls in a disposable copy and notes what they change. That is
-the truth, and does not depend on the product. *judge* asks the checked-out product about the same controls and requests.
-*figures* counts. Takes hours, so ``make bench`` does not run it.
+Four stages, each goes on where it was. *collect* drives the controls in a disposable copy and notes what they change. That is
+the truth, and does not depend on the product. *probe* has the checked-out product try what it leaves open where no write can leave,
+and checks that nothing changed. *judge* asks it about the same controls and requests. *figures* counts. Takes hours, so ``make
+bench`` does not run it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -31,10 +33,12 @@ from benchmarks.risk.driving import LANGUAGE
 from benchmarks.risk.effects import effects
 from benchmarks.risk.figures import Rate, RequestVerdict
 from benchmarks.risk.judging import judge, languages_of, product_browser, refusal, requests_of
-from benchmarks.risk.records import Book, Truth, Verdict
+from benchmarks.risk.probing import probe, remembered
+from benchmarks.risk.records import Book, Probed, Truth, Verdict
 from benchmarks.risk.targets import TARGETS, TRAPS, Target
 
 OUT: Final = Path(os.environ.get("TRAILMESH_RISK_OUT", REPOSITORY / "risk-out")).absolute()
+STAGES: Final = ("all", "collect", "sample", "probe", "judge", "figures")
 _CONSOLE: Final = Console(soft_wrap=True, highlight=False)
 
 
@@ -95,7 +99,7 @@ def verdicts_file(revision: str, kind: str) -> Path:
 
 
 async def run_judge(options: argparse.Namespace, revision: str) -> None:
-    """Stage 2. What is there for this version is kept, except of a version with changes that are not committed."""
+    """Stage 3. What is there for this version is kept, except of a version with changes that are not committed."""
     controls, asked = Book(verdicts_file(revision, "controls")), Book(verdicts_file(revision, "requests"))
     if options.again or revision.endswith("+"):
         controls.clear()
@@ -109,13 +113,40 @@ async def run_judge(options: argparse.Namespace, revision: str) -> None:
         async with Copy(target, OUT).serving() as copy:
             async with plain_browser() as browser:
                 state = await signed_in(browser, copy)
-            async with product_browser() as product:
+            async with product_browser() as product, remembered(found_out(revision, target)) as history:
                 for language in languages:
-                    for verdict in await judge(product, copy, state, language, truths, tell):
+                    for verdict in await judge(product, copy, state, language, truths, history, tell):
                         controls.add(verdict)
         if LANGUAGE in languages:
             for each in judged_requests(target, truths):
                 asked.add(each)
+
+
+def found_out(revision: str, target: Target) -> Path:
+    """The folder of what probes of a version of the product found out about one application."""
+    return OUT / "found-out" / revision.replace("+", "-dirty") / target.name
+
+
+async def run_probe(options: argparse.Namespace, revision: str) -> None:
+    """Stage 2. What is there for this version is kept, except of a version with changes that are not committed."""
+    book = Book(verdicts_file(revision, "probes"))
+    targets = chosen(options)
+    if options.again or revision.endswith("+"):
+        book.clear()
+        for target in targets:
+            shutil.rmtree(found_out(revision, target), ignore_errors=True)
+    for target in targets:
+        truths = [each for each in truths_of(target) if each.language == LANGUAGE]
+        map_file = OUT / "maps" / f"{target.name}.json"
+        if not truths or not map_file.is_file():
+            continue
+        noise = frozenset(msgspec.json.decode(map_file.read_bytes(), type=Map).noise)
+        async with Copy(target, OUT).serving() as copy, remembered(found_out(revision, target)) as history:
+            async with plain_browser() as browser:
+                state = await signed_in(browser, copy)
+            await copy.keep()
+            for language in languages_of(target, options.languages):
+                await probe(copy, state, language, truths, history, book, tell, noise=noise, minutes=options.minutes)
 
 
 def judged_requests(target: Target, truths: list[Truth]) -> Iterator[RequestVerdict]:
@@ -130,12 +161,15 @@ def judged_requests(target: Target, truths: list[Truth]) -> Iterator[RequestVerd
             )
 
 
-def show(controls: list[Verdict], asked: list[RequestVerdict], *, most: int) -> None:
+def show(controls: list[Verdict], asked: list[RequestVerdict], probes: list[Probed], *, most: int) -> None:
     """The tables, for both parts, and of the development part what was misjudged."""
     for part in ("development", "test"):
         listed = [each for each in controls if each.part == part]
         tell(f"\n--- {part} part: {len(listed)} actions")
-        tell(f"missed {figures.missed(listed)}   overblocked {figures.overblocked(listed)}")
+        first = list(figures.before(listed))
+        tell(f"before probing: missed {figures.missed(first)}   overblocked {figures.overblocked(first)}")
+        tell(f"after probing:  missed {figures.missed(listed)}   overblocked {figures.overblocked(listed)}")
+        tell(f"effects of probes: {figures.probe_effects([each for each in probes if each.part == part])}")
         tell(f"missed, and not held by the guard either: {figures.escaped(listed)}")
         for line in figures.table(listed, "application", lambda each: each.application):
             tell(line)
@@ -154,13 +188,24 @@ def show(controls: list[Verdict], asked: list[RequestVerdict], *, most: int) -> 
                 tell(line)
 
 
-def published(controls: list[Verdict], asked: list[RequestVerdict]) -> Iterator[tuple[Benchmark, Rate]]:
+def published(
+    controls: list[Verdict], asked: list[RequestVerdict], probes: list[Probed]
+) -> Iterator[tuple[Benchmark, Rate]]:
     """The figures of the test part."""
+    probed = figures.probe_effects([each for each in probes if each.part == "test"])
+    yield (
+        Benchmark(
+            metric="risk.probe_effects", unit="pages", target=0, direction="at most", run=lambda: float(probed.errors)
+        ),
+        probed,
+    )
     controls = [each for each in controls if each.part == "test"]
     asked = [each for each in asked if each.part == "test"]
     rates: list[tuple[str, float, Rate]] = [
         ("risk.missed_rate", 0.005, figures.missed(controls)),
         ("risk.overblock_rate", 0.05, figures.overblocked(controls)),
+        ("risk.missed_before_probing_rate", 0.005, figures.missed(figures.before(controls))),
+        ("risk.overblock_before_probing_rate", 0.05, figures.overblocked(figures.before(controls))),
         ("requests.missed_rate", 0.005, figures.requests_missed(asked)),
         ("requests.overblock_rate", 0.03, figures.requests_overblocked(asked)),
     ]
@@ -176,18 +221,20 @@ def published(controls: list[Verdict], asked: list[RequestVerdict]) -> Iterator[
 
 
 def run_figures(options: argparse.Namespace, revision: str) -> None:
-    """Stage 3."""
+    """Stage 4."""
     controls = Book(verdicts_file(revision, "controls")).read(Verdict)
     asked = Book(verdicts_file(revision, "requests")).read(RequestVerdict)
+    probes = Book(verdicts_file(revision, "probes")).read(Probed)
     if options.only:
         names = {each.name for each in chosen(options)}
         controls = [each for each in controls if each.application in names]
         asked = [each for each in asked if each.application in names]
-    show(controls, asked, most=options.worst)
+        probes = [each for each in probes if each.application in names]
+    show(controls, asked, probes, most=options.worst)
     same, of = agreement(Book(OUT / "truth.jsonl").read(Truth))
     tell(f"\ntruth in other languages: {same} of {of} as in {LANGUAGE}")
     if options.publish:
-        for item, rate in published(controls, asked):
+        for item, rate in published(controls, asked, probes):
             counted = {"errors": rate.errors, "of": rate.of, "bound_95_per_mille": round(rate.bound * 1000)}
             counted |= {"applications": len({each.application for each in controls if each.part == "test"})}
             _CONSOLE.print(measure([item], RESULTS, revision=revision, conditions=counted))
@@ -196,9 +243,9 @@ def run_figures(options: argparse.Namespace, revision: str) -> None:
 def main() -> None:
     """Read the options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_risk", description=__doc__)
-    parser.add_argument("stage", nargs="?", default="all", choices=("all", "collect", "sample", "judge", "figures"))
+    parser.add_argument("stage", nargs="?", default="all", choices=STAGES)
     parser.add_argument("--only", action="append", default=[], help="an application, or a part: development, test")
-    parser.add_argument("--minutes", type=float, default=0, help="collect for so long with each application")
+    parser.add_argument("--minutes", type=float, default=0, help="collect or probe for so long with each application")
     parser.add_argument("--pages", type=int, default=0, help="only the first pages of each application")
     parser.add_argument("--languages", type=int, default=99, help="how many further languages of each application")
     parser.add_argument(
@@ -214,6 +261,8 @@ def main() -> None:
     revision = options.revision or commit()
     if options.stage in ("all", "collect", "sample"):
         asyncio.run(run_collect(options))
+    if options.stage in ("all", "probe"):
+        asyncio.run(run_probe(options, revision))
     if options.stage in ("all", "judge"):
         asyncio.run(run_judge(options, revision))
     if options.stage in ("all", "figures"):

@@ -55,6 +55,15 @@ const reacts = (e, form) => {
   const found = [...own.map(n => attribute(e, n)), ...others.map(n => attribute(around, n))].filter(v => v.trim());
   return !found.length ? '' : form && found.every(v => SUBMITS.test(v)) ? 'submit' : 'script';
 };
+// FNV-1a of what an inline handler of a press runs, without its numbers: enough to tell controls apart, and no text of the page.
+const handler = (e, form) => {
+  const own = ['onclick', 'onmousedown', 'onpointerdown'].map(n => attribute(e, n).slice(0, 2000));
+  const text = [...own, form ? attribute(form, 'onsubmit').slice(0, 2000) : ''].join('\n');
+  let hash = 0x811c9dc5;
+  for (const c of text.replace(/[0-9]+/g, '#').replace(/\s+/g, ' '))
+    hash = Math.imul(hash ^ c.codePointAt(0), 0x01000193) >>> 0;
+  return text.trim() ? hash.toString(16).padStart(8, '0') : '';
+};
 const traits = e => {
   const tag = e.tagName.toLowerCase();
   const form = formOf(e);
@@ -76,7 +85,7 @@ const traits = e => {
   const opens = /^(true|menu|listbox|tree|grid|dialog)$/i.test(attribute(e, 'aria-haspopup'))
     || /^(true|false)$/i.test(attribute(e, 'aria-expanded'));
   return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known, opens,
-    reacts(e, form)];
+    reacts(e, form), handler(e, submits && form)];
 };
 """
 

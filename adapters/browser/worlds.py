@@ -105,7 +105,7 @@ def traits_of(listed: Sequence[Any]) -> Traits:
 
 
 def _traits(listed: Sequence[Any]) -> Traits:
-    tag, kind, submits, method, action, tokens, autocomplete, attributes, opens, reacts = listed
+    tag, kind, submits, method, action, tokens, autocomplete, attributes, opens, reacts, handler = listed
     return Traits(
         tag=tag,
         input_type=kind,
@@ -117,6 +117,7 @@ def _traits(listed: Sequence[Any]) -> Traits:
         attributes=tuple(map(tuple, attributes)),
         opens=opens,
         reacts=reacts,
+        handler=handler,
     )
 
 

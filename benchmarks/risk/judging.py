@@ -1,4 +1,4 @@
-"""Stage 2: what the checked-out product says of the same controls and requests. Each language is looked at in turn."""
+"""Stage 3: what the checked-out product says of the same controls and requests. Each language is looked at in turn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -16,15 +16,17 @@ from adapters.ports import BrowserState
 from adapters.ports.browser import Browser, Context, Page
 from benchmarks.risk.copies import Copy
 from benchmarks.risk.driving import LANGUAGE
-from benchmarks.risk.records import Kind, Place, Request, Truth, Verdict
+from benchmarks.risk.records import Control, Kind, Place, Request, Truth, Verdict
 from benchmarks.risk.scripts import script_of
 from benchmarks.risk.targets import Target
 from node.live.acting import judged
+from node.live.history import Held, Known
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Fill, Goto, Locator, Press, Select
-from protocol.page.observation import Element, Observation
+from protocol.page.locator import locate
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.recording.session import Profile
-from protocol.risk.classes import APPROVAL_CLASS, Risk
+from protocol.risk.classes import APPROVAL_CLASS
 from protocol.risk.requests import GuardPolicy, judge_request
 
 _PAGE_TIMEOUT_S: Final = 60
@@ -66,52 +68,74 @@ def same_control(truth: Truth, element: Element) -> bool:
     )
 
 
-def settled(risk: Risk) -> Risk:
-    """``risk`` as exploration acts on it. Where probing settles doubt (ADR 47), it belongs here."""
-    return risk
+class Opened(NamedTuple):
+    """A page as it was found by the truth runs, and the actions that lead to it from a blank one."""
+
+    observation: Observation
+    way: list[Action]
+
+
+async def open_place(page: Page, target: Target, place: Place) -> Opened:
+    """Open ``place`` on ``page``. Errors: ``browser.*``, ``action.*``."""
+    way: list[Action] = [Goto(url=f"{target.origin}{place.path}")]
+    outcome = await page.perform(way[0])
+    if target.each_load:
+        for number, (selector, value) in enumerate(target.fields):
+            element = await page.find(f"css={selector}")
+            if element is None:
+                continue
+            outcome = await page.perform(Fill(target=Locator(), value=value), ref=element.ref)
+            if number + 1 == len(target.fields):
+                element = await page.find(f"css={selector}")
+                outcome = await page.perform(Press(key="Enter", target=Locator()), ref=element.ref if element else None)
+    for selector in place.via:
+        element = await page.find(f"css={selector}")
+        if element is not None:
+            way.append(Click(target=locate(held_by(element, outcome.observation), outcome.observation)))
+            outcome = await page.perform(Click(target=Locator()), ref=element.ref)
+    return Opened(outcome.observation, way)
+
+
+def held_by(element: Element, observation: Observation) -> Element:
+    """The control that a click on ``element`` reaches."""
+    if element.role in INTERACTIVE_ROLES and not element.inside:
+        return element
+    return observation.control_around(element) or element
+
+
+async def find(page: Page, observation: Observation, control: Control) -> Element | None:
+    """The element of ``control``; None if it is hidden now, or out of reach."""
+    frames = ["", *dict.fromkeys(element.frame for element in observation.elements if element.frame)]
+    if control.frame >= len(frames):
+        return None
+    try:
+        return await page.find(f"css={control.selector}", frames[control.frame])
+    except MeshError:
+        return None
 
 
 class Judge:
     """The product's verdicts on one application in one language."""
 
-    def __init__(self, copy: Copy, context: Context, language: str, *, log_in: bool) -> None:
-        """log_in: whether the login is in the memory of each page."""
-        self._copy, self._context, self._language, self._log_in = copy, context, language, log_in
+    def __init__(self, copy: Copy, context: Context, language: str, known: Known) -> None:
+        """known: what probes have found out."""
+        self._copy, self._context, self._language, self._known = copy, context, language, known
 
     async def place(self, place: Place, truths: Iterable[Truth]) -> list[Verdict]:
         """Those of one page. A page that cannot be loaded gives none."""
         page = await self._context.page()
         try:
             async with asyncio.timeout(_PAGE_TIMEOUT_S):
-                observation = await self._open(page, place)
+                observation, _ = await open_place(page, self._copy.target, place)
+                await self._known.about(observation.url)
                 return [await self._verdict(page, observation, truth) for truth in truths]
         except (MeshError, TimeoutError):
             return []
         finally:
             await page.close()
 
-    async def _open(self, page: Page, place: Place) -> Observation:
-        target = self._copy.target
-        outcome = await page.perform(Goto(url=f"{target.origin}{place.path}"))
-        if self._log_in:
-            for number, (selector, value) in enumerate(target.fields):
-                element = await page.find(f"css={selector}")
-                if element is None:
-                    continue
-                outcome = await page.perform(Fill(target=Locator(), value=value), ref=element.ref)
-                if number + 1 == len(target.fields):
-                    element = await page.find(f"css={selector}")
-                    outcome = await page.perform(
-                        Press(key="Enter", target=Locator()), ref=element.ref if element else None
-                    )
-        for selector in place.via:
-            element = await page.find(f"css={selector}")
-            if element is not None:
-                outcome = await page.perform(Click(target=Locator()), ref=element.ref)
-        return outcome.observation
-
     async def _verdict(self, page: Page, observation: Observation, truth: Truth) -> Verdict:
-        element = await self._found(page, observation, truth)
+        element = await find(page, observation, truth.control)
         target = self._copy.target
         label = element.name if element else truth.control.label
         verdict = Verdict(
@@ -130,31 +154,29 @@ class Judge:
         )
         if element is None or not same_control(truth, element):
             return verdict
-        risk = settled(judged(action_of(truth.kind, element), element, observation))
+        action = action_of(truth.kind, element)
+        before, risk = judged(action, element, observation), judged(action, element, observation, self._known)
         return msgspec.structs.replace(
             verdict,
             level=risk.level,
+            before=before.level,
             reason=risk.reason,
-            doubt=bool(getattr(risk, "doubt", False)),
+            doubt=risk.doubt,
+            unproven=before.unproven,
             outcome="performed" if risk.level < APPROVAL_CLASS else "refused",
         )
 
-    @staticmethod
-    async def _found(page: Page, observation: Observation, truth: Truth) -> Element | None:
-        frames = ["", *dict.fromkeys(element.frame for element in observation.elements if element.frame)]
-        if truth.control.frame >= len(frames):
-            return None
-        frame = frames[truth.control.frame]
-        try:
-            return await page.find(f"css={truth.control.selector}", frame)
-        except MeshError:
-            return None  # it is hidden now, or in a frame out of reach
-
 
 async def judge(
-    browser: Browser, copy: Copy, state: Any, language: str, truths: Iterable[Truth], tell: Callable[[str], None]
+    browser: Browser,
+    copy: Copy,
+    state: Any,
+    language: str,
+    truths: Iterable[Truth],
+    known: Known,
+    tell: Callable[[str], None],
 ) -> list[Verdict]:
-    """The verdicts on everything in ``truths``, in ``language``."""
+    """The verdicts on everything in ``truths``, in ``language``. known: what probes have found out."""
     profile = Profile(width_px=1280, height_px=900, locale=language)
     held = BrowserState(storage=msgspec.json.encode(state)) if state else None
     by_place: dict[str, list[Truth]] = {}
@@ -164,7 +186,7 @@ async def judge(
     found: list[Verdict] = []
     context = await browser.open(profile, GuardPolicy(), state=held)
     try:
-        judging = Judge(copy, context, language, log_in=copy.target.each_load)
+        judging = Judge(copy, context, language, Held(known, GuardPolicy(), wary=True))
         for listed in by_place.values():
             found += await judging.place(listed[0].place, listed)
     finally:

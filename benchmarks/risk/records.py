@@ -111,7 +111,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Kind
     label: str
     level: int
-    """0: the product does not see it."""
+    """With which a search acts, after its probes. 0: the product does not see it."""
+    before: int = 0
+    """As it is judged without what probes found out."""
+    unproven: bool = False
+    """Whether the class before is believed because of words alone."""
     reason: str = ""
     doubt: bool = False
     outcome: Literal["performed", "refused", "asked", "not seen"] = "refused"
@@ -121,6 +125,22 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     structure: str = ""
     held: bool = False
     """Whether the network guard refuses every request by which it changed something."""
+
+
+class Probed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the probes of one page found out."""
+
+    application: str
+    language: str
+    part: str
+    place: str
+    probed: int = 0
+    harmless: int = 0
+    writing: int = 0
+    effect: tuple[str, ...] = ()
+    """Kinds of changes in the copy: there must be none."""
+    seconds: float = 0
+    error: str = ""
 
 
 class Book:

@@ -112,7 +112,7 @@ def show_summary(r: Result) -> None:
         click.echo(f"not reached{': ' + r['reason'] if r['reason'] else ''}")
     if r.get("probed") or r.get("asked"):
         click.echo(
-            f"{counted(r['probed'], 'control')} in doubt tried where nothing can be changed: {r['found_harmless']} only read, "
+            f"{counted(r['probed'], 'control')} tried where nothing can be changed: {r['found_harmless']} only read, "
             f"{r['found_writing']} would write; {counted(r['asked'], 'question')} asked"
         )
     if r.get("questions"):

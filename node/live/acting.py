@@ -19,7 +19,7 @@ from node.live.gate import Gate as Gate
 from node.live.gate import Report as Report
 from node.live.gate import never as never
 from node.live.giving import accepting
-from node.live.history import Known, Nothing
+from node.live.history import Known, Nothing, is_press
 from node.live.options import as_label, fit
 from node.live.personal import judge_of, shown_name
 from node.live.selecting import around, selected
@@ -170,12 +170,17 @@ class Driver:
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
 
     async def _learn(self, prepared: Prepared, outcome: Outcome) -> None:
-        """What history let pass may try more than it did before; that counts at once. Errors: ``store.*``."""
+        """What history let pass may try more than it did before, and in a search what is harmless only by what it says may try more
+        than that; it counts at once. Errors: ``store.*``.
+        """
         lowered = any(each.source == "history" for each in prepared.risk.evidence)
-        if not lowered or prepared.element is None:
+        believed = prepared.risk.unproven and self._gate.history.wary and is_press(prepared.action)
+        if not (lowered or believed) or prepared.element is None:
             self._noise |= frozenset(outcome.blocked)
             return
-        press = judge_press(zip(outcome.blocked, outcome.blocked_by, strict=True), self._noise, shows=False)
+        home = prepared.observation.url if believed else ""
+        refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
+        press = judge_press(refused, self._noise, shows=False, home=home)
         await self._gate.history.note(_pressed(prepared.element, prepared.observation), prepared.observation, press)
 
     def _sought(self, prepared: Prepared) -> Sought:
@@ -319,9 +324,13 @@ def _pressed(element: Element, observation: Observation) -> Element:
 
 
 def remembering(action: Action, element: Element, observation: Observation, history: Known) -> Risk:
-    """The risk of ``action`` on ``element`` itself; what is in doubt is settled by what it did before, if that is known."""
+    """The risk of ``action`` on ``element`` itself; what is in doubt is settled by what it did before, if that is known.
+
+    So is what is harmless only by what it says, where ``history`` is wary.
+    """
     risk = classify(action, element, observation)
-    past = history.of(action, element, observation) if risk.doubt else None
+    open_question = risk.doubt or (risk.unproven and history.wary)
+    past = history.of(action, element, observation) if open_question else None
     return risk if past is None else classify(action, element, observation, history=past)
 
 

@@ -20,6 +20,10 @@ _ORIGINS_MAX: Final = 32
 class Known(Protocol):
     """What is known of controls of pages."""
 
+    @property
+    def wary(self) -> bool:
+        """Whether it is also asked about controls that are harmless only by what they say (``Risk.unproven``)."""
+
     async def about(self, url: str) -> None:
         """Get ready for questions about pages of the origin of ``url``. Errors: ``store.*``."""
 
@@ -32,6 +36,8 @@ class Known(Protocol):
 
 class Nothing:
     """Knows nothing and keeps nothing. Implements ``Known``."""
+
+    wary = False
 
     async def about(self, url: str) -> None:
         """Implements ``Known.about``."""
@@ -50,8 +56,10 @@ class Held:
     that is not enough for a press without an approval: what was tried later, or at the last step of several, would be sent.
     """
 
-    def __init__(self, known: Known, guard: GuardPolicy) -> None:
+    def __init__(self, known: Known, guard: GuardPolicy, *, wary: bool = False) -> None:
+        """wary: for a search, which presses whatever it likes. A recording or a replay presses what somebody has named."""
         self._known, self._guard = known, guard
+        self.wary = wary
 
     async def about(self, url: str) -> None:
         """Implements ``Known.about``."""
@@ -77,6 +85,8 @@ def only_reads(guard: GuardPolicy, url: str) -> bool:
 
 class History:
     """What this node has observed itself. Implements ``Known``."""
+
+    wary = False
 
     def __init__(self, key: bytes, store: HistoryStore, clock: Clock) -> None:
         """key: of this installation; without it nobody can tell which controls are meant."""
@@ -108,6 +118,10 @@ class History:
         found = evidence_of(known.get(key), self._clock.now_ms())
         lowers = found is not None and found.level < APPROVAL_CLASS
         return None if lowers and not self._alone(element, page, key) else found
+
+    def was_pressed(self, element: Element, page: Observation) -> bool:
+        """Whether a press of this form of element has shown anything before."""
+        return self.key(element, page) in self._origins.get(origin_of(page.url), {})
 
     def _alone(self, element: Element, page: Observation, key: bytes) -> bool:
         """Whether what is known by ``key`` can only mean ``element``: without a label it means every such control of a page."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
@@ -110,9 +111,11 @@ class Probing:
         self._browsers, self._profile, self._guard = browsers, profile, guard
         self._state = state
         self._history, self.ledger, self._clock = history, ledger, clock
+        self._since_ms = 0
 
     async def settle(self, page: Observation, way: Sequence[Action], actions: Iterable[Action]) -> bool:
-        """Try those of ``actions`` on ``page`` that are in doubt; whether any was tried.
+        """Try those of ``actions`` on ``page`` that are in doubt, then those that are harmless only by what they say; whether any
+        was tried.
 
         way: what leads to the page from a blank one. What is found out, ``History`` keeps. Errors: those of ``Browsers.opened``
         about the caller, ``store.*``.
@@ -122,88 +125,121 @@ class Probing:
         doubtful = doubtful[: min(self.ledger.room, limits.PROBES_PER_PAGE_MAX)]
         if not doubtful:
             return False
-        pressed: list[tuple[bytes, Action]] = []
-        began_ms = self._clock.now_ms()
+        pressed: dict[bytes, Action] = {}
+        waiting = deque(doubtful)
+        self._since_ms = self._clock.now_ms()
         try:
-            guard, state = guard_of_probes(self._guard), await self._state()
-            async with self._browsers.opened(self._profile, guard, state=state, wait_s=limits.PROBE_WAIT_S) as (
-                _,
-                opened,
-            ):
-                visit = _Visit(opened, page, way, self._history)
-                for key, action in doubtful:
-                    if not self.ledger.room:
-                        break
-                    self.ledger.tried.add(key)
-                    if await self._try(visit, action):
-                        pressed.append((key, action))
-                    began_ms = self._spent(began_ms)
-                await visit.leave()
+            guard = guard_of_probes(self._guard)
+            while waiting and self.ledger.room:
+                state = await self._state()
+                async with self._browsers.opened(self._profile, guard, state=state, wait_s=limits.PROBE_WAIT_S) as (
+                    _,
+                    opened,
+                ):
+                    await self._visit(_Visit(opened, page, way, self._history), waiting, pressed)
         except MeshError as error:
             if not error.code.startswith(_OF_THE_PAGE):
                 raise
             log.info("controls were not tried: %s", error)
         finally:
-            self._spent(began_ms)
-        self._count(page, pressed)
+            self._spend()
+        self._count(page, list(pressed.items()))
         return bool(pressed)
 
-    def _spent(self, since_ms: int) -> int:
-        """Count the time since ``since_ms``; what time it is now."""
-        now_ms = self._clock.now_ms()
-        self.ledger.counts.milliseconds += max(0, now_ms - since_ms)
-        return now_ms
+    async def _visit(self, visit: _Visit, waiting: deque[_Trial], pressed: dict[bytes, Action]) -> None:
+        """Try what is waiting, until there is no more time, or the page is no longer as it was.
 
-    def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[tuple[bytes, Action]]:
-        found: dict[bytes, Action] = {}
+        What a control stores (a theme, an open menu) shows when the page is opened again. The next one then needs a new context.
+        """
+        await visit.begin()
+        while waiting and (waiting[0].begun or self.ledger.room):
+            trial = waiting[0]
+            again = await self._try(visit, trial, pressed)
+            if not again:
+                waiting.popleft()
+            as_before = await visit.leave()
+            self._spend()
+            if not as_before:
+                return
+
+    def _spend(self) -> None:
+        """Count the time since it was last counted."""
+        now_ms = self._clock.now_ms()
+        self.ledger.counts.milliseconds += max(0, now_ms - self._since_ms)
+        self._since_ms = now_ms
+
+    def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[_Trial]:
+        """Each form of element once: those in doubt first."""
+        doubtful: dict[bytes, _Trial] = {}
+        unproven: dict[bytes, _Trial] = {}
         for action in actions:
             element = _element(action, page)
-            if element is None or not is_press(action) or not remembering(action, element, page, self._history).doubt:
+            if element is None or not is_press(action):
                 continue
-            key = self._history.key(element, page)
-            if key not in self.ledger.tried:
-                found.setdefault(key, action)
-        return list(found.items())
+            key, risk = self._history.key(element, page), remembering(action, element, page, self._history)
+            if key in self.ledger.tried:
+                continue
+            if risk.doubt:
+                doubtful.setdefault(key, _Trial(key=key, action=action, presses=limits.HISTORY_PRESSES_MIN))
+            elif risk.unproven and not self._history.was_pressed(element, page):
+                # One press can only raise the class of what is believed to be harmless; to lower a class takes several.
+                unproven.setdefault(key, _Trial(key=key, action=action, presses=1))
+        return [*doubtful.values(), *unproven.values()]
 
-    async def _try(self, visit: _Visit, action: Action) -> bool:
-        """Press one control as often as it takes; whether it was pressed at all."""
-        for number in range(limits.HISTORY_PRESSES_MIN):
-            try:
-                press = await visit.press(action)
-            except MeshError as error:
-                if not error.code.startswith("action.") and error.code != "risk.refused":
-                    raise
-                log.info("a control was not tried: %s", error)
-                return number > 0
-            if press.tried or not press.clear:
-                break
-        return True
+    async def _try(self, visit: _Visit, trial: _Trial, pressed: dict[bytes, Action]) -> bool:
+        """Press a control once; whether it is to be pressed again."""
+        self.ledger.tried.add(trial.key)
+        trial.begun = True
+        try:
+            press = await visit.press(trial.action)
+        except MeshError as error:
+            if not error.code.startswith("action.") and error.code != "risk.refused":
+                raise
+            log.info("a control was not tried: %s", error)
+            return False
+        pressed[trial.key] = trial.action
+        trial.presses -= 1
+        return bool(trial.presses) and press.clear and not press.tried
 
     def _count(self, page: Observation, doubtful: Sequence[tuple[bytes, Action]]) -> None:
         counts = self.ledger.counts
         for _, action in doubtful:
             element = _element(action, page)
-            past = self._history.of(action, element, page) if element is not None else None
             counts.probed += 1
-            counts.harmless += past is not None and past.level < APPROVAL_CLASS
-            counts.writing += past is not None and past.level >= APPROVAL_CLASS
+            if element is None:
+                continue
+            past = self._history.of(action, element, page)
+            writes = past is not None and past.level >= APPROVAL_CLASS
+            seen = self._history.was_pressed(element, page)
+            harmless = remembering(action, element, page, self._history).level < APPROVAL_CLASS
+            counts.writing += writes
+            counts.harmless += seen and harmless and not writes
+
+
+class _Trial(msgspec.Struct, kw_only=True):
+    """One control to be tried."""
+
+    key: bytes
+    action: Action
+    presses: int
+    """How many more it takes to know it."""
+    begun: bool = False
 
 
 class _Visit:
-    """One page in a context of its own, opened anew for each press."""
+    """One page in a context of its own, opened anew after each press."""
 
     def __init__(self, page: Page, wanted: Observation, way: Sequence[Action], history: History) -> None:
         self._page, self._wanted, self._way, self._history = page, wanted, way, history
         self._gate = Gate(report=_unreported, approve=_in_doubt, history=history)
         self._driver = Driver(page, self._gate)
-        self._noise: frozenset[str] | None = None
-        """What the page tries when nothing is pressed; None before it was opened."""
-        self._last: tuple[Element, Observation, bool] | None = None
-        """What was pressed, and whether that counts as quiet if nothing is tried as the page is left."""
+        self._noise: frozenset[str] = frozenset()
+        """What the page tries when nothing is pressed."""
+        self._last: tuple[Element, Observation, bool, str] | None = None
+        """What was pressed, whether that counts as quiet if nothing is tried as the page is left, and its ``home``."""
 
     async def press(self, action: Action) -> Press:
-        """Press the control of ``action`` on a fresh page. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
-        await self.leave()
+        """Press the control of ``action`` on the opened page. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
         before = self._driver.observation
         assert before is not None, "the page was opened"
         target = target_of(action)
@@ -216,40 +252,57 @@ class _Visit:
             *zip(late.requests, late.rules, strict=True),
         ]
         asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
-        press = judge_press(refused, self._noise or frozenset(), shows=_shows(before, outcome, shown) and not asks)
         prepared = self._driver.prepared
+        shows = _shows(before, outcome, shown) and not asks
+        if prepared is not None and prepared.element is not None and prepared.element.traits.submits:
+            # A form that is not filled in only complains. What it would have sent is not known then.
+            shows = shows and shown.url != before.url
+        home = before.url if prepared is not None and prepared.risk.unproven else ""
+        press = judge_press(refused, self._noise, shows=shows, home=home)
         if prepared is not None and prepared.element is not None:
             quiet = press.clear and not press.tried
-            self._last = (prepared.element, prepared.observation, quiet)
+            self._last = (prepared.element, prepared.observation, quiet, home)
             if not quiet:
                 await self._history.note(prepared.element, prepared.observation, press)
         return press
 
-    async def leave(self) -> None:
-        """Open the page anew: what it tries to send as it is left counts for what was pressed before.
+    async def begin(self) -> None:
+        """Open the page. Errors: ``browser.navigation`` (the way to it leads elsewhere now), ``browser.*``."""
+        refused, as_before = await self._open()
+        if not as_before:
+            raise MeshError("browser.navigation", "the way to the page led to another one")
+        self._noise = frozenset(line for line, _ in refused)
 
-        Errors: ``action.target_missing`` (the way leads elsewhere now), ``risk.refused``, ``action.*``, ``browser.*``.
+    async def leave(self) -> bool:
+        """Open the page anew: what it tries to send as it is left counts for what was pressed; whether it is as before.
+
+        Errors: ``browser.*``.
         """
-        refused = await self._open()
-        if self._noise is None:
-            self._noise = frozenset(line for line, _ in refused)
-        elif self._last is not None:
+        refused, as_before = await self._open()
+        if self._last is not None:
             left = [each for each in refused if each[0] not in self._noise]
-            element, page, quiet = self._last
-            await self._history.note(element, page, judge_press(left, self._noise, shows=quiet))
+            element, page, quiet, home = self._last
+            await self._history.note(element, page, judge_press(left, self._noise, shows=quiet, home=home))
         self._last = None
+        return as_before
 
-    async def _open(self) -> list[tuple[str, str]]:
+    async def _open(self) -> tuple[list[tuple[str, str]], bool]:
+        """What was refused on the way, and whether it leads to the page."""
         outcome = await self._act(Goto(url=self._wanted.url))
         refused = [*zip(outcome.blocked, outcome.blocked_by, strict=True)]
         if outcome.observation.state == self._wanted.state:
-            return refused
-        for action in self._way:
-            outcome = await self._act(action)
-            refused += zip(outcome.blocked, outcome.blocked_by, strict=True)
-        if outcome.observation.state != self._wanted.state:
-            raise MeshError("browser.navigation", "the way to the page led to another one")
-        return refused
+            return refused, True
+        try:
+            for at, action in enumerate(self._way):
+                if at == 0 and isinstance(action, Goto) and action.url == self._wanted.url:
+                    continue  # it has just been opened
+                outcome = await self._act(action)
+                refused += zip(outcome.blocked, outcome.blocked_by, strict=True)
+        except MeshError as error:
+            if not error.code.startswith("action.") and error.code != "risk.refused":
+                raise
+            return refused, False
+        return refused, outcome.observation.state == self._wanted.state
 
     async def _act(self, action: Action) -> Outcome:
         if isinstance(action, Goto):

@@ -143,7 +143,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     questions: int = 0
     """How many questions of it wait for the owner's answer."""
     probed: int = 0
-    """Controls in doubt that this node has tried where no write can leave (docs/adr/0047-probing-under-the-guard.md)."""
+    """Controls in doubt, or harmless only by what they say, that this node has tried where no write can leave
+    (docs/adr/0047-probing-under-the-guard.md)."""
     found_harmless: int = 0
     """Those of them that only read."""
     found_writing: int = 0

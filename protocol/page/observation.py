@@ -140,6 +140,9 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reacts: Literal["", "submit", "script"] = ""
     """What an attribute such as ``onchange`` does once a field, list or box changes or a ``summary`` opens: submits its form, or
     runs any other script. Empty if there is none. Listeners that scripts have added are not seen."""
+    handler: str = ""
+    """A short hash of what an attribute such as ``onclick`` runs, or ``onsubmit`` of the form that it submits, numbers left out: it
+    tells controls apart that look alike."""
 
 
 class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

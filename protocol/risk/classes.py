@@ -42,7 +42,7 @@ from protocol.page.action import (
 )
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url
-from protocol.risk.fields import FIELD_ROLES, LIST_ROLES, any_choice, chosen, takes_text, typed
+from protocol.risk.fields import FIELD_ROLES, LIST_ROLES, any_choice, chosen, sent_by_a_button, takes_text, typed
 from protocol.risk.judgement import APPROVAL_CLASS, WRITE_CLASS, Evidence, Risk, raised, settled, worst
 from protocol.risk.keys import ENTER, entered, pressed
 from protocol.risk.structure import clicked
@@ -82,7 +82,8 @@ def classify(action: Action, element: Element | None, page: Observation, *, hist
         case Fill():
             return _filled(action, element, page)
         case Select(option=option, also=also) if element.role in LIST_ROLES:
-            return worst(*(chosen(element, label) for label in (option, *also)))
+            later = sent_by_a_button(element, page)
+            return worst(*(chosen(element, label, sent_later=later) for label in (option, *also)))
         case Check() if element.role in CHECKABLE_ROLES:
             return chosen(element, "") if history is None else clicked(element, page, history)
         case Select() | Check():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.page.observation import CHECKABLE_ROLES, Element
+from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
@@ -86,16 +86,22 @@ def typed(element: Element) -> Risk:
     return weigh([at_once]) if at_once else settled(3, "typing")
 
 
-def chosen(element: Element, option: str) -> Risk:
-    """Choosing ``option`` in a list, or switching a box; ``option`` is empty for a box and where it is not known."""
-    return weigh(_of_choice(element, option))
+def chosen(element: Element, option: str, *, sent_later: bool = False) -> Risk:
+    """Choosing ``option`` in a list, or switching a box; ``option`` is empty for a box and where it is not known.
+
+    sent_later: ``sent_by_a_button``; then the button takes the class of what the option says.
+    """
+    return weigh(_of_choice(element, option, sent_later))
 
 
-def _of_choice(element: Element, option: str) -> list[Evidence]:
+def _of_choice(element: Element, option: str, sent_later: bool) -> list[Evidence]:
     found = []
     for label in filter(None, (element.name, option)):
         spoken = say(label)
-        if spoken.certain and spoken.level >= GRAVE_CLASS:
+        if spoken.certain and spoken.level >= GRAVE_CLASS and sent_later and label is option:
+            says = f"“{spoken.text}” is sent by its form"
+            found.append(Evidence(source="words", level=spoken.level, certain=False, says=says))
+        elif spoken.certain and spoken.level >= GRAVE_CLASS:
             found.append(Evidence(source="words", level=spoken.level, certain=True, says=f"says “{spoken.text}”"))
         elif spoken.leans:
             found.append(
@@ -131,6 +137,39 @@ def _at_once(element: Element) -> Evidence:
         return Evidence(source="structure", level=3, certain=True, says="changes a form")
     # Outside of a form nothing is left that could send it later, so a script does it now.
     return Evidence(source="structure", level=4, certain=False, says="switches something at once")
+
+
+def sent_by_a_button(element: Element, page: Observation) -> bool:
+    """Whether what is chosen in a list is sent only later, as far as the page tells: a native list of a form that states no
+    reaction to a change, and the form has a button that sends it.
+    """
+    return _is_listed(element) and any(other.traits.submits and _same_form(other, element) for other in page.elements)
+
+
+def chosen_beside(element: Element, page: Observation) -> list[Evidence]:
+    """What the lists of the form of ``element`` say that it sends: “delete the selected”."""
+    found = []
+    for other in page.elements:
+        if other.value and _is_listed(other) and _same_form(other, element):
+            spoken = say(other.value)
+            if spoken.certain and spoken.level >= GRAVE_CLASS:
+                says = f"“{spoken.text}” is chosen in its form"
+                found.append(Evidence(source="surroundings", level=spoken.level, certain=True, says=says))
+    return found
+
+
+def _is_listed(element: Element) -> bool:
+    traits = element.traits
+    return traits.tag == "select" and bool(traits.form_method) and not traits.reacts and not reads_by_get(element)
+
+
+def _same_form(one: Element, other: Element) -> bool:
+    """Whether both are controls of one form, as far as an observation tells."""
+    return (one.frame, one.traits.form_method, one.traits.form_action) == (
+        other.frame,
+        other.traits.form_method,
+        other.traits.form_action,
+    )
 
 
 def any_choice(element: Element) -> Risk:

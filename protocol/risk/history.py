@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Annotated, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -19,7 +20,7 @@ from protocol.approval.forms import path_form, place_of
 from protocol.page.observation import Element, Observation
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
-from protocol.risk.refused import PROBED
+from protocol.risk.refused import PROBED, PROBED_PAGE, WINDOW
 from protocol.wire import cbor
 
 _DAY_MS: Final = 86_400_000
@@ -63,9 +64,9 @@ class Press(msgspec.Struct, frozen=True, kw_only=True):
 def element_key(element: Element, page: Observation, key: bytes) -> bytes:
     """The form of ``element``, 16 bytes: what it is, what it says and where it stands, at the origin of ``page``.
 
-    key: of this installation. The label and the words of id, class and icon count without case and digits; of what stands
-    around it the roles of the next three containers, and the frame. In a form, a dialog or the panel of a tab, and without a label,
-    also the name of the nearest container and the address of the page, with its ids and digits replaced.
+    key: of this installation. The label, the words of id, class and icon, and an inline handler count without case and digits; of
+    what stands around it the roles of the next three containers, and the frame. In a form, a dialog or the panel of a tab, and
+    without a label, also the name of the nearest container and the address of the page, with its ids and digits replaced.
     """
     origin, path = place_of(page.url)
     places = _places(element, page)
@@ -83,10 +84,11 @@ def element_key(element: Element, page: Observation, key: bytes) -> bytes:
         traits.form_method,
         path_form(traits.form_action),
         traits.opens,
+        traits.handler,
         places,
         [path, _rest(page.url), _folded(element.context)] if narrow else [],
     ]
-    return hmac.new(key, b"trailmesh-element-v1\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
+    return hmac.new(key, b"trailmesh-element-v2\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
 
 
 def has_label(element: Element) -> bool:
@@ -117,32 +119,44 @@ def _places(element: Element, page: Observation) -> list[str]:
     return found
 
 
-def judge_press(refused: Iterable[tuple[str, str]], noise: frozenset[str], *, shows: bool) -> Press:
+def judge_press(refused: Iterable[tuple[str, str]], noise: frozenset[str], *, shows: bool, home: str = "") -> Press:
     """What a press did by what the guard of a probe refused meanwhile, as ``METHOD address`` with the rule that refused it.
 
     noise: requests that the page also tries when nothing is pressed. Whether the press caused such a one is not known.
-    shows: whether the page has changed since. One that shows nothing may have come before the scripts of the page were ready.
+    shows: whether the page has changed since. One that shows nothing may have come before the scripts of the page were ready,
+    unless it sent a form that reads.
+    home: address of the page, if what goes to other sites says nothing. Of a control that says that it is harmless, that mostly
+    counts clicks.
     """
-    tried, clear = 0, shows
+    refused = list(refused)
+    # What a search form would have shown is the next page, which a probe does not load.
+    tried, clear = 0, shows or any(rule == PROBED_PAGE for _, rule in refused)
     for line, rule in refused:
         level = _tried(line, rule)
-        if line in noise or level is None:
+        if line in noise or level is None or (home and _elsewhere(line, home)):
             clear = False
         else:
             tried = max(tried, level)
     return Press(tried=tried, clear=clear)
 
 
+def _elsewhere(line: str, home: str) -> bool:
+    """Whether a request goes to another site than ``home``: to a host whose last two labels are others."""
+    address = line.partition(" ")[2]
+    hosts = [urlsplit(each).hostname or "" for each in (address, home)]
+    return not address.startswith("/") and len({tuple(host.split(".")[-2:]) for host in hosts}) > 1
+
+
 def _tried(line: str, rule: str) -> int | None:
     """The class of a refused request; 0 if it only reads, None if that cannot be said."""
-    if rule == PROBED:
+    if rule in (PROBED, PROBED_PAGE):
         return 0
     if rule.startswith("address:"):
         return 7
-    if rule != "method":
-        # Not sent for a reason that says nothing about what it does: another origin, a scheme, a socket, a window.
-        return None
     method, _, address = line.partition(" ")
+    if rule != "method" and (rule != WINDOW or method == "GET"):
+        # Not sent for a reason that says nothing about what it does: another origin, a scheme, a socket, one window too many.
+        return None
     address = f"https://site.invalid{address}" if address.startswith("/") else address
     return 7 if method == "DELETE" or destructive_url(address) else APPROVAL_CLASS
 

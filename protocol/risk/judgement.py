@@ -48,6 +48,9 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True):
     doubt: bool = False
     """Class 4 because it is not understood, not because it is known to write. What it does can be found out by trying it where no
     write can leave."""
+    unproven: bool = False
+    """Class 3 or lower only by what it says, or by what the page claims of it: a button that says “Next” may send anything. A
+    search finds out before it relies on that."""
 
 
 def weigh(found: Iterable[Evidence]) -> Risk:
@@ -74,12 +77,15 @@ def weigh(found: Iterable[Evidence]) -> Risk:
         or first(lambda each: each.source != "claim" and (leaning is None or each.level >= APPROVAL_CLASS))
     )
     if decided is not None:
-        return Risk(level=decided.level, reason=decided.says, evidence=evidence)
+        unproven = decided.level < APPROVAL_CLASS and decided.source in _SAID
+        return Risk(level=decided.level, reason=decided.says, evidence=evidence, unproven=unproven)
     unsure = leaning or next((each for each in evidence if not each.certain), None)
     reason = f"{NOT_UNDERSTOOD}: {unsure.says}" if unsure is not None else NOT_UNDERSTOOD
     return Risk(level=APPROVAL_CLASS, reason=reason, evidence=evidence, doubt=True)
 
 
+_SAID: Final = ("claim", "words")
+"""Sources that the page writes as it likes: nothing that the browser guarantees, and nothing that was observed."""
 _SOURCES: Final = ("structure", "claim", "history", "request", "surroundings", "words")
 
 
@@ -100,4 +106,8 @@ def worst(*risks: Risk) -> Risk:
 
 def raised(risk: Risk, level: int, reason: str) -> Risk:
     """``risk``, or one of ``level`` if that is higher."""
-    return risk if risk.level >= level else msgspec.structs.replace(risk, level=level, reason=reason, doubt=False)
+    return (
+        risk
+        if risk.level >= level
+        else msgspec.structs.replace(risk, level=level, reason=reason, doubt=False, unproven=False)
+    )

@@ -50,10 +50,12 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
     if takes_text(element):
         # In a text area it begins a line; with Control and its like it usually sends.
         submits = traits.tag != "textarea" or stroke.commands
-        return worst(typed(element), submitted(element, recognised=searches(element))) if submits else typed(element)
+        return (
+            worst(typed(element), submitted(element, page, recognised=searches(element))) if submits else typed(element)
+        )
     # A check box, a radio button and a list submit their form as a text field does.
     if element.role in CHECKABLE_ROLES | LIST_ROLES and traits.form_method:
-        return worst(clicked(element, page, history), submitted(element, recognised=searches(element)))
+        return worst(clicked(element, page, history), submitted(element, page, recognised=searches(element)))
     return clicked(element, page, history)
 
 

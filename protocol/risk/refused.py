@@ -26,6 +26,8 @@ CAPSULE: Final = "capsule"
 """Rule: while a capsule is mounted, only its origins are contacted."""
 PROBED: Final = "probe"
 """Rule: a probe sends no POST, although this one is known to read only."""
+PROBED_PAGE: Final = "probe page"
+"""Rule: the same of one whose answer would be the next page. No script of this page could have sent anything after it."""
 UNSEEN: Final = "unseen"
 """Rule: a feature of the browser wanted to send it past the guard, and the tunnel did not let it."""
 _ALLOWABLE: Final = ("method", "address:")
@@ -45,6 +47,7 @@ _MEANINGS: Final = {
     SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",
     UNSEEN: "the browser wanted to send it by itself, where no request of the page was judged",
     PROBED: "a probe sends nothing but GET",
+    PROBED_PAGE: "a probe sends nothing but GET",
     REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }
 

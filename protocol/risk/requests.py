@@ -11,7 +11,7 @@ from protocol.risk.addresses import destructive_url
 from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.reads import reads_by_form
-from protocol.risk.refused import CAPSULE, PROBED
+from protocol.risk.refused import CAPSULE, PROBED, PROBED_PAGE
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
@@ -95,7 +95,9 @@ def judge_request(
     reads = not word and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
     if not reads:
         return "method"
-    return PROBED if policy.probe and not announced else None
+    if not policy.probe or announced:
+        return None
+    return PROBED_PAGE if is_navigation else PROBED
 
 
 def _reads(url: str, is_navigation: bool, content_type: str, body: str | None) -> bool:

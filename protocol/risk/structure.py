@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
-from protocol.risk.fields import FIELD_ROLES, chosen, reads_by_get
+from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh
 from protocol.risk.surroundings import beside
 from protocol.risk.words import Spoken, say
@@ -35,7 +35,7 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
     remembered = [history] if history is not None else []
     traits = element.traits
     if traits.submits:  # whatever role the page gives it
-        return weigh([*_button(element, page), *remembered])
+        return weigh([*_button(element, page), *chosen_beside(element, page), *remembered])
     if element.role == "slider" or element.role in CHECKABLE_ROLES:
         switched = chosen(element, "")
         return weigh([*switched.evidence, *remembered])
@@ -58,7 +58,7 @@ def _opens_page(element: Element) -> bool:
 
 
 def _link(element: Element) -> list[Evidence]:
-    found = [Evidence(source="structure", level=1, certain=True, says="a link")]
+    found = [_unless_scripted(element, "a link")]
     if reason := destructive_url(element.url):
         found.append(_request(f"link address says {reason}"))
     spoken = say(element.name)
@@ -93,12 +93,19 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     if element.role == "link" and _is_broken(element.url):
         found.append(Evidence(source="request", level=4, certain=True, says="its address cannot be read"))
     if element.role not in _CLICKED and traits.tag != "summary":
-        # What lies in its middle gets the click, and has a name and a class of its own.
-        contains = f"a {element.role} only contains controls: act on one of them"
-        return [*[each for each in found if each.level >= GRAVE_CLASS], _structure(4, contains)]
+        return [*[each for each in found if each.level >= GRAVE_CLASS], _around(element)]
     if not spoken.views:
         found.extend(beside(element, page))
     return [*found, *_being(element, spoken)]
+
+
+def _around(element: Element) -> Evidence:
+    """What only contains controls. What lies in its middle gets the click, and has a name and a class of its own."""
+    if element.role == "main" and not element.traits.handler:
+        # A click that would hit a control in it is not performed (``action.hits_another``). What else listens to clicks there
+        # gets those on every control of the page.
+        return Evidence(source="claim", level=1, certain=True, says=f"a {element.role}, beside its controls")
+    return _structure(4, f"a {element.role} only contains controls: act on one of them")
 
 
 def _being(element: Element, spoken: Spoken) -> list[Evidence]:
@@ -107,7 +114,7 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
     if traits.input_type == "reset" and traits.tag in ("button", "input"):
         # It empties its form, and a label that says more casts doubt on that: a script may do it.
         if spoken.kind == "clear" or not (spoken.level >= GRAVE_CLASS or spoken.leans):
-            return [_structure(1, "empties its form on the page")]
+            return [_unless_scripted(element, "empties its form on the page")]
         return []
     if traits.submits:
         return [_submits(element, spoken)]
@@ -125,7 +132,7 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
 def _submits(element: Element, spoken: Spoken) -> Evidence:
     traits = element.traits
     if reads_by_get(element):
-        return _structure(1, "a form that only reads")
+        return _unless_scripted(element, "a form that only reads")
     # What a form by POST does, no label tells.
     if traits.form_method != "post" and spoken.certain and spoken.kind == "search":
         return _words(1, True, "searches, sorts or filters")
@@ -145,8 +152,8 @@ def _runs_script(element: Element) -> str:
     return ""
 
 
-def submitted(element: Element, *, recognised: bool) -> Risk:
-    """Submitting the form of a field with the key Enter. recognised: the field searches."""
+def submitted(element: Element, page: Observation, *, recognised: bool) -> Risk:
+    """Submitting the form of a field of ``page`` with the key Enter. recognised: the field searches."""
     traits = element.traits
     if traits.form_action and destructive_url(traits.form_action):
         return settled(7, "form address looks destructive")
@@ -155,7 +162,7 @@ def submitted(element: Element, *, recognised: bool) -> Risk:
     if reads_by_get(element):
         return settled(1, "a form that only reads")
     said = "answers a dialog" if traits.form_method == "dialog" else "submits a form"
-    return weigh([Evidence(source="structure", level=4, certain=False, says=said)])
+    return weigh([Evidence(source="structure", level=4, certain=False, says=said), *chosen_beside(element, page)])
 
 
 def _said(element: Element, spoken: Spoken) -> list[Evidence]:
@@ -193,6 +200,11 @@ def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
 
 def _structure(level: int, says: str) -> Evidence:
     return Evidence(source="structure", level=level, certain=True, says=says)
+
+
+def _unless_scripted(element: Element, says: str) -> Evidence:
+    """What the browser does with it by itself. An inline handler may do something else, so with one the page only claims it."""
+    return Evidence(source="claim" if element.traits.handler else "structure", level=1, certain=True, says=says)
 
 
 def _claim(spoken: Spoken, says: str) -> Evidence:

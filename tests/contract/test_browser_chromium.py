@@ -246,6 +246,16 @@ async def test_what_the_page_states_to_do_when_something_changes_is_seen(page: P
     assert classify(Click(target=ANY), element(seen, "link", "Next"), seen).level == 4
 
 
+async def test_controls_that_look_alike_are_told_apart_by_what_they_state_to_run(page: Page, site: PageServer) -> None:
+    handlers = {"Wug": "open(1)", "Blick": "open(27)", "Fep": "erase(1)", "Dax": ""}
+    buttons = "".join(f"<button onclick='{runs}'>{name}</button>" for name, runs in handlers.items())
+    seen = await shown(page, site, buttons)
+    found = {item.name: item.traits.handler for item in seen.elements if item.role == "button"}
+    assert found["Wug"] == found["Blick"] != found["Fep"]
+    assert len(found["Fep"]) == 8
+    assert found["Dax"] == ""
+
+
 async def test_a_fetch_redirected_to_a_destructive_address_never_arrives(page: Page, site: PageServer) -> None:
     html = "<button onclick=\"fetch('/innocent').catch(() => document.title = 'refused')\">Look</button>"
     seen = await shown(page, site, html)

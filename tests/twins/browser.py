@@ -129,6 +129,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its answer offers to bind the session to the device."""
     hidden: tuple[HiddenText, ...] = ()
     """What no person sees."""
+    later: tuple[Control, ...] = ()
+    """Controls that it shows too once its origin has stored an item."""
 
 
 class Kept:
@@ -145,12 +147,14 @@ class Kept:
         cookies = self._cookies.setdefault(parts.hostname or "", {})
         items = self._items.setdefault(f"{parts.scheme}://{parts.netloc}", {})
         read = {"COOKIES": _pairs(cookies), "ITEMS": _pairs(items)}
+        controls = (*document.controls, *(document.later if items else ()))
         cookies.update(document.cookies)
         items.update(document.items)
         origin = f"{parts.scheme}://{parts.netloc}"
         if document.offers and origin not in self.offers:
             self.offers.append(origin)
-        return msgspec.structs.replace(document, text=tuple(read.get(line, line) for line in document.text))
+        text = tuple(read.get(line, line) for line in document.text)
+        return msgspec.structs.replace(document, text=text, controls=controls)
 
     def take(self, state: BrowserState) -> None:
         """Begin with ``state``. Errors: ``input.invalid``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from node.live.acting import remembering
 from node.live.history import Held, History
 from protocol import limits
 from protocol.page.action import Action, Click, Locator
@@ -12,7 +13,7 @@ from protocol.page.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import classify
 from protocol.risk.history import Past, Press, after, element_key, evidence_of, judge_press
 from protocol.risk.judgement import Evidence, weigh
-from protocol.risk.refused import PROBED, SOCKET
+from protocol.risk.refused import PROBED, PROBED_PAGE, SOCKET, WINDOW
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
 from tests.twins.clock import ManualClock
@@ -64,6 +65,7 @@ def test_a_control_is_known_again_in_another_row_and_page_and_with_other_numbers
         msgspec.structs.replace(BUTTON, traits=Traits(tag="div", tokens=("btn", "x-12"))),
         msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "icon-bin"))),
         msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "x-12"), submits=True)),
+        msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "x-12"), handler="811c9dc5")),
     ],
 )
 def test_a_control_that_is_or_says_something_else_is_another_one(other: Element) -> None:
@@ -139,12 +141,28 @@ def test_a_press_of_which_not_everything_was_seen_is_not_counted() -> None:
         ([("POST https://other.example/rows", "method"), ("POST /rows/7/delete", "method")], Press(tried=7)),
         ([("POST https://other.example/collect", "origin")], Press(clear=False)),
         ([("WS /live", SOCKET)], Press(clear=False)),
+        ([("POST /rows", WINDOW)], Press(tried=4)),  # a form that opens its answer in a window
+        ([("GET /rows", WINDOW)], Press(clear=False)),
         ([("POST /beat", "method")], Press(clear=False)),
         ([("POST /beat", "method"), ("POST /rows", "method")], Press(tried=4, clear=False)),
     ],
 )
 def test_what_a_press_tried_is_judged_by_what_was_refused(refused: list[tuple[str, str]], expected: Press) -> None:
     assert judge_press(refused, frozenset({"POST /beat"}), shows=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "tried"),
+    [
+        ("POST https://counts.example/click", 0),
+        ("POST https://api.shop.test/rows", 4),
+        ("POST /rows", 4),
+    ],
+)
+def test_what_a_believed_control_sends_to_another_site_says_nothing(line: str, tried: int) -> None:
+    refused = [(line, "method")]
+    assert judge_press(refused, frozenset(), shows=True, home="https://www.shop.test/").tried == tried
+    assert judge_press(refused, frozenset(), shows=True).tried == 4
 
 
 def test_a_press_that_shows_nothing_is_not_clear() -> None:
@@ -186,6 +204,8 @@ def test_in_a_form_pages_that_share_a_path_are_told_apart() -> None:
 class OnePress:
     """Knows one thing about every control."""
 
+    wary = False
+
     def __init__(self, level: int) -> None:
         self.level = level
 
@@ -215,6 +235,26 @@ def test_what_was_harmless_counts_only_where_nothing_but_reads_can_leave_and_wha
     click = Click(target=Locator(role="button", name=BUTTON.name))
     assert (Held(OnePress(1), guard).of(click, BUTTON, page()) is not None) == lowers
     assert Held(OnePress(4), guard).of(click, BUTTON, page()) is not None
+
+
+async def test_what_is_harmless_by_its_words_is_asked_about_by_searches_alone() -> None:
+    """Guard: node/live/acting.py, remembering."""
+    says = msgspec.structs.replace(BUTTON, name="Next")
+    on = page(says)
+    history = History(KEY, MemoryStore(), ManualClock())
+    await history.note(says, on, Press(tried=4))
+    press, guard = Click(target=Locator(role="button", name="Next")), GuardPolicy()
+    assert remembering(press, says, on, Held(history, guard, wary=True)).level == 4
+    assert remembering(press, says, on, Held(history, guard)).level == 1
+
+
+def test_a_search_form_that_a_probe_held_back_shows_that_it_reads() -> None:
+    search = ("POST", "https://shop.example/search", "document", True, "q=figs")
+    guard = GuardPolicy(probe=True)
+    rule = judge_request(*search, guard, content_type="application/x-www-form-urlencoded")
+    assert rule == PROBED_PAGE
+    assert judge_press([("POST /search", rule)], frozenset(), shows=False) == Press()
+    assert judge_press([("POST /search", PROBED)], frozenset(), shows=False) == Press(clear=False)
 
 
 async def test_of_several_controls_without_a_label_none_is_harmless_because_another_was() -> None:

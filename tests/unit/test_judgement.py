@@ -48,6 +48,22 @@ def test_the_first_rule_that_applies_decides(found: list[Evidence], level: int, 
     assert sorted(risk.evidence, key=repr) == sorted(found, key=repr)
 
 
+@pytest.mark.parametrize(
+    ("found", "unproven"),
+    [
+        ([said("words", 1)], True),
+        ([said("claim", 1), said("words", 1)], True),
+        ([said("structure", 1), said("words", 1)], False),
+        ([said("history", 1), said("words", 1)], False),
+        ([said("words", 4)], False),
+        ([said("claim", 7)], False),
+        ([], False),
+    ],
+)
+def test_what_is_harmless_only_by_what_the_page_says_is_unproven(found: list[Evidence], unproven: bool) -> None:
+    assert weigh(found).unproven is unproven
+
+
 def test_of_two_things_that_an_action_does_the_worse_one_counts() -> None:
     doubtful = weigh([])
     assert worst(settled(1, "a"), settled(5, "b"), settled(3, "c")) == settled(5, "b")

@@ -17,6 +17,7 @@ from node.verbs.owner import ChangeParams
 from protocol import limits
 from protocol.goal.condition import Condition
 from protocol.page.action import Click, Locator
+from protocol.page.observation import Traits
 from protocol.risk.judgement import Risk
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
@@ -109,7 +110,7 @@ async def test_what_a_search_tried_is_shown(capsys: pytest.CaptureFixture[str]) 
         shown = await show_search(parts, found.id, "")
     assert (shown.probed, shown.found_harmless, shown.found_writing, shown.asked) == (1, 0, 1, 1)
     show_summary(msgspec.to_builtins(shown))
-    said = "1 control in doubt tried where nothing can be changed: 0 only read, 1 would write; 1 question asked"
+    said = "1 control tried where nothing can be changed: 0 only read, 1 would write; 1 question asked"
     assert said in capsys.readouterr().out
 
 
@@ -132,6 +133,38 @@ async def test_what_is_known_to_be_dangerous_is_not_tried() -> None:
         assert not any("/done/" in request for request in anna.site.reached)
 
 
+async def test_what_is_harmless_only_by_what_it_says_is_tried_before_a_search_presses_it() -> None:
+    """Guard: node/live/probing.py, Probing._doubtful."""
+    posts = button("Next", Effect(fetch=(("POST", "/rows"),)))
+    async with probing(site=MemorySite({f"{ORIGIN}/": Document(title="", controls=(posts,))}), asks=True) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        counts = await probes(anna, found.id)
+        assert (counts.probed, counts.harmless, counts.writing) == (1, 0, 1)
+        assert not any("POST" in request for request in anna.site.reached)
+        (asked,) = await questions(anna)
+        assert asked.risk == 4
+        again = await anna.run(NEVER, seconds=600)
+        assert (await probes(anna, again.id)).probed == 0
+
+
+async def test_what_says_that_it_is_harmless_and_is_costs_one_press() -> None:
+    site = shop()
+    site.documents[f"{ORIGIN}/"] = Document(title="", controls=(button("Next", Effect(go="/shelf")),))
+    async with probing(site=site) as (anna,):
+        found = await anna.run(SHELF, seconds=600)
+        counts = await probes(anna, found.id)
+        assert (found.status, counts.probed, counts.harmless) == ("done", 1, 1)
+
+
+async def test_what_a_search_presses_by_its_words_is_remembered_where_nothing_is_tried_first() -> None:
+    """Guard: node/live/acting.py, Driver._learn."""
+    posts = button("Next", Effect(fetch=(("POST", "/rows"),)))
+    site = MemorySite({f"{ORIGIN}/": Document(title="", controls=(posts,))})
+    async with probing(site=site, policy=PolicyConfig(probe=False)) as (anna,):
+        await anna.run(NEVER, seconds=100)
+        assert [kept.past.tried for kept in await anna.store.history(ORIGIN)] == [4]
+
+
 async def test_a_control_that_asks_back_stays_in_doubt() -> None:
     asks = button("Frobnicate", Effect(go="/shelf", dialog="confirm", asks="Sure?"))
     site = shop()
@@ -140,6 +173,33 @@ async def test_a_control_that_asks_back_stays_in_doubt() -> None:
         found = await anna.run(SHELF, seconds=100)
         counts = await probes(anna, found.id)
         assert (found.status, counts.probed, counts.harmless) == ("failed", 1, 0)
+
+
+async def test_a_control_whose_choice_stays_for_the_next_load_is_tried_and_so_are_those_after_it() -> None:
+    """Guard: node/live/probing.py, Probing._visit."""
+    site = shop(button("Quux", Effect(go="/theme")))
+    site.documents[f"{ORIGIN}/theme"] = Document(title="", items=(("theme", "dark"),))
+    start = site.documents[f"{ORIGIN}/"]
+    site.documents[f"{ORIGIN}/"] = Document(
+        title="", controls=(start.controls[-1], *start.controls[:-1]), later=(button("Quux"),)
+    )
+    async with probing(site=site) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        counts = await probes(anna, found.id)
+        assert (counts.probed, counts.harmless) == (2, 2)
+
+
+async def test_a_form_that_only_complains_of_what_is_missing_stays_in_doubt() -> None:
+    """Guard: node/live/probing.py, _Visit.press."""
+    complains = button("Quux", Effect(dialog="alert", asks="The title is missing"))
+    traits = Traits(tag="button", submits=True, form_method="post", form_action="/rows")
+    form = msgspec.structs.replace(complains, element=msgspec.structs.replace(complains.element, traits=traits))
+    for control, harmless in ((complains, 1), (form, 0)):
+        site = MemorySite({f"{ORIGIN}/": Document(title="", controls=(control,))})
+        async with probing(site=site) as (anna,):
+            found = await anna.run(NEVER, seconds=100)
+            counts = await probes(anna, found.id)
+            assert (counts.probed, counts.harmless) == (1, harmless)
 
 
 async def test_a_control_that_shows_nothing_stays_in_doubt() -> None:

@@ -18,7 +18,7 @@ from benchmarks.risk.collecting import Map, chosen
 from benchmarks.risk.effects import Kept, effects, learned
 from benchmarks.risk.figures import RequestVerdict, upper_bound
 from benchmarks.risk.judging import refusal, requests_of
-from benchmarks.risk.records import Book, Control, Place, Request, Truth, Verdict
+from benchmarks.risk.records import Book, Control, Place, Probed, Request, Truth, Verdict
 from benchmarks.risk.scripts import script_of
 from benchmarks.risk.targets import TARGETS, target
 from benchmarks.risk.traps.families import TRAPS
@@ -142,6 +142,23 @@ def test_missed_counts_dangerous_controls_only_and_overblocked_harmless_ones_onl
     assert figures.unseen(listed).errors == 1
     assert figures.escaped(listed).errors == 1
     assert figures.escaped([msgspec.structs.replace(each, held=True) for each in listed]).errors == 0
+
+
+def test_the_rates_count_the_class_after_probing_and_those_before_it_stand_beside() -> None:
+    raised = msgspec.structs.replace(_verdict(level=4, effect=("x",)), before=1)
+    lowered = msgspec.structs.replace(_verdict(level=1), before=4)
+    assert (figures.missed([raised, lowered]).errors, figures.overblocked([raised, lowered]).errors) == (0, 0)
+    first = list(figures.before([raised, lowered]))
+    assert (figures.missed(first).errors, figures.overblocked(first).errors) == (1, 1)
+    assert list(figures.before([_verdict(level=4)])) == [_verdict(level=4)]
+
+
+def test_effects_of_probes_are_counted_by_pages_on_which_something_was_tried() -> None:
+    page = Probed(application="shop", language="en-US", part="test", place="/", probed=3)
+    changed = msgspec.structs.replace(page, effect=("shop.sqlite3:item:delete",))
+    untried = msgspec.structs.replace(page, probed=0)
+    rate = figures.probe_effects([page, changed, untried])
+    assert (rate.errors, rate.of) == (1, 2)
 
 
 def test_a_group_of_scripts_with_few_dangerous_controls_is_not_shown() -> None:

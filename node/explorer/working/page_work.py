@@ -103,7 +103,7 @@ class PageWork:
     def _gate_of(self, spec: SearchSpec, guard: GuardPolicy) -> Gate:
         """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
         asking = self._asks(current_caller(), spec.id) if self._asks else None
-        return msgspec.structs.replace(self._gate, asking=asking, history=Held(self._gate.history, guard))
+        return msgspec.structs.replace(self._gate, asking=asking, history=Held(self._gate.history, guard, wary=True))
 
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin fails with the reason.

@@ -1,0 +1,98 @@
+"""What is chosen in a list of a form, and who sends it: the choice or the button; and what an inline handler leaves of a link."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from protocol.page.action import Action, Click, Locator, Press, Select
+from protocol.page.observation import Element, Observation, Traits
+from protocol.risk.classes import classify
+
+LIST = Element(
+    ref="e1",
+    role="combobox",
+    name="Action:",
+    options=("---------", "Delete selected users"),
+    value="---------",
+    traits=Traits(tag="select", form_method="post", form_action="/users/"),
+)
+GO = Element(
+    ref="e2",
+    role="button",
+    name="Go",
+    traits=Traits(tag="button", submits=True, form_method="post", form_action="/users/"),
+)
+FIELD = Element(
+    ref="e3", role="textbox", name="Note", traits=Traits(tag="input", form_method="post", form_action="/users/")
+)
+DELETE = Select(target=Locator(), option="Delete selected users")
+
+
+def level(action: Action, element: Element, *others: Element) -> int:
+    page = Observation(url="https://shop.example/users/", title="", text="", elements=(element, *others))
+    return classify(action, element, page).level
+
+
+def with_traits(element: Element, **changed: object) -> Element:
+    return msgspec.structs.replace(element, traits=msgspec.structs.replace(element.traits, **changed))
+
+
+def test_choosing_an_option_that_a_button_sends_only_changes_the_form() -> None:
+    assert level(DELETE, LIST, GO) == 3
+
+
+@pytest.mark.parametrize(
+    ("listed", "others"),
+    [
+        (LIST, ()),  # no button sends it
+        (LIST, (with_traits(GO, form_action="/search/"),)),  # that of another form
+        (LIST, (msgspec.structs.replace(GO, frame="f1"),)),
+        (LIST, (with_traits(GO, submits=False),)),
+        (with_traits(LIST, reacts="submit"), (GO,)),
+        (with_traits(LIST, reacts="script"), (GO,)),
+        (with_traits(LIST, tag="div"), (GO,)),  # a list that a script makes
+        (with_traits(LIST, form_method="", form_action=""), (with_traits(GO, form_method="", form_action=""),)),
+        (msgspec.structs.replace(LIST, name="Delete account"), (GO,)),  # its own label says it
+    ],
+)
+def test_choosing_it_counts_as_what_it_says_where_the_choice_itself_may_send_it(
+    listed: Element, others: tuple[Element, ...]
+) -> None:
+    """Guard: protocol/risk/fields.py, sent_by_a_button. Guard: protocol/risk/fields.py, _is_listed."""
+    assert level(DELETE, listed, *others) == 7
+
+
+def test_what_sends_a_form_has_the_class_of_what_is_chosen_in_it() -> None:
+    """Guard: protocol/risk/structure.py, clicked."""
+    chosen = msgspec.structs.replace(LIST, value="Delete selected users")
+    assert level(Click(target=Locator()), GO, LIST) == 4
+    assert level(Click(target=Locator()), GO, chosen) == 7
+    assert level(Press(key="Enter"), FIELD, LIST) == 4
+    assert level(Press(key="Enter"), FIELD, chosen) == 7
+
+
+@pytest.mark.parametrize(
+    ("element", "says"),
+    [
+        (
+            Element(ref="e1", role="link", name="Figs", url="https://shop.example/figs", traits=Traits(tag="a")),
+            "a link",
+        ),
+        (with_traits(GO, form_method="get", form_action="/find"), "a form that only reads"),
+        (with_traits(GO, submits=False, input_type="reset"), "empties its form on the page"),
+    ],
+)
+def test_with_an_inline_handler_a_page_only_claims_what_the_browser_would_do(element: Element, says: str) -> None:
+    """Guard: protocol/risk/structure.py, _unless_scripted."""
+    page = Observation(url="https://shop.example/", title="", text="", elements=(element,))
+    for handler, unproven in (("", False), ("811c9dc5", True)):
+        risk = classify(Click(target=Locator()), with_traits(element, handler=handler), page)
+        assert (risk.level, risk.reason, risk.unproven) == (1, says, unproven)
+
+
+def test_what_is_chosen_in_another_form_or_in_one_that_only_reads_counts_for_nothing() -> None:
+    chosen = msgspec.structs.replace(LIST, value="Delete selected users")
+    assert level(Click(target=Locator()), GO, with_traits(chosen, form_action="/other/")) == 4
+    reads = {"form_method": "get", "form_action": "/users/"}
+    assert level(Click(target=Locator()), with_traits(GO, **reads), with_traits(chosen, **reads)) == 1
