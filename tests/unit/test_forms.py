@@ -139,7 +139,7 @@ def test_parameters_are_refused_with_what_is_allowed(body: str, takes: Any, said
 )
 def test_an_entry_that_allows_no_request_is_refused_wherever_it_is_given(entry: str) -> None:
     takers = [verb.takes for verb in CATALOGUE.values() if "allow" in verb.takes.__struct_fields__]
-    assert len(takers) == 5
+    assert len(takers) == 6
     for takes in takers:
         told = said_of(msgspec.json.encode({"allow": [entry]}).decode(), takes)
         assert told.startswith("item 1 of `allow` must be a method and an http(s) address, such as POST https://shop")
