@@ -33,7 +33,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     sites: tuple[SiteRule, ...] = ()
     """What the owner has said of single sites."""
     probe: bool = False
-    """Refuse every POST, also one that is known to read only: what a control would send is being found out."""
+    """Refuse every POST, also one that is known to read only: what a control would send is being found out. A page is left without
+    asking it: what it has not saved is held back anyway."""
 
 
 def judge_request(
