@@ -178,9 +178,7 @@ PROBES_PER_SEARCH_MAX: Final = 60  # controls
 PROBE_FREE_MS: Final = 20_000  # of a search, spent on probes before their share of its time counts
 PROBE_EXPECTED_MS: Final = 2_000  # of the first control of a search
 PROBE_SHARE_MAX: Final = 0.25  # of the time of a search
-PROBE_SETTLE_MS: Final = (
-    1_000  # what a script may send after the page is still; those that save by themselves mostly wait
-)
+PROBE_SETTLE_MS: Final = 500  # what a script may send after the page is still
 PROBE_WAIT_S: Final = 1
 
 # Distrust (docs/protocol/distrust.md)

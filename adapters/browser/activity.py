@@ -38,7 +38,9 @@ _GIVEN_UP: Final = "net::ERR_ABORTED"
 class Activity:
     """Follows the events of one page. Reads only what Chromium reports; asks the page nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, leaves: bool = False) -> None:
+        """leaves: the page may be left whatever it asks (``beforeunload``)."""
+        self._leaves = leaves
         self.serial = 0
         """Grows with every navigation and scripted request that begins."""
         self.popups: list[str] = []
@@ -205,7 +207,7 @@ class Activity:
         # Of an unknown type it is nothing that an action could expect.
         kind: DialogKind = cast(DialogKind, dialog.type) if dialog.type in get_args(DialogKind) else "alert"
         met = Dialog(kind=kind, message=well_formed(dialog.message)[: limits.DIALOG_CHARS_MAX])
-        accepted = kind == dialog.type and self.given.accepts(met)
+        accepted = kind == dialog.type and (self.given.accepts(met) or (self._leaves and kind == "beforeunload"))
         if len(self.dialogs) < _KEPT_MAX:
             self.dialogs.append(msgspec.structs.replace(met, accepted=accepted))
         reply = self.given.answer.reply if self.given.answer else ""

@@ -99,7 +99,7 @@ class ChromiumContext:
 
     def _activity(self) -> Activity:
         """That of a page, which ends with the context."""
-        activity = Activity()
+        activity = Activity(leaves=self._policy.probe)
         self._activities.add(activity)
         activity.gone.add_done_callback(lambda _: self._activities.discard(activity))
         return activity

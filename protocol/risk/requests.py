@@ -35,7 +35,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     capsule: bool = False
     """Whether ``origins`` were narrowed to those of a capsule: what is refused for its origin is then told so."""
     probe: bool = False
-    """Refuse every POST, also one that is known to read only: what a control would send is being found out."""
+    """Refuse every POST, also one that is known to read only: what a control would send is being found out. A page is left without
+    asking it: what it has not saved is held back anyway."""
 
 
 def judge_request(

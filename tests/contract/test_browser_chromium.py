@@ -246,6 +246,21 @@ async def test_what_the_page_states_to_do_when_something_changes_is_seen(page: P
     assert classify(Click(target=ANY), element(seen, "link", "Next"), seen).level == 4
 
 
+async def test_a_probed_page_is_left_though_it_asks_not_to_be(launched: Browser, site: PageServer) -> None:
+    site.extra["/draft.html"] = "<button onclick='onbeforeunload = e => e.preventDefault()'>Wug</button>"
+    for probe in (True, False):
+        context = await launched.open(Profile(), GuardPolicy(probe=probe))
+        page = await context.page()
+        seen = (await page.perform(Goto(url=site.origin + "/draft.html"))).observation
+        await page.perform(Click(target=ANY), ref=element(seen, "button", "Wug").ref)
+        if probe:
+            assert (await page.perform(Goto(url=site.origin + "/form.html"))).observation.url.endswith("/form.html")
+        else:
+            with pytest.raises(MeshError, match="given up"):
+                await page.perform(Goto(url=site.origin + "/form.html"))
+        await context.close()
+
+
 async def test_controls_that_look_alike_are_told_apart_by_what_they_state_to_run(page: Page, site: PageServer) -> None:
     handlers = {"Wug": "open(1)", "Blick": "open(27)", "Fep": "erase(1)", "Dax": ""}
     buttons = "".join(f"<button onclick='{runs}'>{name}</button>" for name, runs in handlers.items())
