@@ -315,6 +315,8 @@ class Watcher:
                 counts = {context: await self._ask(context, "watch.begin()") for context in list(self._worlds)}
                 await self._driven.observe()
                 seen = self._read()
+                if any(await self._everywhere("watch.holds()")):
+                    return  # somebody typed meanwhile
                 if await self._mark(counts):
                     self._seen = seen
                     return
