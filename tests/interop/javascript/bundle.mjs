@@ -94,6 +94,12 @@ const EVIDENCE = {
   links: optional(list(text(4096), 8), []),
   attributes: optional(list(list(text(4096), 2, 2), 4), []),
 }
+const WHY_HIDDEN = among(
+  ...['display', 'visibility', 'opacity', 'size', 'place', 'clip', 'colour', 'tree', 'comment', 'attribute', 'meta'],
+  ...['template', 'noscript'],
+)
+/** What a page holds, does not show, and says to a model. */
+const HIDDEN = { why: WHY_HIDDEN, at: optional(text(64), ''), text: text(4000) }
 const STEP = {
   index: whole(),
   action: anything,
@@ -123,6 +129,7 @@ const STEP = {
   unseen: optional(bool, false),
   console: optional(list(text(300), 20), []),
   on_tab: optional(whole(100), 0),
+  hidden: optional(list(record(HIDDEN), 8), []),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)
