@@ -310,16 +310,20 @@ class Watcher:
         """Read the page and mark its elements for the script, unless a field for secrets holds what was typed."""
         async with self._looking:
             for _ in range(_LOOK_TRIES):
-                if any(await self._everywhere("watch.holds()")):
+                if await self._holds():
                     return
                 counts = {context: await self._ask(context, "watch.begin()") for context in list(self._worlds)}
                 await self._driven.observe()
                 seen = self._read()
-                if any(await self._everywhere("watch.holds()")):
+                if await self._holds():
                     return  # somebody typed meanwhile
                 if await self._mark(counts):
                     self._seen = seen
                     return
+
+    async def _holds(self) -> bool:
+        """Whether a field for secrets holds what was typed."""
+        return any(await self._everywhere("watch.holds()"))
 
     def _read(self) -> _Seen:
         view = self._driven.view

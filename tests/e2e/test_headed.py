@@ -184,7 +184,7 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
 ) -> None:
     """Guard: adapters/browser/watch_script.py, isSecret. Guard: adapters/browser/watch_script.py, own.
 
-    Guard: adapters/browser/watching.py, Watcher.start. Guard: adapters/browser/watching.py, Watcher._look.
+    Guard: adapters/browser/watching.py, Watcher.start. Guard: adapters/browser/watching.py, Watcher._holds.
     """
     heard: list[str] = []
     sent: list[str] = []

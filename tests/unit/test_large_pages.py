@@ -20,7 +20,7 @@ from tests.unit.test_replayer import HOME, Bench
 GAP_SHARE_MAX = 1 / 6
 """Of the time that the work takes: a share, since other programs on the machine make both longer. On an idle one the longest gap
 is 40 ms, a single call of a regular expression on a megabyte, which holds all threads."""
-WORK_S_MIN = 0.3
+WORK_S_MIN = 0.1
 """What takes less would not show that it was done elsewhere."""
 ROUNDS = 5
 """The quickest of so many counts: other programs on the machine make a round slower, never faster."""
