@@ -28,6 +28,7 @@ from node.capsules import (
     Logins,
     LoginWork,
     Mounting,
+    Proving,
     SealingKeys,
     Upkeep,
     WorkAsking,
@@ -166,6 +167,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
     capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
     browsers.mounts = mounting = Mounting(capsules)
+    capsules.prove = Proving(capsules.kept, browsers, config).prove
     capsule_exchange.ended.append(mounting.ended)
     upkeep = Upkeep(capsules, mounting, browsers, config)
     capsule_exchange.kill = upkeep.kill
@@ -212,7 +214,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         capsule_upkeep=upkeep,
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
-        logins=Logins(capsules, witness, config, browsers, sessions.record),
+        logins=Logins(capsules, witness, sessions.record),
         live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
         explorer=explorer,
         schedules=schedules,

@@ -127,6 +127,7 @@ CAPSULE_FRESH_S_MAX: Final = 31 * 86_400
 CAPSULE_LEASE_S_MAX: Final = 86_400
 CAPSULE_HIDDEN_MAX: Final = 128  # values of a login that are looked for in what a page says
 CAPSULE_CHECK_S: Final = 30  # a use that lasts is judged again so often
+CAPSULE_LOOKS_MAX: Final = 24  # at a page, to find out what of a login it does not need
 CAPSULES_MAX: Final = 256
 CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
 ATTESTATION_FINDINGS_MAX: Final = 64

@@ -15,8 +15,9 @@ import msgspec
 
 from node.base import to_its_end
 from node.capsules.browser_state import from_browser, to_browser
-from node.capsules.capsules import Capsules, Mounted, Wanted
-from node.live import End, Kept, Mount, Wish
+from node.capsules.capsules import Capsules
+from node.capsules.uses import Mounted, Wanted
+from node.live import End, Kept, LoginShown, Mount, Wish
 from node.verbs import CallerKind, current_caller
 from protocol import limits
 from protocol.capsule.hidden import hidden_values
@@ -47,7 +48,8 @@ class Mounting:
         """Implements ``node.live.Mounts.mount``."""
         if current_caller().kind is CallerKind.AGENT:
             raise MeshError("caller.refused", "an agent is given no capsule", caller=str(current_caller()))
-        header = self._kept.open(await self._kept.find(capsule)).header
+        record = await self._kept.find(capsule)
+        header = self._kept.open(record).header
         guard = _narrowed(wish.guard, header.policy, wish.start_url)
         wanted = Wanted(
             origins=guard.origins,
@@ -65,6 +67,7 @@ class Mounting:
                 kept=kept,
                 hidden=await asyncio.to_thread(hidden_values, used.state),
                 class_max=header.policy.class_max,
+                login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
             )
             watch = asyncio.create_task(self._watch(used, wanted, over), name=f"watching {header.id}")
             self._running.setdefault(header.id, set()).add(over)
