@@ -32,6 +32,7 @@ from node.capsules import (
     SealingKeys,
     Upkeep,
     WorkAsking,
+    from_live,
 )
 from node.config import Config
 from node.distrust import Distrust, Notices
@@ -169,6 +170,8 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     browsers.mounts = mounting = Mounting(capsules)
     capsules.prove = Proving(capsules.kept, browsers, config).prove
     capsule_exchange.ended.append(mounting.ended)
+    live = LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker)
+    capsules.live = from_live(live)
     upkeep = Upkeep(capsules, mounting, browsers, config)
     capsule_exchange.kill = upkeep.kill
     for_peers = ForPeers(sessions, store, config, peers, witness)
@@ -215,7 +218,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
         logins=Logins(capsules, witness, sessions.record),
-        live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
+        live=live,
         explorer=explorer,
         schedules=schedules,
         server=server,

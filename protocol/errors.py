@@ -918,7 +918,8 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The site does not take the login of the capsule any more.",
-        "Log in again and capture newer state of it: `trailmesh capsule capture --replaces ID --from FILE`.",
+        "Log in again: `trailmesh capsule login URL` makes a new capsule,"
+        " `trailmesh capsule capture --replaces ID --from FILE` keeps newer state under the same policy.",
     ),
     "capsule.copied": Code(
         _O,

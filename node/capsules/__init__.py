@@ -9,6 +9,7 @@ from node.capsules.asking_work import WorkAsking
 from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules
 from node.capsules.exchange import CapsuleExchange
+from node.capsules.from_live import from_live
 from node.capsules.kept import Kept
 from node.capsules.login import Logins
 from node.capsules.login_state import digests
@@ -37,4 +38,5 @@ __all__ = [
     "WorkAsking",
     "digests",
     "from_browser",
+    "from_live",
 ]

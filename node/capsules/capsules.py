@@ -215,6 +215,10 @@ class Capsules:
         if header.tenant != self.kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
 
+    async def id_of(self, text: str) -> str:
+        """The id of the capsule with this name or id. Errors: those of ``Kept.find``."""
+        return (await self.kept.find(text)).id
+
     async def listed(self, params: NoParams | None = None) -> CapsuleList:
         """Every capsule. One that does not hold any more, as of a node that is distrusted, is left out."""
         found = []

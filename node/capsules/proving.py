@@ -1,6 +1,6 @@
-"""Shows a login to its site before it is kept: in a fresh browser with the state, and in one without. Leaves out what is not needed.
+"""Shows a login to its site before it is kept: in a fresh browser with the state, and in one without.
 
-Nothing but reads is sent. Each look is a context of its own.
+Leaves out what the page does not need. Nothing but reads is sent. Each look is a context of its own.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Proving:
         return newest if any(secret in text for text in changed for secret in secrets) else None
 
     async def _minimal(self, asked: Asked, probe: Probe, tell: Tell) -> CapsuleState:
-        """The state without what the page does not need, as far as a bounded number of looks shows. Errors: ``capsule.unproven``."""
+        """The state without what the page does not need, as far as so many looks show. Errors: ``capsule.unproven``."""
         parts = parts_of(asked.state)
         halving, looks = Halving(parts), 0
         tell({"note": f"leaving out what the page does not need of {len(parts)} cookies and entries"})
