@@ -43,6 +43,17 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what the page does not need was left out."""
 
 
+class WorkRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Work with a login of this node that a peer asked for. Its verdict is an artefact, once there is one."""
+
+    id: str
+    """In hexadecimal."""
+    asker: str
+    ask: bytes
+    """``WorkAsk``, encoded."""
+    began_ms: int
+
+
 class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What happened to a capsule, as far as this node knows."""
 

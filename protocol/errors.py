@@ -962,7 +962,13 @@ CODES: dict[str, Code] = {
     "work.unknown": Code(
         _O,
         False,
-        "The node does not know of this work, or not any longer: it forgets what it did an hour ago, and at a restart.",
+        "The node does not know of this work, or not any longer: it forgets what it did an hour ago.",
+        "Ask for the work again.",
+    ),
+    "work.interrupted": Code(
+        _O,
+        False,
+        "The node stopped before the work was done: there is no verdict.",
         "Ask for the work again.",
     ),
     "work.late": Code(

@@ -21,7 +21,13 @@ opening.onsuccess = () => {
   };
 };
 </script>"""
-_ENTER = """<title>Entering</title><script>localStorage.setItem('token', '{token}'); location.href = '/';</script>"""
+_TAB = """<title>Tab</title><h1>Tab</h1><p id=said></p><button onclick="sessionStorage.clear()">Forget</button><script>
+const mine = sessionStorage.getItem('tab');
+said.textContent = mine ? 'this tab is known by ' + mine : 'this tab is new';
+sessionStorage.setItem = Storage.prototype.setItem = () => { throw new Error('not yours'); };
+</script>"""
+_ENTER = """<title>Entering</title><script>localStorage.setItem('token', '{token}');
+sessionStorage.setItem('tab', '{token}-tab'); location.href = '/';</script>"""
 _LOGIN = """<title>Log in</title><h1>Log in</h1><form method=post action=/login><label>Name <input name=name></label>
 <label>Password <input type=password name=password></label><button>Log in</button></form>"""
 
@@ -65,6 +71,8 @@ class LoginSite:
         self.reached.append(f"{request.method} {request.path}")
         if path == "public":
             return web.Response(text="<title>Public</title><h1>Welcome</h1>", content_type="text/html")
+        if path == "tab":
+            return web.Response(text=_TAB, content_type="text/html")
         if path == "enter" and self.logs_in:
             entered = web.Response(text=_ENTER.replace("{token}", TOKEN), content_type="text/html")
             entered.set_cookie("sid", SESSION, httponly=True)

@@ -38,7 +38,7 @@ _MALICE: Final = (
 _NOTES: Final = {
     "lost": "not taken at the capture",
     "key-bound": "bound to a key that only its own browser has",
-    "session-storage": "sessionStorage, which no fresh browser begins with",
+    "session-storage": "sessionStorage: the first tab begins with it, no other",
     "partitioned-storage": "storage of a frame, which no fresh browser begins with",
     "partitioned-cookie": "partitioned cookie",
     "ends-soon": "ends within a day",

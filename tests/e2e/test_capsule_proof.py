@@ -10,10 +10,11 @@ import pytest
 
 from node.api.node import Node
 from protocol.capsule.contents import KIND_CONTENTS, Contents
+from protocol.recording.snapshot import snapshot_text
 from protocol.wire import cbor, envelope
 from tests.canaries import found_in
 from tests.e2e.test_mounting import CANARIES, actions, ask, leaks, node_with, refusal
-from tests.login_site import LoginSite
+from tests.login_site import TOKEN, LoginSite
 
 pytestmark = pytest.mark.timeout(180)
 WELCOME = "assert: {text: Welcome}"
@@ -110,6 +111,37 @@ async def test_a_live_session_in_which_somebody_logged_in_is_captured(tmp_path: 
         opened = await ask(node, "live.open", url=f"{site.origin}/enter")
         kept = await ask(node, "capsule.capture", live=opened.session, name="live", origins=[site.origin])
         assert (kept.proven, kept.origins[0].cookies, kept.origins[0].local) == ("proven", 1, 1), kept.proof
+        assert kept.not_needed == 2, "sessionStorage is read too, and the database that the page made is empty"
         both = await refusal(node, "capsule.capture", live=opened.session, file="x", name="y")
         assert both.code == "input.invalid"
+    assert leaks(tmp_path) == []
+
+
+async def test_session_storage_travels_to_the_first_tab_once_and_is_hidden(tmp_path: Path) -> None:
+    """Guard: adapters/browser/tab_storage.py, TabStorage._navigated."""
+    site = LoginSite()
+    async with node_with(site, tmp_path) as node:
+        state = site.storage_state()
+        state["origins"][0]["sessionStorage"] = [{"name": "tab", "value": f"{TOKEN}-tab"}]  # type: ignore[index]
+        await again(node, site, tmp_path, state, page=f"{site.origin}/tab", shows="this tab is known")
+        assert {each.name for each in (await ask(node, "capsule.show", capsule="again", names=True)).holds} == {"tab"}
+        tab = actions(
+            site,
+            'assert: {text: "this tab is known"}',
+            f"goto: {site.origin}/public",
+            f"goto: {site.origin}/tab",
+            "click: {role: button, name: Forget}",
+            f"goto: {site.origin}/tab",
+            'assert: {text: "this tab is new"}',
+        ).replace(f"start: {site.origin}/", f"start: {site.origin}/tab")
+        recorded = await ask(node, "session.record", actions=tab, capsule="again")
+        assert recorded.verdict == "pass", "it is given once: what the page forgets stays forgotten"
+        shown = await ask(node, "session.show", session=recorded.id)
+        texts = [
+            snapshot_text(await node.rooms.store.blob(step.snapshot)) or "" for step in shown.steps if step.snapshot
+        ]
+        assert "this tab is known by ‹secret:capsule." in texts[0] and "this tab is new" in texts[-1]
+        assert not found_in("".join(texts).encode(), CANARIES)
+        dead = await refusal(node, "session.record", actions=tab, capsule="again")
+        assert dead.code == "capsule.logged_out", "the newest state is sealed: the tab was logged out"
     assert leaks(tmp_path) == []

@@ -207,7 +207,10 @@ async def test_an_agent_works_with_the_login_that_it_was_granted_and_sees_nothin
         assert wrong.code == "input.invalid"
         callers = []
         for name, capsules in (("inside", ["shop=live,record,explore"]), ("outside", [])):
-            given: dict[str, Any] = {"scopes": ["live", "record", "replay", "read", "explore"], "origins": [site.origin]}
+            given: dict[str, Any] = {
+                "scopes": ["live", "record", "replay", "read", "explore"],
+                "origins": [site.origin],
+            }
             added = await ask(node, "agent.add", name=name, capsules=capsules, **given)
             assert added.capsules == ((f"{kept.id}=explore,live,record",) if capsules else ())
             callers.append(caller_of(await node.agents.authenticate(added.token)))
