@@ -131,6 +131,7 @@ CAPSULE_CONTENTS_MAX: Final = 64  # names of what a capsule holds, in the signed
 CAPSULE_LOOKS_MAX: Final = 24  # at a page, to find out what of a login it does not need
 CAPSULES_MAX: Final = 256
 AGENT_CAPSULES_MAX: Final = 16
+PROFILE_MEMORY_BYTES_MIN: Final = 1024 * MIB  # free, where the directory of a browser is to lie in memory
 CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
 ATTESTATION_FINDINGS_MAX: Final = 64
 ATTESTATION_BYTES_MAX: Final = 32 * KIB

@@ -21,7 +21,7 @@ opening.onsuccess = () => {
   };
 };
 </script>"""
-_TAB = """<title>Tab</title><h1>Tab</h1><p id=said></p><button onclick="sessionStorage.clear()">Forget</button><script>
+_TAB = """<title>Tab</title><h1>Tab</h1><p id=said></p><script>
 const mine = sessionStorage.getItem('tab');
 said.textContent = mine ? 'this tab is known by ' + mine : 'this tab is new';
 sessionStorage.setItem = Storage.prototype.setItem = () => { throw new Error('not yours'); };
@@ -73,6 +73,10 @@ class LoginSite:
             return web.Response(text="<title>Public</title><h1>Welcome</h1>", content_type="text/html")
         if path == "tab":
             return web.Response(text=_TAB, content_type="text/html")
+        if path == "forget":
+            return web.Response(
+                text="<title>Gone</title><script>sessionStorage.clear()</script>", content_type="text/html"
+            )
         if path == "enter" and self.logs_in:
             entered = web.Response(text=_ENTER.replace("{token}", TOKEN), content_type="text/html")
             entered.set_cookie("sid", SESSION, httponly=True)
