@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from protocol.capsule.probe import Probe
 from protocol.errors import MeshError
 
 
@@ -36,6 +37,21 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Address of a page that only who is logged in sees; empty if nobody named one."""
     shows: str = ""
     """Text that this page shows then; empty to compare it with what others see."""
+    probe: Probe = Probe()
+    """What tells this page from that of a stranger, as the capture found it."""
+    minimal: bool = False
+    """Whether what the page does not need was left out."""
+
+
+class WorkRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Work with a login of this node that a peer asked for. Its verdict is an artefact, once there is one."""
+
+    id: str
+    """In hexadecimal."""
+    asker: str
+    ask: bytes
+    """``WorkAsk``, encoded."""
+    began_ms: int
 
 
 class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):

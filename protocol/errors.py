@@ -918,7 +918,8 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The site does not take the login of the capsule any more.",
-        "Log in again and capture newer state of it: `trailmesh capsule capture --replaces ID --from FILE`.",
+        "Log in again: `trailmesh capsule login URL` makes a new capsule,"
+        " `trailmesh capsule capture --replaces ID --from FILE` keeps newer state under the same policy.",
     ),
     "capsule.copied": Code(
         _O,
@@ -961,7 +962,13 @@ CODES: dict[str, Code] = {
     "work.unknown": Code(
         _O,
         False,
-        "The node does not know of this work, or not any longer: it forgets what it did an hour ago, and at a restart.",
+        "The node does not know of this work, or not any longer: it forgets what it did an hour ago.",
+        "Ask for the work again.",
+    ),
+    "work.interrupted": Code(
+        _O,
+        False,
+        "The node stopped before the work was done: there is no verdict.",
         "Ask for the work again.",
     ),
     "work.late": Code(

@@ -94,7 +94,8 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
     """Cookies and storage of a context. A secret: it can be a login. Never logged, never shown."""
 
     storage: bytes
-    """JSON as Playwright's ``storage_state`` gives it. Errors when it is too long: ``input.too_large``."""
+    """JSON as Playwright's ``storage_state`` gives it, and for each origin ``sessionStorage``: the first page of a context begins
+    with it; at the end it stands for the origins that pages showed then. Errors when it is too long: ``input.too_large``."""
 
     def __post_init__(self) -> None:
         if len(self.storage) > limits.BROWSER_STATE_BYTES_MAX:
@@ -206,7 +207,7 @@ class Context(Protocol):
         """
 
     async def state(self, *, whole: bool = False) -> BrowserState:
-        """Cookies and localStorage now; whole: IndexedDB too, which takes longer.
+        """Cookies and localStorage now; whole: IndexedDB and sessionStorage too, which takes longer.
 
         Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``.
         """

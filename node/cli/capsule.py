@@ -38,7 +38,7 @@ _MALICE: Final = (
 _NOTES: Final = {
     "lost": "not taken at the capture",
     "key-bound": "bound to a key that only its own browser has",
-    "session-storage": "sessionStorage, which no fresh browser begins with",
+    "session-storage": "sessionStorage: the first tab begins with it, no other",
     "partitioned-storage": "storage of a frame, which no fresh browser begins with",
     "partitioned-cookie": "partitioned cookie",
     "ends-soon": "ends within a day",
@@ -174,13 +174,21 @@ def _show_captured(r: Result) -> None:
     _show(r)
     if r["left_out"]:
         click.echo(f"left out {counted(r['left_out'], 'cookie or storage', 'cookies and storages')} of other origins")
-    click.echo("The file still holds the login in clear: delete it.")
+    _show_proof(r)
+    click.echo("A file that it was captured from still holds the login in clear: delete it.")
+
+
+def _show_proof(r: Result) -> None:
+    if r["not_needed"]:
+        parts = counted(r["not_needed"], "cookie or entry", "cookies and entries")
+        click.echo(f"left out {parts} that the page does not need (--whole keeps them)")
+    for reason in r["proof"]:
+        click.echo(f"{r['proven']:<8} {reason}")
 
 
 def _show_logged_in(r: Result) -> None:
     _show(r)
-    for reason in r["proof"]:
-        click.echo(f"proven   {reason}")
+    _show_proof(r)
     if r["session"]:
         click.echo(f"the login was recorded as {r['session']}")
     click.echo("The login is kept. Try what needs it before you close other windows: sites may end older logins.")
@@ -310,7 +318,7 @@ def _looks() -> dict[str, Any]:
         upkeep.CHECK.name: Look(text=_show_checked, status=lambda r: int(r["verdict"] != "portable")),
         upkeep.REFRESH.name: Look(text=_show_refreshed),
         upkeep.ROTATE.name: Look(text=_show_refreshed),
-        verbs.CAPTURE.name: Look(text=_show_captured),
+        verbs.CAPTURE.name: Look(text=_show_captured, line=_login_line),
         verbs_of_login.LOGIN.name: Look(
             text=_show_logged_in, line=_login_line, prepare=_prepare_login, more=(_ATTACH,), call=_log_in
         ),

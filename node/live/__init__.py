@@ -13,6 +13,7 @@ from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers, Lent
 from node.live.console import Console
+from node.live.first_look import LoginShown
 from node.live.following import Earlier, Following, Unlike
 from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
@@ -48,6 +49,7 @@ __all__ = [
     "Lent",
     "LiveSessions",
     "LiveVerbs",
+    "LoginShown",
     "Mount",
     "Mounts",
     "Probes",

@@ -16,6 +16,7 @@ import msgspec
 
 from adapters.ports import BrowserState, Context, Page
 from node.base import interruptible, to_its_end
+from node.live.first_look import LoginShown
 from node.live.gate import Gate
 from node.live.metering import End
 from protocol.capsule.policy import Task
@@ -65,6 +66,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     hidden: Mapping[str, str] = {}
     """Values of the state that no text and no picture may show, by a name that says nothing of them."""
     class_max: int = 7
+    login: LoginShown | None = None
+    """Judges the first page of each context; None where nothing tells the login from none."""
 
     @property
     def state(self) -> BrowserState | None:
@@ -140,6 +143,7 @@ async def mounted_context(
         mounted(browsers.mounts, capsule, wish) as mount,
         browsers.opened(profile, mount.guard, state=mount.state, tabs=tabs) as (context, page),
     ):
+        context.login = mount.login
         try:
             yield mount, context, page
         finally:
@@ -194,4 +198,5 @@ async def held_context(browsers: Browsers, profile: Profile, capsule: str, wish:
         if capsule:
             mount = await held.enter_async_context(browsers.mounts.mount(capsule, wish, over))
         context = await browsers.context(profile, mount.guard, state=mount.state)
+        context.login = mount.login
         return HeldContext(context, mount, held.pop_all())

@@ -129,6 +129,7 @@ async def open_node(
             await rooms.notices.load()
             await rooms.approvals.load()
             await rooms.capsules.load()
+            await rooms.login_work.load()
             await rooms.live.load()
             await rooms.schedules.load()
             yield Node(rooms)

@@ -210,7 +210,6 @@ RUN: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
-    owner_fields=frozenset({"capsule"}),
     row=Row(
         note=lambda given: {
             "start": rows.where(given.start),

@@ -259,7 +259,7 @@ RECORD: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="record",
-    owner_fields=frozenset({"allow", "approve_class", "capsule"}),
+    owner_fields=frozenset({"allow", "approve_class"}),
     row=Row(
         risk=rows.approved, note=lambda given: {"actions": given.name, **rows.driven(given), **rows.with_login(given)}
     ),
@@ -354,9 +354,7 @@ REPLAY: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset(
-        {"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs", "capsule"}
-    ),
+    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs"}),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,

@@ -59,6 +59,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
     fails: str = ""
     """Why the state does not prove to be a login; empty if it does."""
+    dead: bool = False
+    """Whether the page was seen to refuse the state; otherwise it may be a login that this page does not show."""
     reasons: tuple[str, ...] = ()
     """What shows it, in words; no text of a page."""
 
@@ -74,17 +76,17 @@ def judge_proof(without: Look, given: Look, until: Condition | None) -> Proof:
         return Proof(fails=f"with the state, the page does not open ({given.failed})")
     if until is not None:
         if not holds(until, given.seen):
-            return Proof(fails="with the state, the page does not meet the condition of --until")
+            return Proof(fails="with the state, the page does not meet the condition", dead=True)
         if without.seen is not None and holds(until, without.seen):
-            return Proof(
-                fails="the condition of --until also holds without the login: name something that only it shows"
-            )
-        return Proof(reasons=("the condition of --until holds with the state, and not without it",))
+            return Proof(fails="the condition also holds without the login: name something that only it shows")
+        return Proof(reasons=("the condition holds with the state, and not without it",))
     if asks_for_login(given.seen):
-        return Proof(fails="with the state, the page still asks for a password or a code")
+        return Proof(fails="with the state, the page still asks for a password or a code", dead=True)
     reasons = _differences(without, given.seen)
     if not reasons:
-        return Proof(fails="the page is the same without the login: give an address that needs it, or --until")
+        return Proof(
+            fails="the page is the same without the login: name an address that needs it, or what only it shows"
+        )
     return Proof(reasons=reasons)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from adapters.browser.caused import Caused, FrameDocument
-from adapters.browser.state import read_state, write_state
+from adapters.browser.state import of_tabs, read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome
 from protocol.approval.forms import RequestForm, request_form
@@ -140,6 +140,7 @@ class Kept:
         self._cookies: dict[str, dict[str, str]] = {}
         self._items: dict[str, dict[str, str]] = {}
         self.offers: list[str] = []
+        self._tabs: dict[str, dict[str, str]] = {}
 
     def shown(self, url: str, document: Document) -> Document:
         """``document`` as it is at ``url``, once it has set what it sets."""
@@ -163,9 +164,10 @@ class Kept:
             self._cookies.setdefault(cookie.domain, {})[cookie.name] = cookie.value
         for origin in stored.origins:
             self._items[origin.origin] = {item.name: item.value for item in origin.localStorage}
+        self._tabs = of_tabs(stored)
 
-    def state(self) -> BrowserState:
-        """What there is now."""
+    def state(self, *, whole: bool = False) -> BrowserState:
+        """What there is now. Its documents read no sessionStorage: what a context began with is still there."""
         listed = [(host, name, value) for host, known in self._cookies.items() for name, value in known.items()]
         cookies = [{"name": name, "value": value, "domain": host, "path": "/"} for host, name, value in listed]
         items = {
@@ -174,7 +176,7 @@ class Kept:
             if known
         }
         origins = [{"origin": origin, "localStorage": listed} for origin, listed in items.items()]
-        return write_state({"cookies": cookies, "origins": origins})
+        return write_state({"cookies": cookies, "origins": origins}, self._tabs if whole else {})
 
 
 def _states(item: Element) -> str:
@@ -286,7 +288,7 @@ class MemoryContext:
     async def state(self, *, whole: bool = False) -> BrowserState:
         """``adapters.ports.Context.state``."""
         self._require_open()
-        return self.kept.state()
+        return self.kept.state(whole=whole)
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""

@@ -98,6 +98,7 @@ async def test_every_capsule_use_key_and_revocation_is_in_the_witness_log(nodes:
     leaves = await alice.node.store.log_leaves(0)
     assert [leaf.kind for leaf in leaves][1:] == [
         "cookie-attestation",
+        "capsule-contents",
         "sealing-key",
         "capsule",
         "capsule-use",
