@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from node.base import counted
+from node.cli import needed_secrets
 from node.cli.build import Look, commands_of
 from node.cli.common import (
     Result,
@@ -201,7 +202,7 @@ def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Ca
     from node.process.watching import refuse_without_display
 
     owner_only("capsule login")
-    if any(params[name] for name in ("secrets", "allow", "approve_class")):
+    if any(typed[name] for name in ("secrets", "allow", "approve_class")):
         raise MeshError("input.invalid", "--secret, --allow and --approve-class belong to --with")
     if not typed["attach"]:
         refuse_without_display(dict(os.environ))
@@ -312,7 +313,12 @@ def _looks() -> dict[str, Any]:
         upkeep.ROTATE.name: Look(text=_show_refreshed),
         verbs.CAPTURE.name: Look(text=_show_captured),
         verbs_of_login.LOGIN.name: Look(
-            text=_show_logged_in, line=_login_line, prepare=_prepare_login, more=(_ATTACH,), call=_log_in
+            text=_show_logged_in,
+            line=_login_line,
+            prepare=_prepare_login,
+            needs=needed_secrets.of_file,
+            more=(_ATTACH,),
+            call=_log_in,
         ),
         work.WORK.name: Look(
             text=_show_work,

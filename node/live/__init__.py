@@ -12,6 +12,7 @@ from node.live.acting import Driver, Gate, judged, remembering
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers, Lent
+from node.live.codes import NO_CODES, Codes, KeptCodes
 from node.live.console import Console
 from node.live.following import Earlier, Following, Unlike
 from node.live.history import Held, History, Known
@@ -29,11 +30,13 @@ from node.live.uploads import NO_UPLOADS, Uploads
 from node.live.verbs import LiveVerbs
 
 __all__ = [
+    "NO_CODES",
     "NO_UPLOADS",
     "Arrival",
     "Asking",
     "Asks",
     "Browsers",
+    "Codes",
     "Console",
     "Driver",
     "Earlier",
@@ -43,6 +46,7 @@ __all__ = [
     "Held",
     "History",
     "Kept",
+    "KeptCodes",
     "Known",
     "Ledger",
     "Lent",

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
+from node.live.codes import NO_CODES, Codes
 from node.live.history import Held, Known, Nothing
 from node.live.metering import Metering, Unmetered, until_spent
 from node.live.mounting import Mounts, NoCapsules
@@ -49,6 +50,8 @@ class Browsers:
         """Opens capsules. Set by whoever keeps them."""
         self.history: Known = Nothing()
         """What presses of controls did on this node before. Set by whoever keeps it."""
+        self.codes: Codes = NO_CODES
+        """Makes one-time codes. Set by whoever keeps which were used."""
 
     def known(self, guard: GuardPolicy) -> Known:
         """What is known of controls, for work under ``guard``."""

@@ -13,7 +13,7 @@ import msgspec
 
 from adapters.browser.profile_directory import remove_abandoned
 from adapters.discovery.multicast import MulticastDiscovery
-from adapters.keys import os_keyring, words
+from adapters.keys import os_keyring, values, words
 from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
@@ -84,6 +84,8 @@ def owner_key_store(path: Path, passphrase: AskPassphrase) -> KeyStore:
     return PassphraseKeyStore(path, write_private, passphrase, owner=True)
 
 
+secret_from_keyring = values.from_keyring
+secret_from_command = values.from_command
 recovery_words = words.to_words
 fingerprint_words = words.fingerprint
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
-from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, covering_on, keeping
+from node.live import NO_CODES, NO_UPLOADS, Codes, Driver, Gate, Signer, Uploads, covering_on, keeping
 from node.sessions.alerting import Alerting
 from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
@@ -68,6 +68,7 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     gate: Gate
     secrets: Secrets = NO_SECRETS
     uploads: Uploads = NO_UPLOADS
+    codes: Codes = NO_CODES
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False
@@ -144,7 +145,7 @@ class _Run:
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
         self._secrets = self._keyed.stored
-        self._driver = Driver(page, gate, self._keyed, plan.uploads)
+        self._driver = Driver(page, gate, self._keyed, plan.uploads, plan.codes)
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)

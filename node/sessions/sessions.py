@@ -260,6 +260,7 @@ class Sessions:
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=secrets,
                 uploads=Uploads(self._config.browser.upload_folders),
+                codes=self._browsers.codes,
                 gate=mount.gate(self._gate(approve_class, mount.guard)),
                 capsule=mount.capsule,
                 inputs=file.inputs,
@@ -344,6 +345,7 @@ class Sessions:
                     browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=mount.secrets(given),
                     uploads=Uploads(self._config.browser.upload_folders),
+                    codes=self._browsers.codes,
                     gate=mount.gate(self._gate(approve_class, mount.guard)),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
