@@ -1,8 +1,9 @@
-"""Sites on loopback that really log in: password, one-time code, single sign-on over several origins. Each weakness can be switched on."""
+"""Sites on loopback that really log in: password, one-time code, single sign-on. Each weakness can be switched on."""
 
 from __future__ import annotations
 
 import secrets
+import time
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,7 +14,10 @@ from protocol.page.totp import parse_totp
 USER: Final = "anna"
 PASSWORD: Final = "correct-horse-Qq71"
 SEED: Final = "JBSWY3DPEHPK3PXPJBSWY3DP"
-_FORM: Final = "<title>{title}</title><h1>{title}</h1><form method=post action='{action}'>{csrf}{fields}<button>{button}</button></form>"
+_FORM: Final = (
+    "<title>{title}</title><h1>{title}</h1>"
+    "<form method=post action='{action}'>{csrf}{fields}<button>{button}</button></form>"
+)
 _FIELDS: Final = "<label>Name <input name=name></label><label>Password <input type=password name=password></label>"
 _CODE: Final = "<label>Code <input name=code autocomplete=one-time-code inputmode=numeric></label>"
 
@@ -131,8 +135,6 @@ class AuthSite:
     async def _on_code(self, request: web.Request, sid: str, session: dict[str, str]) -> web.Response:
         if request.method == "GET":
             return _page(_form("One-time code", "/code", _CODE))
-        import time
-
         given = str((await request.post()).get("code"))
         window = parse_totp(SEED).window(int(time.time() * 1000))
         right = {parse_totp(SEED).code(each) for each in (window - 1, window)}

@@ -18,6 +18,7 @@ from node.live.following import Earlier, Following, Unlike
 from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
+from node.live.login_forms import LoginForms, proposed
 from node.live.metering import End
 from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_context, mounted_page
 from node.live.personal import keeping
@@ -52,6 +53,7 @@ __all__ = [
     "Lent",
     "LiveSessions",
     "LiveVerbs",
+    "LoginForms",
     "Mount",
     "Mounts",
     "Probes",
@@ -73,6 +75,7 @@ __all__ = [
     "mounted",
     "mounted_context",
     "mounted_page",
+    "proposed",
     "record",
     "record_actions",
     "remembering",

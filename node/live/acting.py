@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from adapters.ports import NOTHING, Given, Outcome, Page
-from node.live.codes import NO_CODES, Codes
 from node.live.asking import Sought, askable, seek
 from node.live.asserting import hold
+from node.live.codes import NO_CODES, Codes
 from node.live.gate import Approve as Approve
 from node.live.gate import Gate as Gate
 from node.live.gate import Report as Report

@@ -62,7 +62,8 @@ class Secrets(Mapping[str, str]):
     def __init__(self, given: Mapping[str, GivenSecret] | None = None, *, begins: str = "") -> None:
         """begins: an address that the giver chose; its origin is for secrets that name none.
 
-        Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site), ``secret.totp``.
+        Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site),
+        ``secret.totp``.
         """
         self._given = dict(given or {})
         self._totp = {name: parse_totp(secret.value) for name, secret in self._given.items() if secret.totp}

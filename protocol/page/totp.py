@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +16,11 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from protocol import limits
 from protocol.errors import MeshError
 
-_ALGORITHMS: Final = {"SHA1": SHA1, "SHA256": SHA256, "SHA512": SHA512}
+_ALGORITHMS: Final[Mapping[str, type[SHA1] | type[SHA256] | type[SHA512]]] = {
+    "SHA1": SHA1,
+    "SHA256": SHA256,
+    "SHA512": SHA512,
+}
 _DIGITS: Final = (6, 7, 8)
 _MARK: Final = b"trailmesh totp"
 
