@@ -58,6 +58,10 @@ class AuthSite:
         assert self._runner is not None
         await self._runner.cleanup()
 
+    def end_sessions(self) -> None:
+        """Log everybody out."""
+        self._sessions.clear()
+
     # --- what a browser meets ----------------------------------------------------------------------------------------
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:

@@ -6,7 +6,7 @@ or a result.
 """
 
 from node.capsules.asking_work import WorkAsking
-from node.capsules.browser_state import from_browser
+from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules, Mounted, Wanted
 from node.capsules.exchange import CapsuleExchange
 from node.capsules.kept import Kept
@@ -33,4 +33,5 @@ __all__ = [
     "WorkAsking",
     "digests",
     "from_browser",
+    "to_browser",
 ]

@@ -158,7 +158,7 @@ class Logins:
             return Look(seen=(await driver.act(Goto(url=url))).observation)
         except MeshError as error:
             if error.code in ("browser.refused", "browser.navigation", "browser.timeout"):
-                return Look(failed=error.code)
+                return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))
             raise
 
 

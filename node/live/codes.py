@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports import Clock
 from protocol.errors import MeshError
 from protocol.page.action import Action
 from protocol.page.redaction import secrets_named
@@ -30,6 +30,14 @@ class _Used(msgspec.Struct, frozen=True, kw_only=True):
     mark: bytes
     window: int
     ends_ms: int
+
+
+class Meta(Protocol):
+    """What keeps a value by its name; a ``Store`` does."""
+
+    async def get_meta(self, key: str) -> bytes | None: ...
+
+    async def put_meta(self, key: str, value: bytes) -> None: ...
 
 
 class Codes(Protocol):
@@ -52,7 +60,7 @@ NO_CODES: Final = NoCodes()
 class KeptCodes:
     """Makes codes, and keeps in the store which were typed. Implements ``Codes``."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Meta, clock: Clock) -> None:
         self._store, self._clock = store, clock
         self._one = asyncio.Lock()
 

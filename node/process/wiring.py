@@ -20,7 +20,7 @@ from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
 from adapters.ports import Clock, KeyStore, OpenBrowser, OpenWatched, Store
-from adapters.ports.login_signs import ReadSigns
+from adapters.ports.login_signs import HearPage, ReadSigns
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -223,6 +223,13 @@ def open_signs(config: configuration.BrowserConfig) -> ReadSigns:
     from adapters.browser.login_signs import reader
 
     return reader(functools.partial(opened, browser_settings(config)))
+
+
+def open_heard(config: configuration.BrowserConfig) -> HearPage:
+    """Listens to pages that are driven, in Chromiums as those of ``open_signs``."""
+    from adapters.browser.login_signs import hearer
+
+    return hearer(functools.partial(opened, browser_settings(config)))
 
 
 def _ports(
