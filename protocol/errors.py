@@ -699,19 +699,44 @@ CODES: dict[str, Code] = {
         False,
         "The action would type a literal value into a field for a password, a one-time code or a card.",
         "Name a secret instead: `value: {secret: NAME}` in an action, `--secret NAME` of `live type`. The value is given with"
-        " `--secret NAME@https://shop.example=@FILE`, for a field that is no password field with `NAME:text@…`.",
+        " `--secret NAME@https://shop.example=SOURCE`, for a field that is no password field with `NAME:text@…`.",
+    ),
+    "secret.literal": Code(
+        _C,
+        False,
+        "The value of a secret stands on the command line, where other users of the machine can see it. It was not used.",
+        "Name where it is kept: `NAME=prompt:`, `NAME=env:VARIABLE`, `NAME=keyring:SERVICE/USER`, `NAME=cmd:PROGRAM …` or `NAME=file:PATH`. Choose another"
+        " value if this one is in a history file.",
+    ),
+    "secret.unread": Code(
+        _E,
+        False,
+        "A secret could not be read from where it is kept.",
+        "The message says why. Try the same by hand; nothing that a program says of it is shown here.",
+    ),
+    "secret.late": Code(
+        _E,
+        True,
+        "The program that a secret is read from did not end in time.",
+        "It may wait for a person: unlock what it reads, and try again.",
+    ),
+    "secret.totp": Code(
+        _C,
+        False,
+        "What was given for one-time codes is no seed of them.",
+        "Give the seed as the site shows it: letters A to Z and digits 2 to 7, or the address `otpauth://totp/…` of its QR code.",
     ),
     "action.secret_missing": Code(
         _C,
         False,
         "The action needs a secret that was not given.",
-        "Pass it with `--secret NAME@https://shop.example=@FILE`.",
+        "Pass it with `--secret NAME@https://shop.example=SOURCE`, for example `=prompt:` (docs/risk.md).",
     ),
     "action.secret_elsewhere": Code(
         _C,
         False,
         "The secret may not be typed into this field: it was given for another site, or for password fields only.",
-        "If it belongs there, name the site: `--secret NAME@https://shop.example=@FILE`; for a field that is no password field: `--secret NAME:text@https://shop.example=@FILE`.",
+        "If it belongs there, name the site: `--secret NAME@https://shop.example=SOURCE`; for a field that is no password field: `--secret NAME:text@https://shop.example=SOURCE`.",
     ),
     "action.clipboard": Code(
         _C,

@@ -226,6 +226,12 @@ SECRETS_MAX: Final = 32
 SECRET_CHARS_MIN: Final = 4
 SECRET_CHARS_MAX: Final = 4_096
 SECRET_ORIGINS_MAX: Final = 16
+SECRET_SOURCE_BYTES_MAX: Final = 64 * KIB
+"""Of a file or a program that a secret is read from."""
+SECRET_COMMAND_S: Final = 120
+"""How long such a program may take: it may ask a person to unlock what it reads."""
+TOTP_SEED_BYTES_MIN: Final = 8
+TOTP_PERIOD_S_MAX: Final = 300
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB
 CONFIG_CHARS_MAX: Final = 64 * KIB
 YAML_DEPTH_MAX: Final = 8

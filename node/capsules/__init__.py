@@ -6,7 +6,7 @@ or a result.
 """
 
 from node.capsules.asking_work import WorkAsking
-from node.capsules.browser_state import from_browser
+from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules
 from node.capsules.exchange import CapsuleExchange
 from node.capsules.from_live import from_live
@@ -39,4 +39,5 @@ __all__ = [
     "digests",
     "from_browser",
     "from_live",
+    "to_browser",
 ]

@@ -22,7 +22,7 @@ from node.live import End, Kept, LoginShown, Mount, Wish
 from node.verbs import CallerKind, current_caller
 from protocol import limits
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.policy import Policy
+from protocol.capsule.policy import Policy, Task
 from protocol.errors import MeshError
 from protocol.risk.classes import WRITE_CLASS
 from protocol.risk.requests import GuardPolicy
@@ -93,6 +93,16 @@ class Mounting:
             told = f"this agent was granted no such capsule for the work “{task}”"
             raise MeshError("caller.refused", told, caller=str(caller))
         return found
+
+    async def proposes(self, url: str, task: Task) -> str:
+        """Implements ``node.live.Mounts.proposes``."""
+        if current_caller().kind is not CallerKind.OWNER:
+            return ""  # who cannot name a capsule is not told what there is
+        try:
+            return await self._kept.proposed(origin_of(url), task)
+        except MeshError as error:
+            log.warning("no capsule can be proposed: %s", error.code)
+            return ""
 
     def _done(self, capsule_id: str, over: End) -> None:
         running = self._running[capsule_id]

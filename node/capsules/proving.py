@@ -180,7 +180,7 @@ class Proving:
             return Look(seen=(await driver.act(Goto(url=url))).observation)
         except MeshError as error:
             if error.code in _NOT_SEEN:
-                return Look(failed=error.code)
+                return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))
             raise
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 
 from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
+from node.live.codes import NO_CODES, Codes
 from node.live.first_look import LoginShown
 from node.live.history import Held, Known, Nothing
 from node.live.metering import Metering, Unmetered, until_spent
@@ -54,6 +55,8 @@ class Browsers:
         """Opens capsules. Set by whoever keeps them."""
         self.history: Known = Nothing()
         """What presses of controls did on this node before. Set by whoever keeps it."""
+        self.codes: Codes = NO_CODES
+        """Makes one-time codes. Set by whoever keeps which were used."""
 
     def known(self, guard: GuardPolicy) -> Known:
         """What is known of controls, for work under ``guard``."""

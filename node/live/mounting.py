@@ -112,6 +112,11 @@ class Mounts(Protocol):
         Errors: ``capsule.*``, ``input.not_found``, ``caller.refused``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
 
+    async def proposes(self, url: str, task: Task) -> str:
+        """The name of the newest capsule that the caller could have used at ``url``, or its id where others are called the same;
+        empty if there is none. Never raises.
+        """
+
 
 class NoCapsules:
     """Nobody keeps capsules. Implements ``Mounts``."""
@@ -119,6 +124,10 @@ class NoCapsules:
     def mount(self, capsule: str, wish: Wish, over: End) -> contextlib.AbstractAsyncContextManager[Mount]:
         """Implements ``Mounts.mount``."""
         raise MeshError("input.not_found", "there are no capsules here")
+
+    async def proposes(self, url: str, task: Task) -> str:
+        """Implements ``Mounts.proposes``."""
+        return ""
 
 
 @contextlib.asynccontextmanager

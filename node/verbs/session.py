@@ -39,6 +39,8 @@ class RecordedSession(Session, frozen=True, kw_only=True):
     """Assertions that may hold of every page: that something is absent which no page before has shown. They decide nothing."""
     unguarded: tuple[str, ...] = ()
     """What the network guard does not see in the browser, because somebody else started it."""
+    proposes: str = ""
+    """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,6 +228,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Steps that write and were performed after a mismatch, because the owner was asked and said yes. Not part of the report."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
     """Names of the nodes above, by node id; the own one is ``this node``."""
+    proposes: str = ""
+    """As ``RecordedSession.proposes``."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Cookies and entries of storage with a digest of their values; empty where only pages are compared."""
     failed: str = ""
     """The code of the error, if there is no page."""
+    chain: tuple[str, ...] = ()
+    """The sites that the address led to until it was refused."""
 
 
 def asks_for_login(page: Observation) -> bool:
@@ -73,7 +75,7 @@ def judge_proof(without: Look, given: Look, until: Condition | None) -> Proof:
     count visitors and show the time.
     """
     if given.seen is None:
-        return Proof(fails=f"with the state, the page does not open ({given.failed})")
+        return Proof(fails=f"with the state, the page does not open ({given.failed}){_led(given.chain)}")
     if until is not None:
         if not holds(until, given.seen):
             return Proof(fails="with the state, the page does not meet the condition", dead=True)
@@ -88,6 +90,12 @@ def judge_proof(without: Look, given: Look, until: Condition | None) -> Proof:
             fails="the page is the same without the login: name an address that needs it, or what only it shows"
         )
     return Proof(reasons=reasons)
+
+
+def _led(chain: tuple[str, ...]) -> str:
+    if not chain:
+        return ""
+    return f": {' → '.join(chain)}. If the login needs that site, name it with --origin"
 
 
 def _differences(without: Look, given: Observation) -> tuple[str, ...]:

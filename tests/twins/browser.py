@@ -53,6 +53,7 @@ from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.refused import Refused, may_be_allowed, navigation_refused, refused, request_line
+from protocol.risk.refused import site_of as bare_site
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket
 from tests.twins.tabs import MemoryTabs
@@ -331,6 +332,7 @@ class MemoryPage:
         self._order: dict[str, int] = {}
         self._secrets = NO_SECRETS
         self._refused: list[Refused] = []
+        self._led_by: list[str] = []
         self._forms: dict[RequestForm, None] = {}
         self._dialogs: list[Dialog] = []
         self._downloads: list[Download] = []
@@ -678,7 +680,7 @@ class MemoryPage:
     def _goto(self, url: str) -> None:
         require_web(url)
         if not self._show("GET", url):
-            raise navigation_refused(self._refused[-1])
+            raise navigation_refused(self._refused[-1], self._led_by)
 
     def _back(self) -> None:
         if not self._before:
@@ -686,7 +688,7 @@ class MemoryPage:
         *rest, url = self._before
         left, after = self._url, self._after
         if not self._show("GET", url):
-            raise navigation_refused(self._refused[-1])
+            raise navigation_refused(self._refused[-1], self._led_by)
         self._before, self._after = rest, [*after, left]
 
     def _forward(self) -> None:
@@ -694,7 +696,7 @@ class MemoryPage:
             raise MeshError("action.not_possible", "there is no page after this one")
         *rest, url = self._after
         if not self._show("GET", url):
-            raise navigation_refused(self._refused[-1])
+            raise navigation_refused(self._refused[-1], self._led_by)
         self._after = rest
 
     def _reload(self) -> None:
@@ -702,16 +704,18 @@ class MemoryPage:
             raise MeshError("action.not_possible", "the page has opened nothing yet, or came from a form")
         before, after = self._before, self._after
         if not self._show("GET", self._url.partition("#")[0]):
-            raise navigation_refused(self._refused[-1])
+            raise navigation_refused(self._refused[-1], self._led_by)
         self._before, self._after = before, after
 
     def _show(self, method: str, url: str) -> bool:
         """Go to ``url`` hop by hop; False if the guard stopped it, and the page stays."""
         sends = method == "POST"
+        self._led_by = []
         for _ in range(_REDIRECTS_MAX):
             same = url.partition("#")[0] == self._url.partition("#")[0] and "#" in url
             if not same and not self._sent(method, url, "document", True):
                 return False
+            self._led_by.append(bare_site(url))
             if url not in self._site.redirects:
                 break
             method, url = "GET", self._site.redirects[url]
