@@ -5,8 +5,8 @@ imports. The state: 64 entries of localStorage and 64 of IndexedDB with 8 KiB ea
 looks generated, and one cookie; ``STATE_BYTES_MIN`` is held against what was sealed. Each figure is the fastest of ``ROUNDS`` on
 the same nodes: whatever else the machine does can only add to it.
 
-``capture``: read the file, scan, sign what was found, seal, store. ``seal``: encrypt and sign alone. ``export``: ask the peer for its
-key, seal to it, prove, write. ``import``: read, verify, open, scan, store. ``mount``: judge, count, sign and report the use to the
+``capture``: read the file, scan, sign what was found, seal, store. ``seal``: encrypt and sign alone. ``export``: ask the peer for
+its key, seal to it, prove, write. ``import``: read, verify, open, scan, store. ``mount``: judge, count, sign and report the use to the
 issuer, open the state, and until the first page of a context stands open with it.
 """
 
@@ -42,7 +42,7 @@ _WORDS: Final = ("oak", "elm", "ash", "fir", "yew", "true", "false", "dark", "li
 
 def storage_state(origin: str, *, entries: int = _ENTRIES, chars: int = _ENTRY_CHARS) -> dict[str, Any]:
     """The state of a browser as Playwright writes it: ``entries`` of ``chars`` each in localStorage, and as many in IndexedDB."""
-    made = random.Random(entries * chars)  # noqa: S311  (the same text each time)
+    made = random.Random(entries * chars)
 
     def value(place: int) -> str:
         if place % 2:

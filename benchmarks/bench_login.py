@@ -1,10 +1,10 @@
 """What it takes to be logged in by a capsule, against logging in by the form of the same site.
 
-Conditions: the demo shop in a process of its own on loopback, without added delay; one node in this process with an SQLite store, and
-one headless Chromium, which runs already. By form: from a live session with an open page of the shop that asks for nothing, over the
-form with its two fields and its button, until the page of the account was seen. By capsule: from the call that opens a live session
-with it, so opening its context and page, judging, counting, signing and opening the capsule are in, until the page of the account
-was seen: the same probe. Rounds alternate; medians.
+Conditions: the demo shop in a process of its own on loopback, without added delay; one node in this process with an SQLite store,
+and one headless Chromium, which runs already. By form: from a live session with an open page of the shop that asks for nothing, over
+the form with its two fields and its button, until the page of the account was seen. By capsule: from the call that opens a live
+session with it, so opening its context and page, judging, counting, signing and opening the capsule are in, until the page of the
+account was seen: the same probe. Rounds alternate; medians.
 
 ``capsule.login_ratio``: the state is what the shop gives, one cookie. ``capsule.login_ratio_64k``: with 32 entries of 1 KiB each in
 localStorage, and as many in IndexedDB, as applications keep them beside their login.
@@ -64,7 +64,8 @@ async def cookie_of(url: str) -> dict[str, Any]:
 async def _captured(node: LiveNode, url: str, file: Path, name: str, *, entries: int) -> int:
     """The size of the state of a new capsule, in bytes."""
     origins = storage_state(url, entries=entries, chars=1_024)["origins"] if entries else []
-    file.write_text(json.dumps({"cookies": [await cookie_of(url)], "origins": origins}))
+    stored = {"cookies": [await cookie_of(url)], "origins": origins}
+    await asyncio.to_thread(file.write_text, json.dumps(stored))
     kept = await node.run("capsule.capture", file=str(file), name=name, origins=[url], replays_max=1_000)
     return int(kept["state_bytes"])
 
@@ -104,9 +105,7 @@ def _ratios() -> tuple[float, float]:
                 rounds = []
                 for _ in range(ROUNDS + 1):
                     form = await _by_form(node, url)
-                    rounds.append(
-                        (form, await _by_capsule(node, url, "small"), await _by_capsule(node, url, "large"))
-                    )
+                    rounds.append((form, await _by_capsule(node, url, "small"), await _by_capsule(node, url, "large")))
         form, first, second = (statistics.median(each) for each in zip(*rounds[1:], strict=True))
         return first / form, second / form
 
