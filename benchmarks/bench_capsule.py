@@ -6,8 +6,8 @@ looks generated, and one cookie; ``STATE_BYTES_MIN`` is held against what was se
 the same nodes: whatever else the machine does can only add to it.
 
 ``capture``: read the file, scan, sign what was found, seal, store. ``seal``: encrypt and sign alone. ``export``: ask the peer for
-its key, seal to it, prove, write. ``import``: read, verify, open, scan, store. ``mount``: judge, count, sign and report the use to the
-issuer, open the state, and until the first page of a context stands open with it.
+its key, seal to it, prove, write. ``import``: read, verify, open, scan, store. ``mount``: judge, count, sign and report the
+use to the issuer, open the state, and until the first page of a context stands open with it.
 """
 
 from __future__ import annotations

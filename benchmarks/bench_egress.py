@@ -1,9 +1,9 @@
 """What the tunnel adds to loading a page.
 
 Conditions: the demo shop in a process of its own on loopback, without added delay; two headless Chromiums with the same guard, one
-whose connections go through the tunnel and its wall, one that is configured to connect directly. Each round opens a fresh context at
-both, and with it new connections, and loads the same pages in it; the clock runs until they have loaded. Rounds alternate, and so
-does who begins; medians of rounds.
+whose connections go through the tunnel and its wall, one that is configured to connect directly. Each round opens a fresh context
+at both, and with it new connections, and loads the same pages in it; the clock runs until they have loaded. Rounds alternate, and
+so does who begins; medians of rounds.
 """
 
 from __future__ import annotations

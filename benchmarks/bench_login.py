@@ -1,8 +1,8 @@
 """What it takes to be logged in by a capsule, against logging in by the form of the same site.
 
 Conditions: the demo shop in a process of its own on loopback, without added delay; one node in this process with an SQLite store,
-and one headless Chromium, which runs already. By form: from a live session with an open page of the shop that asks for nothing, over
-the form with its two fields and its button, until the page of the account was seen. By capsule: from the call that opens a live
+and one headless Chromium, which runs already. By form: from a live session with an open page of the shop that asks for nothing,
+over the form with its two fields and its button, until the page of the account was seen. By capsule: from the call that opens a live
 session with it, so opening its context and page, judging, counting, signing and opening the capsule are in, until the page of the
 account was seen: the same probe. Rounds alternate; medians.
 
