@@ -19,6 +19,7 @@ from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
 from adapters.browser.tabs import Tabs
+from adapters.browser.untaken import untaken
 from adapters.browser.windows import Windows
 from adapters.ports import BrowserState
 from protocol import limits
@@ -190,14 +191,13 @@ class ChromiumContext:
     async def state(self, *, whole: bool = False) -> BrowserState:
         """``adapters.ports.Context.state``."""
         self._require_open()
-        return write_state(
-            await self._life.alive(
-                self._context.storage_state(indexed_db=whole),
-                timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
-                otherwise="browser.timeout",
-                doing="reading the state of a context",
-            )
+        stored = await self._life.alive(
+            self._context.storage_state(indexed_db=whole),
+            timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the state of a context",
         )
+        return write_state(stored, await untaken(self._context.pages) if whole else ())
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from adapters.ports import BrowserState
+from adapters.ports import BrowserState, Untaken
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.web_address import require_web
@@ -89,6 +89,6 @@ def plain_state(state: BrowserState) -> Any:
     return msgspec.to_builtins(read_state(state))
 
 
-def write_state(stored: Any) -> BrowserState:
+def write_state(stored: Any, untaken: tuple[Untaken, ...] = ()) -> BrowserState:
     """The state that Playwright gives. Errors: ``input.too_large``."""
-    return BrowserState(storage=msgspec.json.encode(stored))
+    return BrowserState(storage=msgspec.json.encode(stored), untaken=untaken)

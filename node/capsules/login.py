@@ -26,6 +26,7 @@ from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
 from node.verbs.session import RecordedSession
 from protocol.capsule.capsule import BrowserProfile
 from protocol.capsule.login import Look, judge_login, judge_proof
+from protocol.capsule.portability import findings
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.goal import condition
@@ -131,26 +132,31 @@ class Logins:
         origins = widest(parse_pattern(each) for each in given.origins or (origin_of(login.url),))
         state = within(login.state, origins)
         tell({"note": "opening the page in two fresh browsers, with the login and without it"})
-        proof = judge_proof(
-            await self._look(login, origins, None), await self._look(login, origins, state), login.until
-        )
+        (without, _), (seen, newer) = await self._look(login, origins, None), await self._look(login, origins, state)
+        proof = judge_proof(without, seen, login.until)
         if proof.fails:
-            raise MeshError("capsule.unproven", proof.fails, **({"session": login.session} if login.session else {}))
+            detail = {"session": login.session} if login.session else {}
+            raise MeshError("capsule.unproven", proof.fails + _bound(state), **detail)
         browser = BrowserProfile(name=login.browser.name, version=login.browser.version, profile=login.profile)
         policy = msgspec.structs.replace(given, origins=origins)
         # Where a later check looks; and for what, if the condition is a text alone.
         looks = {"page": login.url}
         if login.until is not None and login.until == condition.Condition(text=login.until.text):
             looks["shows"] = login.until.text or ""
-        kept = await self._capsules.keep(policy, login.state, browser, looks)
+        kept = await self._capsules.keep(policy, _with(login.state, state, newer), browser, looks)
         return LoggedIn(**msgspec.structs.asdict(kept), session=login.session, proof=proof.reasons)
 
-    async def _look(self, login: Login, origins: tuple[str, ...], state: CapsuleState | None) -> Look:
-        """The page at the address of the login, in a fresh browser that may contact these origins only."""
+    async def _look(
+        self, login: Login, origins: tuple[str, ...], state: CapsuleState | None
+    ) -> tuple[Look, CapsuleState]:
+        """The page at the address of the login, in a fresh browser that may contact these origins only; and what that held then."""
         guard = guard_for(self._config.policy, within=origins)
         given = None if state is None else to_browser(state, now_s=self._capsules.kept.clock.now_ms() // 1000)
-        async with self._browsers.opened(login.profile, guard, state=given) as (_, page):
-            return await self._opened(page, login.url)
+        async with self._browsers.opened(login.profile, guard, state=given) as (context, page):
+            seen = await self._opened(page, login.url)
+            if state is None or seen.failed:
+                return seen, CapsuleState()
+            return seen, from_browser(await context.state(whole=True), state)
 
     async def _opened(self, page: Page, url: str) -> Look:
         driver = Driver(page, Gate(report=self._witness.trail.gate))
@@ -160,6 +166,21 @@ class Logins:
             if error.code in ("browser.refused", "browser.navigation", "browser.timeout"):
                 return Look(failed=error.code)
             raise
+
+
+def _with(found: CapsuleState, before: CapsuleState, newer: CapsuleState) -> CapsuleState:
+    """``found`` with ``newer`` in the place of ``before``: a site that renews a login at each visit has ended the one before."""
+    return msgspec.structs.replace(
+        newer,
+        cookies=(*newer.cookies, *(each for each in found.cookies if each not in before.cookies)),
+        storage=(*newer.storage, *(each for each in found.storage if each not in before.storage)),
+    )
+
+
+def _bound(state: CapsuleState) -> str:
+    """Why a login may work in its own browser only; empty if nothing says so."""
+    keys = [each.what for each in findings(state, now_s=0) if each.kind == "key-bound"]
+    return f"; it is bound to a key that only its own browser has ({keys[0]})" if keys else ""
 
 
 def _state_of(storage: str) -> CapsuleState:

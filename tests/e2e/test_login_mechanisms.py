@@ -27,9 +27,7 @@ async def at(name: str, directory: Path) -> AsyncIterator[tuple[MechanismSite, W
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(site.stop)
         anna, bruno = [
-            await stack.enter_async_context(
-                serving(directory / each, each, config=CONFIG, browser=launcher(SETTINGS))
-            )
+            await stack.enter_async_context(serving(directory / each, each, config=CONFIG, browser=launcher(SETTINGS)))
             for each in ("anna", "bruno")
         ]
         await pair(anna, bruno, "status")
@@ -75,5 +73,5 @@ async def test_a_login_by_the_dialog_of_the_browser_leaves_nothing_to_keep(tmp_p
     async with at("basic", tmp_path) as (_, way, anna, _):
         with pytest.raises(MeshError) as caught:
             await log_in(anna, way)
-        print(caught.value.code, caught.value.message)
+        assert caught.value.code == "browser.navigation" and "AUTH" in caught.value.message
         assert (await anna.run("capsule.list"))["capsules"] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,20 +24,43 @@ from node.process.wiring import open_node
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
+from tests.canaries import found_in
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.ways_out.ground import Ground, Way, listed
 from tests.sites.ways_out.rows import ROWS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-_AT_ONCE: Final = 4
+_AT_ONCE: Final = 3
 _QUIET_MOST_S: Final = 10.0
+_LISTEN_S: Final = 3
+_HEARD_BYTES: Final = 64 * 1024
 CANARY: Final = "s3ss10n-0f-the-ground-Kw42"
 
 
+class Listening(Ground):
+    """Its canaries also keep what they are sent first. The cookie of the site is one for every port of its host."""
+
+    def __init__(self) -> None:
+        super().__init__(ROWS)
+        self.heard: dict[Way, bytes] = {}
+
+    async def _canary(self, way: Way) -> None:
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._arrived(way)
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(_LISTEN_S):
+                    self.heard[way] = self.heard.get(way, b"") + await reader.read(_HEARD_BYTES)
+            writer.close()
+
+        server = await asyncio.start_server(connected, "127.0.0.1", 0)
+        self._servers.append(server)
+        self._ports.append(server.sockets[0].getsockname()[1])
+
+
 @pytest_asyncio.fixture
-async def ground() -> AsyncIterator[Ground]:
+async def ground() -> AsyncIterator[Listening]:
     """The site and its canaries."""
-    made = Ground(ROWS)
+    made = Listening()
     await made.start()
     yield made
     await made.stop()
@@ -76,47 +99,54 @@ async def holds(context: Lent) -> bool:
     return [each["value"] for each in found["cookies"] if each["name"] == "sid"] == [CANARY]
 
 
-async def visited(ground: Ground, context: Lent) -> None:
-    """Visit every page of the site in one context, some at once, and close them once nothing has arrived for a while."""
+async def visited(ground: Ground, context: Lent, first: Page) -> None:
+    """Visit every page of the site in one context, some at once, and leave them once nothing has arrived for a while."""
+    tabs = [first] + [await context.page() for _ in range(_AT_ONCE - 1)]
 
-    async def visit(url: str) -> Callable[[], Awaitable[None]]:
-        page = await context.page()
+    async def visit(tab: Page, url: str) -> None:
         with contextlib.suppress(MeshError):  # several ways lead away from the page
-            await page.perform(Goto(url=url))
-        return page.close
+            await tab.perform(Goto(url=url))
 
     pages = ground.pages()
     for start in range(0, len(pages), _AT_ONCE):
-        leave = await asyncio.gather(*map(visit, pages[start : start + _AT_ONCE]))
+        await asyncio.gather(*map(visit, tabs, pages[start : start + _AT_ONCE]))
         await ground.quiet(0.5, _QUIET_MOST_S)
-        await asyncio.gather(*(each() for each in leave))
 
 
-@pytest.mark.parametrize("backend", ["launched", pytest.param("attached", marks=pytest.mark.field)])
-async def test_no_page_gets_anything_out_of_a_browser_that_holds_a_login(
-    ground: Ground, tmp_path: Path, backend: str
-) -> None:
-    async with node_with(ground, tmp_path, backend) as node, logged_in(node, ground) as (context, _):
+async def tried(ground: Ground, directory: Path, backend: str) -> None:
+    """Try every way in a browser with the login."""
+    async with node_with(ground, directory, backend) as node, logged_in(node, ground) as (context, page):
         assert await holds(context)
-        await visited(ground, context)
+        await visited(ground, context, page)
         assert await holds(context), "the pages were those of somebody who is logged in, until the end"
     assert not ground.ways() - ground.served, f"not tried: {listed(ground.ways() - ground.served)}"
-    assert not ground.reached - UNGUARDED[backend], f"got out: {listed(ground.reached - UNGUARDED[backend])}"
 
 
-UNGUARDED: Final[dict[str, set[Way]]] = {"launched": set(), "attached": set()}
+async def test_no_page_gets_anything_out_of_a_browser_that_holds_a_login(ground: Listening, tmp_path: Path) -> None:
+    await tried(ground, tmp_path, "launched")
+    assert not ground.reached, f"got out: {listed(ground.reached)}"
+
+
+@pytest.mark.field
+async def test_of_a_running_browser_no_way_carries_the_login_to_another_origin(
+    ground: Listening, tmp_path: Path
+) -> None:
+    """There connections are opened ahead, and some features are not seen (docs/THREATS.md): what they send must hold no login."""
+    await tried(ground, tmp_path, "attached")
+    carried = {way for way, data in ground.heard.items() if found_in(data, {"login": CANARY.encode()})}
+    assert not carried, f"carried the login: {listed(carried)}"
 
 
 @pytest.mark.parametrize("backend", ["launched", "attached"])
 async def test_a_redirect_out_of_the_origins_is_an_error_that_says_where_it_led(
-    ground: Ground, tmp_path: Path, backend: str
+    ground: Listening, tmp_path: Path, backend: str
 ) -> None:
     """Guard: node/capsules/mounting.py, _narrowed."""
     async with node_with(ground, tmp_path, backend) as node, logged_in(node, ground) as (context, page):
         for status in (301, 302, 303, 307, 308):
             with pytest.raises(MeshError) as caught:
                 await page.perform(Goto(url=f"{ground.origin}/go/0.out?s={status}"))
-            there = f"http://127.0.0.1:{ground.port(0)}"
+            there = f"http://127.0.0.1:{ground._ports[0]}"
             refused = caught.value
             assert (refused.code, refused.detail["rule"], refused.detail["origin"]) == (
                 "browser.refused",

@@ -25,7 +25,9 @@ WELCOME: Final = "Welcome anna"
 NAMES: Final = ("server-cookie", "signed-cookie", "local-token", "database-token", "csrf-form", "device-offer")
 BOUND: Final = ("rotating", "software-key", "basic")
 _FIELDS: Final = "<label>Name <input name=user></label> <label>Password <input type=password name=word></label>"
-_FORM: Final = f"<title>Log in</title><h1>Log in</h1><form method=post action=/login>{_FIELDS}HIDDEN<button>Log in</button></form>"
+_FORM: Final = (
+    f"<title>Log in</title><h1>Log in</h1><form method=post action=/login>{_FIELDS}HIDDEN<button>Log in</button></form>"
+)
 _ACCOUNT: Final = f"<title>Account</title><h1>{WELCOME}</h1><a href=/orders>Orders</a>"
 _SCRIPT: Final = """<title>Account</title><h1 id=said>One moment</h1><div id=place></div><script>
 const kept = () => new Promise((done, failed) => {
@@ -199,7 +201,9 @@ class MechanismSite:
             if key is None or (key and not _proves(key, token, proof)):
                 raise web.HTTPUnauthorized()
             return web.Response(text=WELCOME)
-        return web.Response(text=_SCRIPT.replace("KIND", self.name).replace("FIELDS", _FIELDS), content_type="text/html")
+        return web.Response(
+            text=_SCRIPT.replace("KIND", self.name).replace("FIELDS", _FIELDS), content_type="text/html"
+        )
 
     def _by_dialog(self, request: web.Request) -> web.Response:
         wanted = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()

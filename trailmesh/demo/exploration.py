@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from trailmesh.demo.login import Account
 from trailmesh.demo.journey import Journey, Task, finish
+from trailmesh.demo.login import Account
 from trailmesh.demo.site import shop
 from trailmesh.shop import ShopConfig, cheapest_blue_mug_over_four
 

@@ -228,6 +228,12 @@ class Journey:
             f"tampering named {done.tamper_named or 'no'} · stranger refused {done.stranger_refused}",
             highlight=False,
         )
+        if done.login is not None:
+            out.print(
+                f"login used {done.login.uses} times elsewhere, then {done.login.refused or 'not refused'} · "
+                f"revoked: {done.login.revoked or 'not refused'} · work where the login is: {done.login.work or 'none'}",
+                highlight=False,
+            )
         for promise in done.broken_promises:
             out.print(Text(f"BROKEN: {promise}", style="bold red"))
         out.print(Text(f"report: {self.directory / 'report.html'}   summary: {self.directory / 'summary.json'}"))

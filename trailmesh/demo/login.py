@@ -1,4 +1,4 @@
-"""The chapter of the demo about a login: done once, used on another node under its policy, ended, and the way without giving it away."""
+"""The chapter of the demo about a login: done once, used on another node under its policy, ended; and how to keep it instead."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ class LoginChapter:
         finally:
             word.unlink()
         self.outcome.capsule = self.outcome.capsule or kept["id"]
-        self._tell(Text(f"   {holder.name} logged in: {kept['name']}, {kept['state_bytes']} bytes, sealed; {kept['proof'][0]}"))
+        self._tell(
+            Text(f"   {holder.name} logged in: {kept['name']}, {kept['state_bytes']} bytes, sealed; {kept['proof'][0]}")
+        )
 
     def _give(self, holder: MeshNode, other: MeshNode) -> None:
         url, file = self._account.url, self._directory / "account.capsule"
@@ -104,7 +106,9 @@ class LoginChapter:
         other.run("node", "grant", holder.name, f"capsule:offer={url}")
         holder.run("capsule", "export", "given", "--to", other.name, "--out", str(file))
         taken = other.run("capsule", "import", str(file))
-        self._tell(Text(f"   {other.name} has it, of {taken['tenant_name']}, for {taken['policy']['replays_max']} uses"))
+        self._tell(
+            Text(f"   {other.name} has it, of {taken['tenant_name']}, for {taken['policy']['replays_max']} uses")
+        )
 
     def _use(self, other: MeshNode) -> None:
         for number in range(USES + 1):

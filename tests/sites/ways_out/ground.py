@@ -137,10 +137,6 @@ class Ground:
             Way(row.name, own) for row in self._rows for own in (True, False) if (row.same if own else row.elsewhere)
         }
 
-    def port(self, number: int) -> int:
-        """Where the canary of a way listens."""
-        return self._ports[number]
-
     def pages(self) -> list[str]:
         """Addresses of pages that try every way once, those together that can be."""
         ways = [
