@@ -75,6 +75,8 @@ class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     holder: str = ""
     """Who holds the lease; empty for nobody."""
     held_until_ms: int = 0
+    told: dict[str, bytes] = msgspec.field(default_factory=dict)
+    """By node that reported uses, the digest of the use with its highest number."""
 
     @property
     def used(self) -> int:
@@ -131,12 +133,17 @@ def without_holder(row: LedgerRecord | None, holder: str) -> LedgerRecord | None
 def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
     """What both say: of each number the higher one. The lease stays.
 
-    Errors: ``input.invalid`` for a row of another capsule or tenant.
+    A use that ``more`` tells of is new, or the newest one told again: who reports another one under a number that was counted runs
+    on an older store, or on a copy of one. Errors: ``input.invalid`` for a row of another capsule or tenant, ``capsule.counted``.
     """
     if row is None:
         return more
     if (row.id, row.tenant) != (more.id, more.tenant):
         raise MeshError("input.invalid", "another node issued a capsule of this id")
+    for node, digest in more.told.items():
+        counted, number = row.uses.get(node, 0), more.uses[node]
+        if number < counted or (number == counted and row.told.get(node, digest) != digest):
+            raise MeshError("capsule.counted", f"use {number}, and {counted} are counted", capsule=row.id)
     nodes = row.uses.keys() | more.uses.keys()
     first = row if row.revoked_ms else more
     return LedgerRecord(
@@ -151,6 +158,7 @@ def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
         revocation=first.revocation,
         holder=row.holder,
         held_until_ms=row.held_until_ms,
+        told=row.told | more.told,
     )
 
 

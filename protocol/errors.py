@@ -952,6 +952,14 @@ CODES: dict[str, Code] = {
         "The capsule was sealed before this node began its present witness log, as after a restore: its uses cannot be trusted to be complete.",
         "Have it exported again, or capture it again.",
     ),
+    "capsule.counted": Code(
+        _O,
+        False,
+        "The issuer of the capsule has counted another use under the same number: the node that uses it runs on an older store, or on a"
+        " copy of one.",
+        "If the store of this node was restored, repeat the command: the count goes on where its issuer's is. If a copy of its data"
+        " directory runs elsewhere, stop one of the two.",
+    ),
     "capsule.not_logged_in": Code(
         _O,
         False,

@@ -22,6 +22,7 @@ from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
 from adapters.browser.tab_storage import TabStorage
 from adapters.browser.tabs import Tabs
+from adapters.browser.untaken import untaken
 from adapters.browser.windows import Windows
 from adapters.ports import BrowserState
 from protocol import limits
@@ -206,7 +207,7 @@ class ChromiumContext:
             otherwise="browser.timeout",
             doing="reading the state of a context",
         )
-        return write_state(stored, tabs)
+        return write_state(stored, tabs, await untaken(self._context.pages) if whole else ())
 
     async def _held(self, whole: bool) -> tuple[Any, dict[str, dict[str, str]]]:
         """What Playwright reads, and the sessionStorage of the pages; of two that show one origin, of the newer."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from adapters.ports import BrowserState
+from adapters.ports import BrowserState, Untaken
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.web_address import require_web
@@ -105,10 +105,13 @@ def of_tabs(stored: Stored) -> dict[str, dict[str, str]]:
     }
 
 
-def write_state(stored: Any, tabs: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> BrowserState:
-    """The state that Playwright gives, and by origin what sessionStorage holds. Errors: ``input.too_large``."""
+def write_state(
+    stored: Any, tabs: Mapping[str, Mapping[str, str]] = MappingProxyType({}), untaken: tuple[Untaken, ...] = ()
+) -> BrowserState:
+    """The state that Playwright gives, by origin what sessionStorage holds, and what is in neither. Errors: ``input.too_large``."""
     origins = {each["origin"]: dict(each) for each in stored["origins"]}
     for origin, items in tabs.items():
         found = origins.setdefault(origin, {"origin": origin, "localStorage": []})
         found["sessionStorage"] = [{"name": name, "value": value} for name, value in items.items()]
-    return BrowserState(storage=msgspec.json.encode({**stored, "origins": list(origins.values())}))
+    storage = msgspec.json.encode({**stored, "origins": list(origins.values())})
+    return BrowserState(storage=storage, untaken=untaken)

@@ -13,7 +13,7 @@ import msgspec
 
 from adapters.ports import BrowserState
 from node.capsules.reading import state_of
-from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Index, ObjectStore, OriginStorage
+from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Index, Lost, ObjectStore, OriginStorage
 from protocol.trust.origin import origin_of
 
 _SAME_SITE: Final = {"strict": "Strict", "lax": "Lax", "none": "None"}
@@ -46,7 +46,8 @@ def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
     storage = [each for each in storage if each.local or each.session or each.databases]
     storage += [OriginStorage(origin=origin, session=session) for origin, session in untaken.items() if session]
     storage += [each for each in before.storage if each.key]
-    return msgspec.structs.replace(now, storage=tuple(storage), lost=before.lost)
+    lost = dict.fromkeys((*before.lost, *(Lost(origin=each.origin, what=each.what) for each in found.untaken)))
+    return msgspec.structs.replace(now, storage=tuple(storage), lost=tuple(lost))
 
 
 def same(one: CapsuleState, other: CapsuleState) -> bool:

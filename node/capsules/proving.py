@@ -23,6 +23,7 @@ from protocol.capsule.capsule import BrowserProfile
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.login import Look, judge_proof
 from protocol.capsule.minimal import Halving, only, parts_of
+from protocol.capsule.portability import findings
 from protocol.capsule.probe import Probe, Proven, judge_page, learned
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -117,7 +118,7 @@ class Proving:
         proof = judge_proof(without, given, asked.until)
         if proof.fails or given.seen is None:
             if asked.must or proof.dead:
-                raise MeshError("capsule.unproven", proof.fails)
+                raise MeshError("capsule.unproven", proof.fails + _bound(asked.state))
             return _kept_whole(asked, proof.fails)
         probe = learned((without,), given.seen, asked.until)
         state, reasons, minimal = asked.state, proof.reasons, False
@@ -188,3 +189,9 @@ def _kept_whole(asked: Asked, why: str) -> Shown:
     shows = (asked.until.text or "") if asked.until else ""
     looks = {name: text for name, text in (("page", asked.page), ("shows", shows)) if text}
     return Shown(state=asked.state, proven="unknown", proof=(why,), looks=looks)
+
+
+def _bound(state: CapsuleState) -> str:
+    """Why a login may work in its own browser only; empty if nothing says so."""
+    keys = [each.what for each in findings(state, now_s=0) if each.kind == "key-bound"]
+    return f"; it is bound to a key that only its own browser has ({keys[0]})" if keys else ""

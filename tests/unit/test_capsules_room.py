@@ -372,9 +372,11 @@ async def test_a_file_that_was_changed_is_refused(nodes: list[CapsuleNode], tmp_
     changed = {
         "capsule.issuer": msgspec.structs.replace(good, envelope=forged),
         "capsule.truncated": msgspec.structs.replace(good, stream=good.stream[:-1]),
-        "capsule.stream": msgspec.structs.replace(good, stream=good.stream[:-1] + b"\x00"),
+        "capsule.stream": msgspec.structs.replace(good, stream=good.stream[:-1] + bytes([good.stream[-1] ^ 1])),
         "log.invalid": msgspec.structs.replace(good, proof=proof),
-        "envelope.signature": msgspec.structs.replace(good, envelope=good.envelope[:-1] + b"\x00"),
+        "envelope.signature": msgspec.structs.replace(
+            good, envelope=good.envelope[:-1] + bytes([good.envelope[-1] ^ 1])
+        ),
     }
     for code, file in changed.items():
         path = tmp_path / "changed.capsule"
