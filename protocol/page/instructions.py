@@ -89,12 +89,26 @@ _WORDY: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,24} [A-Za-z]{2,24}(?![A-Za-
 
 
 @cache
-def _words() -> ahocorasick.Automaton:
+def _stems() -> dict[str, set[str]]:
+    """The names of the rules that need a word, by the word."""
     names: dict[str, set[str]] = {}
     for name, stems in _STEMS.items():
         for stem in stems.split():
             stem = stem if stem.startswith("im_") else stem.replace("_", " ").replace("~", "_")
             names.setdefault(stem, set()).add(name)
+    return names
+
+
+def needed_words() -> tuple[str, ...]:
+    """What text holds that speaks to a model, at least one of them: as it is read without case and accents, or written backwards
+    or shifted. A word can begin or end with a space, or have one inside. Text in another code has none of them.
+    """
+    return (*_stems(), *_OTHER_WAYS)
+
+
+@cache
+def _words() -> ahocorasick.Automaton:
+    names = _stems()
     automaton = ahocorasick.Automaton()
     for stem, wanted in names.items():
         automaton.add_word(stem, tuple(sorted(wanted)))
