@@ -71,13 +71,16 @@ _STEMS: Final = {
 """What text must hold for the rules of a name to fit; an underscore stands for a space, a tilde for an underscore."""
 _OTHER_WAYS: Final = {"snoitcurtsni": "reversed", "erongi": "reversed", "vtaber": "rot13", "vafgehpgvba": "rot13"}
 _LEET: Final = str.maketrans("013457@$", "oieastas")
-_CODED: Final = re.compile(
-    r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]{23,}={0,6}|[01]{7}(?:[ ,][01]{8}){11,})"
-)
+_CODED_CHARS_MIN: Final = 24
+_CODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}={0,6}")
+_BINARY: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[01]{8}(?:[ ,][01]{8}){11,}")
+_BINARY_BEGINS: Final = re.compile(r"[01]{8}[ ,][01]{8}")
+_CODED_85_CHARS_MIN: Final = 24
 _CODED_85: Final = re.compile(
     r"<~[!-u]{20,4000}~>|(?<![!-~])(?=[\w-]{0,40}[!#$%&()*+;<>?@^`{|}~])[\w!#$%&()*+;<=>?@^`{|}~-]{40,4000}(?![!-~])"
 )
 _MORSE: Final = re.compile(r"(?<![.\-/])[.-]{1,6}(?:[ ]{1,2}(?:/ {1,2})?[.-]{1,6}){19,2000}(?![.\-/])")
+_MORSE_BEGINS: Final = re.compile(r"[.-] {1,2}(?:/ {1,2})?[.-]{1,6} {1,2}(?:/ {1,2})?[.-]")
 _MORSE_CODES: Final = (
     ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
     " ----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----."
@@ -85,6 +88,7 @@ _MORSE_CODES: Final = (
 _MORSE_LETTERS: Final = dict(zip(_MORSE_CODES.split(), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True))
 _TAGS: Final = re.compile("[\U000e0020-\U000e007e]{4,}")
 _SPELT: Final = re.compile(r"(?<!\w)\w(?: \w(?!\w)){3,}")
+_SPELT_BEGINS: Final = re.compile(r" \w \w(?!\w)")
 _WORDY: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,24} [A-Za-z]{2,24}(?![A-Za-z])")
 
 
@@ -117,9 +121,14 @@ def _words() -> ahocorasick.Automaton:
 
 
 @cache
-def _by_name() -> dict[str, list[tuple[int, re.Pattern[str]]]]:
+def _by_name() -> dict[str, list[tuple[int, bool, re.Pattern[str]]]]:
+    """Points, whether a match begins with what stands before the first word, and the pattern."""
     return {
-        name: [(points, pattern) for each, points, pattern in instruction_rules.rules() if each == name]
+        name: [
+            (points, instruction_rules.after_border(pattern), pattern)
+            for each, points, pattern in instruction_rules.rules()
+            if each == name
+        ]
         for name in _STEMS
     }
 
@@ -209,12 +218,13 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
     """Where in ``reading`` rules of enough points fit within ``_NEAR_CHARS`` of each other."""
     folded = Folded(reading, FOLDED)
     needed = POINTS_MIN_HIDDEN if hidden else POINTS_MIN
+    bordered = f"\n{folded.text}"  # each place of the text is one further here, and before a word there is always something
     hits = sorted(
-        (match.start(), match.end(), name, points)
+        (max(match.start() - 1 + after, 0), match.end() - 1, name, points)
         for name, windows in _windows(folded.text).items()
         for begin, stop in windows
-        for points, pattern in _by_name()[name]
-        for match in pattern.finditer(folded.text, begin, stop)
+        for points, after, pattern in _by_name()[name]
+        for match in pattern.finditer(bordered, begin, stop + 1)
     )
     at = 0
     while at < len(hits):
@@ -249,15 +259,20 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
     """What is written in another way, and what it says: in tags, spelt, reversed, shifted, with digits for letters, in base64,
     base32, base85, hexadecimal, binary or Morse code.
     """
-    for match in _TAGS.finditer(text):
-        yield *match.span(), "".join(chr(ord(char) - 0xE0000) for char in match[0])
-    for match in _CODED.finditer(text):
+    if not text.isascii():
+        for match in _TAGS.finditer(text):
+            yield *match.span(), "".join(chr(ord(char) - 0xE0000) for char in match[0])
+    for start, end in _long_words(text):
+        for match in _CODED.finditer(text, start, end):
+            if plain := _decoded(match[0]):
+                yield *match.span(), plain
+        for match in _CODED_85.finditer(text, start, end) if end - start >= _CODED_85_CHARS_MIN else ():
+            if plain := _decoded_85(match[0]):
+                yield *match.span(), plain
+    for match in _BINARY.finditer(text) if _BINARY_BEGINS.search(text) else ():
         if plain := _decoded(match[0]):
             yield *match.span(), plain
-    for match in _CODED_85.finditer(text):
-        if plain := _decoded_85(match[0]):
-            yield *match.span(), plain
-    for match in _MORSE.finditer(text):
+    for match in _MORSE.finditer(text) if _MORSE_BEGINS.search(text) else ():
         said_words = (word.split() for word in match[0].split("/"))
         yield *match.span(), " ".join("".join(_MORSE_LETTERS.get(code, "?") for code in word) for word in said_words)
     lowered = text.lower()
@@ -271,7 +286,7 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
             part = lowered[start:end]
             yield start, min(end, len(text)), part[::-1] if way == "reversed" else codecs.decode(part, "rot13")
     covered = 0
-    for match in _SPELT.finditer(text):
+    for match in _SPELT.finditer(text) if _SPELT_BEGINS.search(text) else ():
         # What begins in the first half of a window has been read in it with what follows: each character is read twice at most.
         if match.start() >= covered:
             start, covered = match.start(), match.end() + _NEAR_CHARS
@@ -283,6 +298,16 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
     ):
         at = max(leet.find("ignore"), 0)
         yield at, min(at + _NEAR_CHARS, len(text)), leet
+
+
+def _long_words(text: str) -> Iterator[tuple[int, int]]:
+    """Where what no white space divides is long enough to be something in another writing."""
+    at = 0
+    for word in text.split():
+        if len(word) >= _CODED_CHARS_MIN:
+            at = text.index(word, at)
+            yield at, at + len(word)
+            at += len(word)
 
 
 def _decoded(coded: str) -> str:
