@@ -121,14 +121,9 @@ def _words() -> ahocorasick.Automaton:
 
 
 @cache
-def _by_name() -> dict[str, list[tuple[int, bool, re.Pattern[str]]]]:
-    """Points, whether a match begins with what stands before the first word, and the pattern."""
+def _by_name() -> dict[str, list[tuple[int, re.Pattern[str]]]]:
     return {
-        name: [
-            (points, instruction_rules.after_border(pattern), pattern)
-            for each, points, pattern in instruction_rules.rules()
-            if each == name
-        ]
+        name: [(points, pattern) for each, points, pattern in instruction_rules.rules() if each == name]
         for name in _STEMS
     }
 
@@ -218,13 +213,11 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
     """Where in ``reading`` rules of enough points fit within ``_NEAR_CHARS`` of each other."""
     folded = Folded(reading, FOLDED)
     needed = POINTS_MIN_HIDDEN if hidden else POINTS_MIN
-    bordered = f"\n{folded.text}"  # each place of the text is one further here, and before a word there is always something
     hits = sorted(
-        (max(match.start() - 1 + after, 0), match.end() - 1, name, points)
-        for name, windows in _windows(folded.text).items()
-        for begin, stop in windows
-        for points, after, pattern in _by_name()[name]
-        for match in pattern.finditer(bordered, begin, stop + 1)
+        (match.start(), match.end(), name, points)
+        for name, begin, stop in _fitting(folded.text)
+        for points, pattern in _by_name()[name]
+        for match in pattern.finditer(folded.text, begin, stop)
     )
     at = 0
     while at < len(hits):
@@ -239,6 +232,16 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
             at += 1
         if sum(best.values()) >= needed:
             yield *folded.under_span(begin, last), tuple(sorted(best))
+
+
+def _fitting(text: str) -> Iterator[tuple[str, int, int]]:
+    """Names of rules, and parts of ``text`` that one of them fits."""
+    bordered = f"\n{text}"  # one place further: before each word there is something
+    for name, windows in _windows(text).items():
+        quick = instruction_rules.any_of(name)
+        for begin, stop in windows:
+            if any(pattern.search(bordered, begin, stop + 1) for pattern in quick):
+                yield name, begin, stop
 
 
 def _windows(text: str) -> dict[str, list[tuple[int, int]]]:

@@ -15,7 +15,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.page.hidden_text import HiddenText, HiddenTexts, speaking
-from protocol.page.instruction_rules import rules
+from protocol.page.instruction_rules import any_of, rules
 from protocol.page.instructions import FINDINGS_MAX, instructions_in
 from tests.twins.browser import Document, MemoryPage
 from tests.unit.test_replayer import HOME, Bench
@@ -149,10 +149,18 @@ def test_no_rule_is_slow_between_its_words(mark: str) -> None:
     )
     text = " ".join(f"{word} {mark * 200}" for word in words) * 20
     began = time.process_time()
-    for _, _, pattern in rules():
+    for pattern in {*(pattern for _, _, pattern in rules()), *(one for name, _, _ in rules() for one in any_of(name))}:
         assert pattern.search(text, len(text)) is None
         list(pattern.finditer(text))
     assert time.process_time() - began < 6
+
+
+def test_what_is_asked_first_fits_wherever_a_rule_does() -> None:
+    folded = [text.casefold().replace("é", "e") for text in (*SAID, *ORDINARY)]
+    texts = [f"{before}{text}" for text in folded for before in ("", "- text: ", "x ")]
+    fits = [(name, text) for text in texts for name, _, pattern in rules() if pattern.search(text)]
+    assert len(fits) > 2 * len(SAID)
+    assert [(name, text) for name, text in fits if not any(one.search(f"\n{text}") for one in any_of(name))] == []
 
 
 async def test_a_session_tells_which_page_speaks_to_models() -> None:
