@@ -33,7 +33,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Wait
 from protocol.page.covering import Covering
 from protocol.page.downloads import Download
-from protocol.page.hidden_text import HiddenText
+from protocol.page.hidden_text import HiddenTexts
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.risk.refused import request_line
@@ -72,7 +72,7 @@ class ChromiumPage:
         self._following = Following(activity, guard, self._navigation)
         self._downloads = Downloads(page, session, activity)
         self._camera = Camera(page, session, self._worlds)
-        self._ahead = Ahead(self.observe, self._picture)
+        self._ahead = Ahead(self.observe, self._picture, self._hidden_texts)
         self._stillness = Stillness(activity, self._worlds, self._ahead, lambda: len(page.frames))
         self._view: View | None = None
         self._secrets = NO_SECRETS
@@ -242,15 +242,20 @@ class ChromiumPage:
         """``adapters.ports.Page.console_errors``."""
         return tuple(map(masker(self._secrets), self._activity.console_errors))
 
-    async def hidden_texts(self) -> tuple[HiddenText, ...]:
+    async def hidden_texts(self) -> HiddenTexts:
         """``adapters.ports.Page.hidden_texts``."""
+        return self._ahead.hidden() or await self._hidden_texts()
+
+    async def _hidden_texts(self) -> HiddenTexts:
+        frames = len(self._page.frames)
         answers = await self._activity.alive(
-            self._worlds.everywhere(HIDDEN_TEXT),
-            timeout_ms=limits.STEP_TIMEOUT_MS,
+            self._worlds.everywhere(HIDDEN_TEXT, wait=True),
+            timeout_ms=2 * limits.HIDDEN_TEXT_MS,
             otherwise="browser.timeout",
             doing="reading what the page hides",
         )
-        return await asyncio.to_thread(hidden_texts, answers, masker(self._secrets))
+        whole = len(answers) == frames == len(self._page.frames)
+        return await asyncio.to_thread(hidden_texts, answers, masker(self._secrets), whole=whole)
 
     async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
@@ -408,7 +413,7 @@ class ChromiumPage:
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""
-        ahead = self._ahead.taken() if cover is None else None
+        ahead = self._ahead.picture() if cover is None else None
         return ahead or await self._picture(cover)
 
     async def _picture(self, cover: Covering | None = None) -> bytes:

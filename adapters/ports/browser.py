@@ -15,7 +15,7 @@ from protocol.page.action import Action
 from protocol.page.covering import Covering
 from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
-from protocol.page.hidden_text import HiddenText
+from protocol.page.hidden_text import HiddenTexts
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
@@ -158,8 +158,12 @@ class Page(Protocol):
         Not what Chromium writes there of requests that went wrong.
         """
 
-    async def hidden_texts(self) -> tuple[HiddenText, ...]:
-        """What the documents of the page hold and do not show: at most ``HIDDEN_TEXTS_MAX``. Nothing where it cannot be read."""
+    async def hidden_texts(self) -> HiddenTexts:
+        """What the documents of the page hold, do not show, and may say to a model: at most ``HIDDEN_TEXTS_MAX`` texts.
+
+        Not ``whole`` if there are more, a frame is out of reach, or a document takes longer to read than ``HIDDEN_TEXT_MS``.
+        Errors: ``browser.timeout``, ``browser.crashed``.
+        """
 
     async def pause(self, pause_ms: int) -> None:
         """Let the page go on for so long. Errors: ``browser.crashed``."""

@@ -9,6 +9,7 @@ import click
 from protocol.page.personal import KINDS
 
 _SHOWN = 5
+_STEPS_SHOWN = 20
 
 
 def show_gated(r: dict[str, Any]) -> None:
@@ -28,6 +29,10 @@ def show_gated(r: dict[str, Any]) -> None:
         click.echo(f"  {place} ({', '.join(one['rules'])}{hidden}): “{one['quote']}”")
     if len(spoken) > _SHOWN:
         click.echo("  --json lists all")
+    more = [str(step["index"]) for step in r["steps"] if step.get("hidden_more")]
+    if more:
+        listed = ", ".join(more[:_STEPS_SHOWN]) + (", …" if len(more) > _STEPS_SHOWN else "")
+        click.echo(f"unread    what the page hides was not read to its end, or not all of it kept: step {listed}")
 
 
 def _where(where: str) -> str:

@@ -6,18 +6,20 @@ import asyncio
 
 from adapters.ports import Page
 from protocol.errors import MeshError
-from protocol.page.hidden_text import HiddenText, speaking
+from protocol.page.hidden_text import HiddenTexts, speaking
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_text
 from protocol.page.secrets import Stored
 
 
-async def hidden_on(page: Page, seen: Observation | None, secrets: Stored) -> tuple[HiddenText, ...]:
-    """What is stored of it with a step. seen: the page after the step; of one that cannot be read, nothing is known."""
+async def hidden_on(page: Page, seen: Observation | None, secrets: Stored) -> HiddenTexts:
+    """What is stored of it with a step, and whether that is all. seen: the page after the step; of one that cannot be read,
+    nothing is known."""
     if seen is None:
-        return ()
+        return HiddenTexts()
     try:
-        texts = await page.hidden_texts()
+        read = await page.hidden_texts()
     except MeshError:
-        return ()  # the next step reports the error
-    return await asyncio.to_thread(speaking, texts, lambda text: redact_text(text, secrets))
+        return HiddenTexts(whole=False)  # the next step reports the error
+    kept, every = await asyncio.to_thread(speaking, read.texts, lambda text: redact_text(text, secrets))
+    return HiddenTexts(texts=kept, whole=every and read.whole)

@@ -218,6 +218,7 @@ class Recorder:
         png, (masks, self._driver.observation), digest = await asyncio.gather(
             self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
+        hidden = await hidden_on(self._page, page, secrets)
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -246,7 +247,8 @@ class Recorder:
             evidence_onto=self._redacted(prepared.evidence_onto if prepared else None, secrets),
             unseen=await self.sightings.judge(action, self._driver.observation) and not error,
             console=self._console.new(),
-            hidden=await hidden_on(self._page, page, secrets),
+            hidden=hidden.texts,
+            hidden_more=not hidden.whole,
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)

@@ -60,6 +60,14 @@ class HiddenText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """White space folded, and cut."""
 
 
+class HiddenTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a page is hidden and may speak to a model."""
+
+    texts: tuple[HiddenText, ...] = ()
+    whole: bool = True
+    """Whether the page was read to its end."""
+
+
 def in_words(why: Why, at: str) -> str:
     """What keeps a text from being seen, for a person."""
     return f"{WHY[why]} {at}".rstrip()
@@ -70,13 +78,20 @@ def unseen_by_people(one: HiddenText) -> bool:
     return one.why != "tree" and one.at not in _SHOWN_ATTRIBUTES
 
 
-def speaking(texts: Iterable[HiddenText], stored: Callable[[str], str]) -> tuple[HiddenText, ...]:
-    """Those of ``texts`` that speak to a model, each cut to the part that does, and as they are stored; the first ones of them.
+def speaking(texts: Iterable[HiddenText], stored: Callable[[str], str]) -> tuple[tuple[HiddenText, ...], bool]:
+    """Those of ``texts`` that speak to a model, each cut to the part that does, and as they are stored; and whether these are all:
+    only the first ``HIDDEN_PER_STEP_MAX`` are kept.
 
     stored: takes secrets and personal data out.
     """
-    found = dict.fromkeys(kept for one in texts if (kept := _kept(one, stored)) is not None)
-    return tuple(found)[: limits.HIDDEN_PER_STEP_MAX]
+    found: dict[HiddenText, None] = {}
+    for one in texts:
+        kept = _kept(one, stored)
+        if kept is not None and kept not in found:
+            if len(found) == limits.HIDDEN_PER_STEP_MAX:
+                return tuple(found), False
+            found[kept] = None
+    return tuple(found), True
 
 
 def _kept(one: HiddenText, stored: Callable[[str], str]) -> HiddenText | None:

@@ -71,13 +71,16 @@ _STEMS: Final = {
 """What text must hold for the rules of a name to fit; an underscore stands for a space, a tilde for an underscore."""
 _OTHER_WAYS: Final = {"snoitcurtsni": "reversed", "erongi": "reversed", "vtaber": "rot13", "vafgehpgvba": "rot13"}
 _LEET: Final = str.maketrans("013457@$", "oieastas")
-_CODED: Final = re.compile(
-    r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]{23,}={0,6}|[01]{7}(?:[ ,][01]{8}){11,})"
-)
+_CODED_CHARS_MIN: Final = 24
+_CODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}={0,6}")
+_BINARY: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[01]{8}(?:[ ,][01]{8}){11,}")
+_BINARY_BEGINS: Final = re.compile(r"[01]{8}[ ,][01]{8}")
+_CODED_85_CHARS_MIN: Final = 24
 _CODED_85: Final = re.compile(
     r"<~[!-u]{20,4000}~>|(?<![!-~])(?=[\w-]{0,40}[!#$%&()*+;<>?@^`{|}~])[\w!#$%&()*+;<=>?@^`{|}~-]{40,4000}(?![!-~])"
 )
 _MORSE: Final = re.compile(r"(?<![.\-/])[.-]{1,6}(?:[ ]{1,2}(?:/ {1,2})?[.-]{1,6}){19,2000}(?![.\-/])")
+_MORSE_BEGINS: Final = re.compile(r"[.-] {1,2}(?:/ {1,2})?[.-]{1,6} {1,2}(?:/ {1,2})?[.-]")
 _MORSE_CODES: Final = (
     ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
     " ----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----."
@@ -85,16 +88,31 @@ _MORSE_CODES: Final = (
 _MORSE_LETTERS: Final = dict(zip(_MORSE_CODES.split(), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True))
 _TAGS: Final = re.compile("[\U000e0020-\U000e007e]{4,}")
 _SPELT: Final = re.compile(r"(?<!\w)\w(?: \w(?!\w)){3,}")
+_SPELT_BEGINS: Final = re.compile(r" \w \w(?!\w)")
 _WORDY: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,24} [A-Za-z]{2,24}(?![A-Za-z])")
 
 
 @cache
-def _words() -> ahocorasick.Automaton:
+def _stems() -> dict[str, set[str]]:
+    """The names of the rules that need a word, by the word."""
     names: dict[str, set[str]] = {}
     for name, stems in _STEMS.items():
         for stem in stems.split():
             stem = stem if stem.startswith("im_") else stem.replace("_", " ").replace("~", "_")
             names.setdefault(stem, set()).add(name)
+    return names
+
+
+def needed_words() -> tuple[str, ...]:
+    """What text holds that speaks to a model, at least one of them: as it is read without case and accents, or written backwards
+    or shifted. A word can begin or end with a space, or have one inside. Text in another code has none of them.
+    """
+    return (*_stems(), *_OTHER_WAYS)
+
+
+@cache
+def _words() -> ahocorasick.Automaton:
+    names = _stems()
     automaton = ahocorasick.Automaton()
     for stem, wanted in names.items():
         automaton.add_word(stem, tuple(sorted(wanted)))
@@ -197,8 +215,7 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
     needed = POINTS_MIN_HIDDEN if hidden else POINTS_MIN
     hits = sorted(
         (match.start(), match.end(), name, points)
-        for name, windows in _windows(folded.text).items()
-        for begin, stop in windows
+        for name, begin, stop in _fitting(folded.text)
         for points, pattern in _by_name()[name]
         for match in pattern.finditer(folded.text, begin, stop)
     )
@@ -215,6 +232,16 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
             at += 1
         if sum(best.values()) >= needed:
             yield *folded.under_span(begin, last), tuple(sorted(best))
+
+
+def _fitting(text: str) -> Iterator[tuple[str, int, int]]:
+    """Names of rules, and parts of ``text`` that one of them fits."""
+    bordered = f"\n{text}"  # one place further: before each word there is something
+    for name, windows in _windows(text).items():
+        quick = instruction_rules.any_of(name)
+        for begin, stop in windows:
+            if any(pattern.search(bordered, begin, stop + 1) for pattern in quick):
+                yield name, begin, stop
 
 
 def _windows(text: str) -> dict[str, list[tuple[int, int]]]:
@@ -235,15 +262,20 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
     """What is written in another way, and what it says: in tags, spelt, reversed, shifted, with digits for letters, in base64,
     base32, base85, hexadecimal, binary or Morse code.
     """
-    for match in _TAGS.finditer(text):
-        yield *match.span(), "".join(chr(ord(char) - 0xE0000) for char in match[0])
-    for match in _CODED.finditer(text):
+    if not text.isascii():
+        for match in _TAGS.finditer(text):
+            yield *match.span(), "".join(chr(ord(char) - 0xE0000) for char in match[0])
+    for start, end in _long_words(text):
+        for match in _CODED.finditer(text, start, end):
+            if plain := _decoded(match[0]):
+                yield *match.span(), plain
+        for match in _CODED_85.finditer(text, start, end) if end - start >= _CODED_85_CHARS_MIN else ():
+            if plain := _decoded_85(match[0]):
+                yield *match.span(), plain
+    for match in _BINARY.finditer(text) if _BINARY_BEGINS.search(text) else ():
         if plain := _decoded(match[0]):
             yield *match.span(), plain
-    for match in _CODED_85.finditer(text):
-        if plain := _decoded_85(match[0]):
-            yield *match.span(), plain
-    for match in _MORSE.finditer(text):
+    for match in _MORSE.finditer(text) if _MORSE_BEGINS.search(text) else ():
         said_words = (word.split() for word in match[0].split("/"))
         yield *match.span(), " ".join("".join(_MORSE_LETTERS.get(code, "?") for code in word) for word in said_words)
     lowered = text.lower()
@@ -257,7 +289,7 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
             part = lowered[start:end]
             yield start, min(end, len(text)), part[::-1] if way == "reversed" else codecs.decode(part, "rot13")
     covered = 0
-    for match in _SPELT.finditer(text):
+    for match in _SPELT.finditer(text) if _SPELT_BEGINS.search(text) else ():
         # What begins in the first half of a window has been read in it with what follows: each character is read twice at most.
         if match.start() >= covered:
             start, covered = match.start(), match.end() + _NEAR_CHARS
@@ -269,6 +301,16 @@ def _coded(text: str) -> Iterator[tuple[int, int, str]]:
     ):
         at = max(leet.find("ignore"), 0)
         yield at, min(at + _NEAR_CHARS, len(text)), leet
+
+
+def _long_words(text: str) -> Iterator[tuple[int, int]]:
+    """Where what no white space divides is long enough to be something in another writing."""
+    at = 0
+    for word in text.split():
+        if len(word) >= _CODED_CHARS_MIN:
+            at = text.index(word, at)
+            yield at, at + len(word)
+            at += len(word)
 
 
 def _decoded(coded: str) -> str:

@@ -13,19 +13,25 @@ from protocol.page.personal import Found
 _SAFE: Final = re.compile(r"‹[a-z]{2,8}:[A-Za-z0-9_.-]{1,64}›")
 """Placeholders of secrets, and tokens: not looked into."""
 
+# Each begins with what it consists of, and looks back after it: a search then goes from one such character to the next.
+_AT: Final = re.compile("[@%](?:(?<=@)|40)")
+_LOCAL: Final = re.compile(r"[\w.+-]")
+_LOCAL_CHARS_MAX: Final = 64
 _EMAIL: Final = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,64}(?:@|%40)(?:[^\W_](?:[^\W_]|-){0,62}\.){1,6}(?!(?:png|jpe?g|gif|svg|webp|css|js|html?)\b)[^\W\d_]{2,24}(?![\w-])",
     re.IGNORECASE,
 )
-_ABROAD: Final = re.compile(r"(?<![\w+])(?:\+|%2[Bb]|00)(?P<number>[1-9](?:[ ()./\u00a0-]{0,2}\d){6,14})(?!\w)")
-_AMERICAN: Final = re.compile(r"(?<![\w.,/-])(?=[(2-9])(?P<number>\(?[2-9]\d\d\)?[ .-]\d{3}[.-]\d{4})(?![\w-])")
+_ABROAD: Final = re.compile(
+    r"[+%0](?<![\w+].)(?:(?<=\+)|(?<=%)2[Bb]|(?<=0)0)(?P<number>[1-9](?:[ ()./\u00a0-]{0,2}\d){6,14})(?!\w)"
+)
+_AMERICAN: Final = re.compile(r"[(2-9](?<![\w.,/-].)(?:(?<=\()[2-9]|(?<!\())\d\d\)?[ .-]\d{3}[.-]\d{4}(?![\w-])")
 _PHONE_LABEL: Final = re.compile(
     r"\b(?:tel|phone|telephone|telefon|telefono|teléfono|téléphone|mobile|mobil|handy|cell|fax|whatsapp)\b"
     r"(?:[^\W\d]| ){0,8}[.:=]{0,2} {0,2}(?P<number>\(?\d(?:[ ()./\u00a0-]{0,2}\d){5,14})(?!\w)"
 )
 _PHONE_NEAR: Final = re.compile(r"(?:tel|phone|fono|mobile?|handy|cell|fax|app)[^\d\n]{0,16}\d")
 _PHONE_WORDS: Final = ("tel", "phone", "mobil", "handy", "cell", "fax", "whatsapp", "téléphone")
-_CARD: Final = re.compile(r"(?<![\w.,/-])(?:[3-6]\d|2[2-7])\d{2}(?:[ \u00a0-]?\d){10,15}(?![\w-]|[.,]\d)")
+_CARD: Final = re.compile(r"[2-6](?<![\w.,/-].)(?:(?<!2)\d|[2-7])\d{2}(?:[ \u00a0-]?\d){10,15}(?![\w-]|[.,]\d)")
 _CARD_LENGTHS: Final = (
     ("34", 15),
     ("37", 15),
@@ -38,7 +44,7 @@ _CARD_LENGTHS: Final = (
     ("5", 16),
     ("6", 16),
 )
-_IBAN: Final = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9]{4}){2,7}(?:[ \u00a0]?[A-Z0-9]{1,3})?(?!\w)")
+_IBAN: Final = re.compile(r"[A-Z](?<!\w.)[A-Z]\d{2}(?:[ \u00a0]?[A-Z0-9]{4}){2,7}(?:[ \u00a0]?[A-Z0-9]{1,3})?(?!\w)")
 _NATIONAL: Final = re.compile(
     r"(?<![\w.,/-])(?:"
     r"(?P<us_ssn>\d{3}-\d{2}-\d{4})|(?P<br_cpf>\d{3}\.\d{3}\.\d{3}-\d{2})|(?P<ch_ssn>756\.\d{4}\.\d{4}\.\d{2})"
@@ -50,14 +56,14 @@ _NATIONAL: Final = re.compile(
     r"|(?P<gb_nino>[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D])"
     r")(?![\w-]|[.,/]\d)"
 )
-_NEAR: Final = re.compile(r"(?<![\w.,/-])[0-9A-Z](?:[0-9A-Z]|[ .+/-](?=[0-9A-Z])){8,40}")
+_NEAR: Final = re.compile(r"[0-9A-Z](?<![\w.,/-].)(?:[0-9A-Z]|[ .+/-](?=[0-9A-Z])){8,40}")
 """Digits and capitals: what could be one of them. Looked for first, since that is five times as fast."""
 _NAMED: Final = re.compile(
     r"\b(?:(?P<pl_pesel>pesel)|(?P<nl_bsn>bsn|burgerservicenummer)|(?P<de_idnr>steuer-?id|idnr|steueridentifikationsnummer)"
     r"|(?P<us_ssn>ssn)|(?P<no_fodselsnummer>fødselsnummer|fodselsnummer)|(?P<tr_tckimlik>kimlik)|(?P<za_idnr>id number))"
     r"\b(?:[^\W\d]|[ .]){0,12}[:#=]? {0,2}(?P<number>\d(?:[ .-]?\d){8,12})(?![\w-])",
 )
-_NAMED_WORDS: Final = ("pesel", "bsn", "burgerservice", "steuer", "idnr", "ssn", "dselsnummer", "kimlik", "id number")
+_NAMED_WORDS: Final = ("pesel", "bsn", "burgerservice", "steuer", "idnr", "ssn", "fødselsnummer", "fodselsnummer", "kimlik", "id number")
 """Numbers that are told from others only by what stands before them."""
 _MODULES: Final = {"in__pan": "in_.pan", "in__aadhaar": "in_.aadhaar"}
 _DIGITS: Final = re.compile(r"\D")
@@ -88,8 +94,15 @@ def personal_data(text: str) -> list[Found]:
 
 
 def _emails(text: str) -> Iterator[Found]:
-    for match in _EMAIL.finditer(text):
-        yield *match.span(), "email", match[0].replace("%40", "@").casefold()
+    done = 0
+    for at in _AT.finditer(text):
+        # From the sign backwards: a search for what can stand before one would try every word of a page.
+        start = at.start()
+        while start > done and at.start() - start <= _LOCAL_CHARS_MAX and _LOCAL.match(text, start - 1):
+            start -= 1
+        if match := _EMAIL.match(text, start):
+            done = match.end()
+            yield *match.span(), "email", match[0].replace("%40", "@").casefold()
 
 
 def _ibans(text: str) -> Iterator[Found]:
@@ -116,7 +129,7 @@ def _nationals(text: str) -> Iterator[Found]:
     lowered = text.lower()
     # A letter that is two in lower case would shift what stands behind it.
     if any(word in lowered for word in _NAMED_WORDS) and len(lowered) == len(text):
-        for match in _NAMED.finditer(lowered):
+        for match in _labelled(_NAMED, _NAMED_WORDS, lowered):
             country = next(name for name, label in match.groupdict().items() if label and name != "number")
             value = _DIGITS.sub("", match["number"])
             if _valid(country.replace("_", ".", 1), value):
@@ -133,8 +146,23 @@ def _phones(text: str) -> Iterator[Found]:
             yield *match.span(), "phone", value
     lowered = text.lower()
     if any(word in lowered for word in _PHONE_WORDS) and len(lowered) == len(text) and _PHONE_NEAR.search(lowered):
-        for match in _PHONE_LABEL.finditer(lowered):
+        for match in _labelled(_PHONE_LABEL, _PHONE_WORDS, lowered):
             yield *match.span("number"), "phone", _DIGITS.sub("", match["number"])
+
+
+def _labelled(pattern: re.Pattern[str], words: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
+    """What ``pattern`` fits, in order; it begins with one of ``words``. These are found faster than a place where it could begin."""
+    places = set[int]()
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            places.add(at)
+            at = text.find(word, at + 1)
+    end = 0
+    for place in sorted(places):
+        if place >= end and (match := pattern.match(text, place)):
+            end = match.end()
+            yield match
 
 
 @lru_cache(maxsize=4_096)

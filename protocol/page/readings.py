@@ -27,9 +27,9 @@ _ESCAPE: Final = re.compile(  # each alternative begins with a letter of its own
 )
 _LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 _SCAFFOLD: Final = re.compile(
-    # Of a line of a snapshot what the page does not say: indentation, dash, role, states.
-    rf"^ *- (?:(?:{'|'.join(sorted(ROLES))}|text)(?=[ :]|$):?)?| \[[a-z]{{3,12}}(?:=[a-z0-9]{{1,8}})?\](?=$|[ :])",
-    re.MULTILINE,
+    # Of a line of a snapshot what the page does not say: indentation, dash, role, states. The end of the line before it is a part,
+    # and both alternatives begin with a character that a search finds fast.
+    rf"[\n ](?:(?<=\n) *- (?:(?:{'|'.join(sorted(ROLES))}|text)(?=[ :\n]|\Z):?)?|(?<= )\[[a-z]{{3,12}}(?:=[a-z0-9]{{1,8}})?\](?=\Z|[ :\n]))"
 )
 
 
@@ -183,10 +183,13 @@ def said(under: Reading) -> Reading:
     """``under`` without what a snapshot writes around the words of the page; the same if it is no snapshot."""
     if not under.text.lstrip(" ").startswith("- "):
         return under
+    text = under.text
     pieces: list[tuple[int, int, str | None]] = []
-    at = 0
-    for match in _SCAFFOLD.finditer(under.text):
-        pieces.append((at, match.start(), None))
-        at = match.end()
-    pieces.append((at, len(under.text), None))
+    first = _SCAFFOLD.match(f"\n{text}")
+    at = first.end() - 1 if first else 0
+    for match in _SCAFFOLD.finditer(text, at):
+        start, end = match.span()
+        pieces.append((at, start + (text[start] == "\n"), None))
+        at = end
+    pieces.append((at, len(text), None))
     return Pieces(under, pieces)

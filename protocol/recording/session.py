@@ -246,6 +246,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The tab that was in front after the step, by its number from 1. 0 where new tabs are opened in the page itself."""
     hidden: Annotated[tuple[HiddenText, ...], msgspec.Meta(max_length=limits.HIDDEN_PER_STEP_MAX)] = ()
     """What the page holds, does not show, and says to a model, without secrets. Nothing acts upon it, and no replay compares it."""
+    hidden_more: bool = False
+    """There may be more of it: the page was not read to its end, or says more than a step keeps."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]

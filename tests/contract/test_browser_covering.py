@@ -146,8 +146,10 @@ async def test_what_a_page_holds_and_does_not_show_is_read_with_the_reason(brows
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     site.extra["/hiding.html"] = hiding_page()
     seen = (await page.perform(Goto(url=f"{site.origin}/hiding.html"))).observation
-    read = await page.hidden_texts()
+    answer = await page.hidden_texts()
+    read = answer.texts
     await page.close()
+    assert answer.whole
     reasons = {name: {one.why for one in read if f"to {name}@" in one.text} for name in (*HIDING, *SHOWING)}
     assert reasons == {name: {why} for name, (why, _) in HIDING.items()} | {name: set() for name in SHOWING}
     assert {one.at for one in read if one.why == "attribute"} >= {"alt", "title", "data-note", "aria-label"}

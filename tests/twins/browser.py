@@ -45,7 +45,7 @@ from protocol.page.action import (
 from protocol.page.covering import Covering
 from protocol.page.dialogs import Dialog, DialogKind
 from protocol.page.downloads import Download
-from protocol.page.hidden_text import HiddenText
+from protocol.page.hidden_text import HiddenText, HiddenTexts
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
@@ -130,6 +130,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its answer offers to bind the session to the device."""
     hidden: tuple[HiddenText, ...] = ()
     """What no person sees."""
+    hidden_whole: bool = True
+    """Whether it can be read to its end."""
     later: tuple[Control, ...] = ()
     """Controls that it shows too once its origin has stored an item."""
 
@@ -545,10 +547,11 @@ class MemoryPage:
         """``adapters.ports.Page.console_errors``."""
         return tuple(self._document.console)
 
-    async def hidden_texts(self) -> tuple[HiddenText, ...]:
+    async def hidden_texts(self) -> HiddenTexts:
         """``adapters.ports.Page.hidden_texts``."""
         mask = self._mask()
-        return tuple(msgspec.structs.replace(one, text=mask(one.text)) for one in self._document.hidden)
+        texts = tuple(msgspec.structs.replace(one, text=mask(one.text)) for one in self._document.hidden)
+        return HiddenTexts(texts=texts, whole=self._document.hidden_whole)
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""

@@ -13,7 +13,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, CloseTab, SwitchTab, Wait
 from protocol.page.covering import Covering
 from protocol.page.downloads import Download
-from protocol.page.hidden_text import HiddenText
+from protocol.page.hidden_text import HiddenTexts
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 
@@ -115,7 +115,7 @@ class MemoryTabs:
         """``adapters.ports.Page.screenshot``."""
         return await self._front.screenshot(cover)
 
-    async def hidden_texts(self) -> tuple[HiddenText, ...]:
+    async def hidden_texts(self) -> HiddenTexts:
         """``adapters.ports.Page.hidden_texts``."""
         return await self._front.hidden_texts()
 

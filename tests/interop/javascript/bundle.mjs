@@ -130,6 +130,7 @@ const STEP = {
   console: optional(list(text(300), 20), []),
   on_tab: optional(whole(100), 0),
   hidden: optional(list(record(HIDDEN), 8), []),
+  hidden_more: optional(bool, false),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)
