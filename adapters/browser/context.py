@@ -19,6 +19,7 @@ from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
 from adapters.browser.tabs import Tabs
+from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from adapters.ports import BrowserState
 from protocol import limits
@@ -58,6 +59,8 @@ class ChromiumContext:
         self._tabs = Tabs(self._windows) if self._windows is not None else None
         self._life = life
         self._pages: dict[Page, ChromiumPage] = {}
+        self._guards: set[NetworkGuard] = set()
+        """Of the pages that are open."""
         self._activities: set[Activity] = set()
         self._opening = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
@@ -123,12 +126,15 @@ class ChromiumContext:
             raise MeshError("input.too_large", f"a session has at most {limits.TABS_MAX} tabs at a time")
         if self._routing is not None:
             await self._routing.admit(page, session, guard, activity)
+            self._opens_wall(activity)
         elif self._judge is not None:
             await self._judge.admit(page, session, guard, target)
             activity.gone.add_done_callback(partial(self._released, guard))
         driven = ChromiumPage(page, session, activity, guard, cuts_off=self._judge is None)
         self._pages[page] = driven
+        self._guards.add(guard)
         activity.gone.add_done_callback(lambda _: self._pages.pop(page, None))
+        activity.gone.add_done_callback(lambda _: self._guards.discard(guard))
         await driven.start()
         if self._windows is not None and self._tabs is not None:
             windows, name = self._windows, target["targetId"]
@@ -136,6 +142,18 @@ class ChromiumContext:
             self._tabs.add(windows.take(name), driven)
             windows.arrived(name)
         return driven
+
+    def _opens_wall(self, activity: Activity) -> None:
+        """The tunnel of an attached browser lets out what a page may contact, for as long as it is open."""
+        if self._destinations is not None:
+            wall = self._destinations.wall
+            wall.opens(self._policy)
+            activity.gone.add_done_callback(lambda _: wall.closes(self._policy))
+
+    def turned_away(self, turned: Turned) -> None:
+        """The tunnel refused what no guard of this context has let through."""
+        for guard in self._guards:
+            guard.turned_away(turned)
 
     def _released(self, guard: NetworkGuard, _: object) -> None:
         if self._judge is not None:
