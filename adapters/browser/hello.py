@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 _HANDSHAKE: Final = 22
-_CLIENT_HELLO: Final = 1
+_CLIENT_HELLO: Final = b"\x01"
 _ALPN: Final = 16
 _BYTES_MAX: Final = 16 * 1024
 """Of a first message. Those of Chromium have two KiB."""
@@ -44,7 +44,7 @@ def _message(data: bytes) -> bytes | None:
         if rest[0] != _HANDSHAKE or rest[1] != 3 or not length:
             raise ValueError("this is no handshake of TLS")
         body, rest = body + rest[5 : 5 + length], rest[5 + length :]
-        if body[0] != _CLIENT_HELLO:
+        if body[:1] not in (b"", _CLIENT_HELLO):
             raise ValueError("TLS does not begin so")
         if len(body) >= 4:
             size = int.from_bytes(body[1:4])
