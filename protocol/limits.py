@@ -388,6 +388,7 @@ TABS_MAX: Final = 8  # open at the same time, in one session
 TABS_OPENED_MAX: Final = 100  # in one session, those included that were closed
 TUNNEL_CONNECTIONS_MAX: Final = 1_024
 TUNNEL_WAIT_MS: Final = 250  # a connection can come before the request that it is for
+TUNNEL_ATTACHED_WAIT_MS: Final = 1_000  # the same in an attached browser, where each request is stopped twice
 TUNNEL_ADMITTED_S: Final = (
     60  # a request that waits for one of six connections to its host may need a new one only then
 )

@@ -12,6 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser.destinations import Destinations
 from adapters.browser.tunnel import Tunnel
 from adapters.browser.wall import Wall
+from protocol import limits
 
 _PROOF_S: Final = 5.0
 
@@ -20,7 +21,7 @@ class Beside:
     """Ends when the browser is let go. The browser itself, its other contexts and how they connect stay as they are."""
 
     def __init__(self) -> None:
-        self.destinations = Destinations()
+        self.destinations = Destinations(Wall(wait_ms=limits.TUNNEL_ATTACHED_WAIT_MS))
         self._tunnel = Tunnel(self.destinations)
         self._proxy = ""
 

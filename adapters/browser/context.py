@@ -70,7 +70,7 @@ class ChromiumContext:
         await NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         if self._routing is not None:
             await self._routing.start()
-        elif self._windows is None:
+        if self._windows is None:  # what is written into a window seems to come from the page that opened it
             await self._context.add_init_script(WINDOW_WITHOUT_FILES)
         self._context.on("page", self._window)
 

@@ -83,9 +83,10 @@ class _Kept(Generic[K]):
 class Wall:
     """Of one browser: its guards write it, its tunnel asks it."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        """now: seconds that only grow."""
+    def __init__(self, now: Callable[[], float] = time.monotonic, wait_ms: int = 0) -> None:
+        """now: seconds that only grow. wait_ms: how long a guard may take; 0 for the usual time."""
         self._now = now
+        self._wait_ms = wait_ms
         self.refused: Counter[tuple[str, str]] = Counter()
         """How often the tunnel refused, by who asked (``browser`` or ``page``) and method."""
         self._policies: Counter[GuardPolicy] = Counter()
@@ -222,7 +223,7 @@ class Wall:
         stirred = asyncio.Event()
         self._waiting.add(stirred)
         try:
-            async with asyncio.timeout(limits.TUNNEL_WAIT_MS / 1000):
+            async with asyncio.timeout((self._wait_ms or limits.TUNNEL_WAIT_MS) / 1000):
                 while not holds():
                     stirred.clear()
                     await stirred.wait()
