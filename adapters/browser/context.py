@@ -121,6 +121,7 @@ class ChromiumContext:
         guard = NetworkGuard(self._policy, activity, self._destinations, self._windows)
         session: CDPSession
         _, session = await asyncio.gather(guard.watch_sockets(page), self._context.new_cdp_session(page))
+        guard.streams.watch(session)
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]
         if self._windows is not None and not self._windows.take(target["targetId"]):
             raise MeshError("input.too_large", f"a session has at most {limits.TABS_MAX} tabs at a time")

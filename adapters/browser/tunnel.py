@@ -84,7 +84,7 @@ class Tunnel:
             if wanted is None or reader.at_eof() or here.is_closing():
                 return
             if wanted[0] in self._expected:
-                self._expected.pop(wanted[0]).set()
+                self._expected[wanted[0]].set()
                 return
             inward = await self._admitted(scheme, *wanted)
             if inward is None:  # before its name is looked up: that is a way out too

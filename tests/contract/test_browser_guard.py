@@ -317,6 +317,32 @@ async def test_a_socket_is_opened_where_an_entry_names_its_address_and_closed_on
     assert [entry for entry in site.reached if "shown" not in entry] == ["GET /echo"]
 
 
+async def test_an_event_source_is_ended_once_too_much_came_to_it_and_opened_no_more(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/streams.py, Streams.permits. Guard: adapters/browser/streams.py, Streams._stop."""
+    monkeypatch.setattr(limits, "STREAM_EVENTS_MAX", 20)
+    monkeypatch.setattr(limits, "STREAMS_MAX", 1)
+    site.extra["/shown.html"] = (
+        "<title>heard</title><script>let heard = 0; const s = new EventSource('/news'); new EventSource('/other'); "
+        "s.onmessage = () => { heard++ }; "
+        "s.onerror = () => { if (s.readyState === EventSource.CLOSED) document.title = `heard ${heard}, closed` }</script>"
+    )
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    title = outcome.observation.title
+    async with asyncio.timeout(20):
+        while not title.endswith("closed"):
+            title = (await page.observe()).title
+    later = page.blocked()
+    refused = zip((*outcome.blocked, *later.requests), (*outcome.blocked_by, *later.rules), strict=True)
+    assert set(refused) == {("GET /other", "stream limit"), ("GET /news", "stream limit")}
+    assert 20 <= int(title.split()[1].rstrip(",")) < 200
+    assert [entry for entry in site.reached if "shown" not in entry] == ["GET /news"]
+    site.hold.set()
+    await page.close()
+
+
 async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: Browser, site: PageServer) -> None:
     html = (
         "<a href=#x>Go</a><script>setInterval(() => { navigator.sendBeacon('/send', 'x'); "

@@ -45,8 +45,6 @@ def made() -> Certificate:
             key.private_bytes(*form) + certificate.public_bytes(serialization.Encoding.PEM)
         )
         context.load_cert_chain(file)
-    public = key.public_key().public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     pin = base64.b64encode(hashlib.sha256(public).digest()).decode()
     return Certificate(context, f"--ignore-certificate-errors-spki-list={pin}")
