@@ -399,12 +399,16 @@ TABS_MAX: Final = 8  # open at the same time, in one session
 TABS_OPENED_MAX: Final = 100  # in one session, those included that were closed
 TUNNEL_CONNECTIONS_MAX: Final = 1_024
 TUNNEL_WAIT_MS: Final = 250  # a connection can come before the request that it is for
+TUNNEL_ATTACHED_WAIT_MS: Final = 1_000  # the same in an attached browser, where each request is stopped twice
 TUNNEL_ADMITTED_S: Final = (
     60  # a request that waits for one of six connections to its host may need a new one only then
 )
 SOCKETS_MAX: Final = 64  # WebSockets that one page opens
 SOCKET_MESSAGES_MAX: Final = 10_000  # over one WebSocket, both directions together
 SOCKET_BYTES_MAX: Final = 16 * MIB
+STREAMS_MAX: Final = 64  # addresses at which one page opens EventSources
+STREAM_EVENTS_MAX: Final = 10_000  # from one address
+STREAM_BYTES_MAX: Final = 16 * MIB
 TUNNEL_PLACES_MAX: Final = 2_000  # hosts and ports that a guard has let through
 TUNNEL_REQUESTS_MAX: Final = 20_000
 TUNNEL_HEAD_BYTES_MAX: Final = 256 * KIB

@@ -23,6 +23,7 @@ from adapters.browser.state import write_state
 from adapters.browser.tab_storage import TabStorage
 from adapters.browser.tabs import Tabs
 from adapters.browser.untaken import untaken
+from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from adapters.ports import BrowserState
 from protocol import limits
@@ -65,6 +66,8 @@ class ChromiumContext:
         self._storage: dict[Page, TabStorage] = {}
         self.begins: Mapping[str, Mapping[str, str]] = {}
         """By origin, the sessionStorage of the first page. A tab that is opened beside it begins without, as for a person."""
+        self._guards: set[NetworkGuard] = set()
+        """Of the pages that are open."""
         self._activities: set[Activity] = set()
         self._opening = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
@@ -74,7 +77,7 @@ class ChromiumContext:
         await NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         if self._routing is not None:
             await self._routing.start()
-        elif self._windows is None:
+        if self._windows is None:  # what is written into a window seems to come from the page that opened it
             await self._context.add_init_script(WINDOW_WITHOUT_FILES)
         self._context.on("page", self._window)
 
@@ -128,18 +131,22 @@ class ChromiumContext:
         guard = NetworkGuard(self._policy, activity, self._destinations, self._windows)
         session: CDPSession
         _, session = await asyncio.gather(guard.watch_sockets(page), self._context.new_cdp_session(page))
+        guard.streams.watch(session)
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]
         if self._windows is not None and not self._windows.take(target["targetId"]):
             raise MeshError("input.too_large", f"a session has at most {limits.TABS_MAX} tabs at a time")
         if self._routing is not None:
             await self._routing.admit(page, session, guard, activity)
+            self._opens_wall(activity)
         elif self._judge is not None:
             await self._judge.admit(page, session, guard, target)
             activity.gone.add_done_callback(partial(self._released, guard))
         driven = ChromiumPage(page, session, activity, guard, cuts_off=self._judge is None)
         self._pages[page] = driven
+        self._guards.add(guard)
         self._storage[page] = TabStorage(session, activity)
         activity.gone.add_done_callback(lambda _: (self._pages.pop(page, None), self._storage.pop(page, None)))
+        activity.gone.add_done_callback(lambda _: self._guards.discard(guard))
         await driven.start()
         if self._windows is not None and self._tabs is not None:
             windows, name = self._windows, target["targetId"]
@@ -147,6 +154,18 @@ class ChromiumContext:
             self._tabs.add(windows.take(name), driven)
             windows.arrived(name)
         return driven
+
+    def _opens_wall(self, activity: Activity) -> None:
+        """The tunnel of an attached browser lets out what a page may contact, for as long as it is open."""
+        if self._destinations is not None:
+            wall = self._destinations.wall
+            wall.opens(self._policy)
+            activity.gone.add_done_callback(lambda _: wall.closes(self._policy))
+
+    def turned_away(self, turned: Turned) -> None:
+        """The tunnel refused what no guard of this context has let through."""
+        for guard in self._guards:
+            guard.turned_away(turned)
 
     def _released(self, guard: NetworkGuard, _: object) -> None:
         if self._judge is not None:

@@ -35,11 +35,16 @@ class Verdict(enum.StrEnum):
     INTERRUPTED = "interrupted"
 
 
+LAUNCHED: Final = "launched"
+ATTACHED: Final = "attached"
+ATTACHED_WALLED: Final = "attached-walled"
+
+
 class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which browser, through which backend."""
 
     backend: str
-    """``launched`` or ``attached``."""
+    """``launched``; for one that somebody else started ``attached-walled``, behind the tunnel of the node, or ``attached``."""
     name: str
     version: str
 

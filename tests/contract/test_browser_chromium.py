@@ -19,7 +19,7 @@ from adapters.ports import Browser, Page
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret, Select, Wait
 from protocol.page.observation import Observation, encode
-from protocol.recording.session import Profile
+from protocol.recording.session import ATTACHED_WALLED, Profile
 from protocol.risk.classes import classify
 from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given
@@ -96,7 +96,7 @@ async def test_an_attached_browser_runs_on_after_close() -> None:
     async with running_chromium() as (address, process):
         for _ in range(2):
             attached = await attacher(BrowserSettings(cdp_url=address))()
-            assert attached.info.backend == "attached"
+            assert attached.info.backend == ATTACHED_WALLED
             await (await attached.open(Profile(), GuardPolicy())).page()
             await attached.close()
             await attached.close()

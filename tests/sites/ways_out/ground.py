@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
+from tests.sites.ways_out.certificate import Certificate
 from tests.sites.ways_out.rows import Row
 
 _ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAccess-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n"
@@ -28,8 +29,11 @@ class Way(NamedTuple):
 class Ground:
     """Runs until ``stop``. ``reached`` are the ways that got out, ``served`` those that were tried."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], certificate: Certificate | None = None) -> None:
+        """certificate: of the site, if its pages come over TLS."""
         self._rows = rows
+        self._certificate = certificate
+        self._s = "s" if certificate else ""
         self.reached: set[Way] = set()
         self.served: set[Way] = set()
         self.origin = ""
@@ -45,9 +49,10 @@ class Ground:
         application.router.add_route("*", "/{kind}/{rest:.*}", self._answer)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        context = self._certificate.context if self._certificate else None
+        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context).start()
         host, port = self._runner.addresses[0][:2]
-        self.origin = f"http://{host}:{port}"
+        self.origin = f"http{self._s}://{host}:{port}"
         for row in self._rows:
             await self._canary(Way(row.name, own=False))
 
@@ -111,11 +116,11 @@ class Ground:
 
     def _filler(self, way: str, own: bool) -> Callable[[str], str]:
         number = int(way.split(".")[0])
-        at = self.origin.removeprefix("http://") if own else f"127.0.0.1:{self._ports[number]}"
+        at = self.origin.partition("//")[2] if own else f"127.0.0.1:{self._ports[number]}"
         path = f"/items/{1000 + number}/delete"
         words = {
-            "TO": f"http://{at}{path}",
-            "WS": f"ws://{at}{path}",
+            "TO": f"http{self._s}://{at}{path}",
+            "WS": f"ws{self._s}://{at}{path}",
             "TLS": f"https://{at}{path}",
             "AT": at,
             "GO": f"/go/{way}",
