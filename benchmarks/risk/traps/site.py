@@ -17,6 +17,7 @@ customElements.define('x-box', class extends HTMLElement {
   connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = this.dataset.inner; }
 });
 </script><style>section { margin: 8px; min-height: 20px } [role], label { display: inline-block; min-width: 40px }</style>"""
+_FRAMEWORKS: Final = f"<script>{(Path(__file__).parent / 'idioms.js').read_text(encoding='utf-8')}</script>"
 _WRITES: Final = frozenset(write for trap in TRAPS for write in trap.writes)
 _BODY_BYTES_MAX: Final = 65_536
 
@@ -24,7 +25,8 @@ _BODY_BYTES_MAX: Final = 65_536
 def page(family: int) -> str:
     """The page of a family."""
     traps = pages().get(family, [])
-    return _HEAD + "".join(f"<section>{trap.markup}</section>" for trap in traps)
+    frameworks = _FRAMEWORKS if any(trap.idiom for trap in traps) else ""
+    return _HEAD + frameworks + "".join(f"<section>{trap.markup}</section>" for trap in traps)
 
 
 def seed(work: Path) -> None:
