@@ -21,7 +21,16 @@ from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
-from protocol.risk.refused import SOCKET_FULL, UNSEEN, WINDOW, Refused, may_be_allowed, refused, request_line
+from protocol.risk.refused import (
+    PROBED_PAGE,
+    SOCKET_FULL,
+    UNSEEN,
+    WINDOW,
+    Refused,
+    may_be_allowed,
+    refused,
+    request_line,
+)
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket, page_url
 
@@ -87,6 +96,8 @@ class NetworkGuard:
         self._forms: dict[RequestForm, None] = {}
         self._document: Refused | None = None
         self._pop_ups: dict[str, str] = {}
+        self.stays = False
+        """Whether the page may open no other document (``Given.stays``)."""
         self._sockets = 0
 
     async def watch_sockets(self, of: BrowserContext | Page) -> None:
@@ -116,6 +127,8 @@ class NetworkGuard:
         rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
         if rule is not None and may_be_allowed(rule):
             rule = self._covered(method, url, body, told, rule)
+        if rule is None and self.stays and kind == "document" and url.startswith("http"):
+            rule = PROBED_PAGE
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
