@@ -139,22 +139,33 @@ class Probing:
         waiting = deque(doubtful)
         self._since_ms = self._clock.now_ms()
         try:
-            guard = guard_of_probes(self._guard)
-            while waiting and self.ledger.room:
-                state = await self._state()
-                async with self._browsers.opened(self._profile, guard, state=state, wait_s=limits.PROBE_WAIT_S) as (
-                    _,
-                    opened,
-                ):
-                    await self._visit(_Visit(opened, page, way, self._history), waiting, pressed)
-        except MeshError as error:
-            if not error.code.startswith(_OF_THE_PAGE):
-                raise
-            log.info("controls were not tried: %s", error)
+            while waiting and self.ledger.room and await self._open(page, way, waiting, pressed):
+                continue
         finally:
             self._spend()
         self._count(page, list(pressed.items()))
         return bool(pressed)
+
+    async def _open(
+        self, page: Observation, way: Sequence[Action], waiting: deque[_Trial], pressed: dict[bytes, Action]
+    ) -> bool:
+        """Try what is waiting in a new context; whether the rest may be tried in another one."""
+        first, left = waiting[0], len(waiting)
+        try:
+            state, guard = await self._state(), guard_of_probes(self._guard)
+            async with self._browsers.opened(self._profile, guard, state=state, wait_s=limits.PROBE_WAIT_S) as (
+                _,
+                opened,
+            ):
+                await self._visit(_Visit(opened, page, way, self._history), waiting, pressed)
+        except MeshError as error:
+            if not error.code.startswith(_OF_THE_PAGE):
+                raise
+            log.info("controls were not tried: %s", error)
+            if waiting and waiting[0].begun:
+                waiting.popleft()  # it broke the page: the others are tried without it
+            return len(waiting) < left or waiting[0] is not first
+        return True
 
     async def _visit(self, visit: _Visit, waiting: deque[_Trial], pressed: dict[bytes, Action]) -> None:
         """Try what is waiting, until there is no more time, or the page is no longer as it was.
@@ -286,7 +297,9 @@ class _Visit:
         refused += await self._as_time_passes()
         if prepared is None or prepared.element is None:
             return
-        shows = deed in ("type", "choose") or _shows(before, outcome, shown)
+        # Outside of a form, what Enter does is done by a script or by nobody.
+        native = deed in ("type", "choose") or (deed == "enter" and not prepared.element.traits.form_method)
+        shows = native or _shows(before, outcome, shown)
         asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
         if prepared.element.traits.submits or (deed == "enter" and prepared.element.traits.form_method):
             # A form that is not filled in only complains. What it would have sent is not known then.

@@ -37,8 +37,10 @@ _PLACES: Final = frozenset(
 )  # fmt: skip
 """Roles of what can stand around a control and tells what it belongs to."""
 _PLACES_MAX: Final = 3
+_SAME_EVERYWHERE: Final = frozenset({"banner", "contentinfo", "navigation"})
+"""What stands in these is the same on every page of a site. Elsewhere the same label does different things from page to page."""
 _NARROW: Final = frozenset({"form", "dialog", "alertdialog", "tabpanel"})
-"""In these the same label does different things from page to page: “Next” of a wizard sends at the last step."""
+"""In these it does so even on pages of one form: “Next” of a wizard sends at the last step."""
 _TRIED_LEFT_MIN: Final = 1 / 8
 """How much of what was tried may have decayed away before it counts no more: after three half-lives."""
 
@@ -87,14 +89,15 @@ def element_key(element: Element, page: Observation, key: bytes, deed: Deed = "p
     """The form of ``element``, 16 bytes: what it is, what it says and where it stands, at the origin of ``page``.
 
     key: of this installation. Each ``deed`` has forms of its own. The label, the words of id, class and icon, and an inline handler
-    count without case and digits; of what stands around it the roles of the next three containers, and the frame. In a form, a
-    dialog or the panel of a tab, and without a label, also the name of the nearest container and the address of the page, with its
-    ids and digits replaced.
+    count without case and digits; of what stands around it the roles of the next three containers, and the frame. Outside of what
+    is the same everywhere (a navigation, a banner) also the path of the page, with its ids and digits replaced. In a form, a dialog
+    or the panel of a tab, and without a label, also the rest of the address and the name of the nearest container.
     """
     origin, path = place_of(page.url)
     places = _places(element, page)
     traits = element.traits
     narrow = traits.submits or bool(traits.form_method) or not _NARROW.isdisjoint(places) or not has_label(element)
+    placed = _SAME_EVERYWHERE.isdisjoint(places)
     facts = [
         origin,
         element.frame,
@@ -109,10 +112,10 @@ def element_key(element: Element, page: Observation, key: bytes, deed: Deed = "p
         traits.opens,
         traits.handler,
         places,
-        [path, _rest(page.url), _folded(element.context)] if narrow else [],
+        [path, _rest(page.url), _folded(element.context)] if narrow else [path] if placed else [],
         *([] if deed == "press" else [deed]),
     ]
-    return hmac.new(key, b"trailmesh-element-v2\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
+    return hmac.new(key, b"trailmesh-element-v3\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
 
 
 def has_label(element: Element) -> bool:

@@ -8,6 +8,7 @@ written later, to see what was learned from the others, and are all development.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,8 @@ from typing import Final
 from benchmarks.risk.traps.making import Maker, Trap
 
 _IDIOMS: Final = Path(__file__).parent / "idioms.txt"
+NAMES: Final[dict[int, str]] = {}
+"""Of the families that are pages of different forms."""
 HARMLESS: Final = (
     *("Next", "Show more", "View", "Details", "Search", "Weiter", "Ver más", "Suivant", "Dalej", "Daha fazla"),
     *("Подробнее", "続きを表示", "다음", "下一页", "المزيد", "הבא", "Επόμενο", "आगे", "ถัดไป", "Xem thêm"),
@@ -344,6 +347,7 @@ def _idioms(make: Maker) -> None:
     for line in _IDIOMS.read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
             make.begin_development()
+            NAMES[make.family] = re.sub("[^a-z]+", "-", line[2:].lower()).strip("-")
         writes, stands, markup = line.partition(" || ")
         if stands:
             make.add(markup, *(() if writes == "-" else writes.split("; ")), idiom=True)
@@ -357,6 +361,11 @@ def _made() -> Iterator[Trap]:
 
 
 TRAPS: Final = tuple(_made())
+
+
+def path_of(family: int) -> str:
+    """The address of the page of a family."""
+    return "-".join((f"/f/{family}", *filter(None, [NAMES.get(family)])))
 
 
 def pages() -> dict[int, list[Trap]]:
