@@ -182,7 +182,11 @@ PROBES_PER_SEARCH_MAX: Final = 60  # controls
 PROBE_FREE_MS: Final = 20_000  # of a search, spent on probes before their share of its time counts
 PROBE_EXPECTED_MS: Final = 2_000  # of the first control of a search
 PROBE_SHARE_MAX: Final = 0.25  # of the time of a search
-PROBE_SETTLE_MS: Final = 500  # what a script may send after the page is still
+PROBE_SETTLE_MS: Final = 250  # what a script may show after the page is still
+PROBE_AHEAD_MS: Final = 5_000  # timers that are due within so long run at once, …
+PROBE_AHEADS: Final = 2  # … so many times, since what they asked for may set others
+PROBE_AHEAD_SETTLE_MS: Final = 150  # what they send
+PROBE_UNTRIED_SHARE_MAX: Final = 0.08  # of the time of a search, on what the browser does by itself as far as is known
 PROBE_WAIT_S: Final = 1
 
 # Distrust (docs/protocol/distrust.md)

@@ -74,6 +74,9 @@ class ChromiumContext:
 
     async def start(self) -> None:
         """Judge from now on; there must be no page yet."""
+        if self._policy.probe:
+            # A probe lets timers run ahead (``Page.pause``): what a script only sends after seconds is seen at once.
+            await self._context.clock.install()
         await NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         if self._routing is not None:
             await self._routing.start()

@@ -23,6 +23,7 @@ from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
 from protocol.risk.refused import (
+    PROBED_PAGE,
     SOCKET_FULL,
     STREAM_FULL,
     UNSEEN,
@@ -100,6 +101,8 @@ class NetworkGuard:
         self._document: Refused | None = None
         self._led_by: list[str] = []
         self._pop_ups: dict[str, str] = {}
+        self.stays = False
+        """Whether the page may open no other document (``Given.stays``)."""
         self._sockets = 0
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
         """Its EventSources."""
@@ -139,6 +142,8 @@ class NetworkGuard:
             rule = self._covered(method, url, body, told, rule)
         if rule is None and is_stream(headers) and not self.streams.permits(url):
             rule = STREAM_FULL
+        if rule is None and self.stays and kind == "document" and url.startswith("http"):
+            rule = PROBED_PAGE
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)

@@ -85,6 +85,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
     onto: str = ""
     """Where a drag ends: the ref of an element in the last observation."""
+    stays: bool = False
+    """The page stays: until the next action every other document that it asks for is refused, with ``PROBED_PAGE`` as the rule."""
 
 
 NOTHING = Given()
@@ -165,8 +167,11 @@ class Page(Protocol):
         Errors: ``browser.timeout``, ``browser.crashed``.
         """
 
-    async def pause(self, pause_ms: int) -> None:
-        """Let the page go on for so long. Errors: ``browser.crashed``."""
+    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
+        """Let the page go on for so long. Errors: ``browser.crashed``, ``browser.timeout``.
+
+        ahead_ms: where the guard is one of probes, timers of the page that are due within so long run first, each once.
+        """
 
     async def perform(
         self,

@@ -24,12 +24,12 @@ from adapters.ports.browser import Page
 from adapters.storage.sqlite import SqliteStore
 from benchmarks.risk.copies import Copy
 from benchmarks.risk.effects import effects
-from benchmarks.risk.judging import find, held_by, open_place, same_control
+from benchmarks.risk.judging import action_of, find, held_by, open_place, same_control
 from benchmarks.risk.records import Book, Place, Probed, Truth
 from node.live import Browsers, History, Ledger, Probes, Probing
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click
+from protocol.page.action import Action, with_target
 from protocol.page.locator import locate
 from protocol.page.observation import Observation
 from protocol.recording.session import Profile
@@ -44,6 +44,7 @@ class Unhurried(Ledger):
     """Probes as long as the measurement lasts; each press has the limits of a search."""
 
     room = limits.PROBES_PER_PAGE_MAX
+    spare = room
 
 
 @asynccontextmanager
@@ -88,7 +89,7 @@ async def probe(
     done = {(each.application, each.language, each.place) for each in book.read(Probed)}
     by_place: dict[str, list[Truth]] = {}
     for truth in truths:
-        if not truth.error and truth.kind == "click" and (name, language, truth.place.key) not in done:
+        if not truth.error and (name, language, truth.place.key) not in done:
             by_place.setdefault(truth.place.key, []).append(truth)
     profile = Profile(width_px=1280, height_px=900, locale=language)
     held = BrowserState(storage=msgspec.json.encode(state)) if state else None
@@ -170,11 +171,11 @@ class _Prober:
 
 
 async def _actions(page: Page, observation: Observation, truths: Iterable[Truth]) -> list[Action]:
-    """The clicks of the truth runs, as a search would name them."""
+    """The actions of the truth runs, as a search would name them."""
     found: list[Action] = []
     for truth in truths:
         element = await find(page, observation, truth.control)
         if element is not None and same_control(truth, element):
-            pressed = held_by(element, observation)
-            found.append(Click(target=locate(pressed, observation)))
+            acted = held_by(element, observation) if truth.kind == "click" else element
+            found.append(with_target(action_of(truth.kind, acted), locate(acted, observation)))
     return found
