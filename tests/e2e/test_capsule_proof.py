@@ -118,7 +118,9 @@ async def test_a_live_session_in_which_somebody_logged_in_is_captured(tmp_path: 
 
 
 async def test_session_storage_travels_to_the_first_tab_once_and_is_hidden(tmp_path: Path) -> None:
-    """Guard: adapters/browser/tab_storage.py, TabStorage._navigated."""
+    """Guard: adapters/browser/tab_storage.py, TabStorage._navigated.
+    Guard: node/capsules/sealing.py, counted.
+    """
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         state = site.storage_state()

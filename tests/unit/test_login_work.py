@@ -245,7 +245,6 @@ async def _owned(node: Worker) -> None:
 
 
 async def test_after_a_yes_of_the_owner_the_work_is_done_when_the_peer_asks_a_second_time(nodes: list[Worker]) -> None:
-    """Guard: node/sessions/sessions.py, Sessions._gate."""
     alice, bob = nodes
     await alice.capture(class_max=7)
     await _owned(alice)
