@@ -74,6 +74,7 @@ async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_p
     """Guard: node/capsules/mounting.py, Mounting.mount."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
+        site.reached.clear()
         recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
         (kept,) = (await ask(node, "capsule.list")).capsules
         assert (recorded.verdict, recorded.capsule, kept.uses) == ("pass", kept.id, 1), recorded.reason
