@@ -186,5 +186,6 @@ class Proving:
 
 def _kept_whole(asked: Asked, why: str) -> Shown:
     shows = (asked.until.text or "") if asked.until else ""
-    looks = {name: text for name, text in (("page", asked.page), ("shows", shows)) if text}
+    # What was known of another page, or of the state before, tells nothing of this one.
+    looks = {"page": asked.page, "shows": shows, "probe": Probe(), "minimal": False}
     return Shown(state=asked.state, proven="unknown", proof=(why,), looks=looks)
