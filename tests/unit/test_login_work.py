@@ -293,16 +293,16 @@ async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgott
     ask = WorkAsk(id=bytes(16), task="record", actions=ORDERS)
     told = await bob.node.calls.call(alice.node.id, "work/ask", ask, WorkTell)
     assert not told.done
-    waiting = asyncio.create_task(bob.asking._awaited(alice.node.id, ask, told, 30))
     await alice.node.stop()
     with pytest.raises(MeshError) as away:
         await bob.node.calls.call(alice.node.id, "work/look", WorkLook(id=ask.id), WorkTell)
     assert away.value.code == "peer.unreachable"
+    assert await bob.asking._looked(alice.node.id, ask, told) == told, "who waits goes on waiting"
     nodes[0] = alice = await _restarted(alice)
     assert alice.work.running == 0
     for record, route in ((WorkLook(id=ask.id), "work/look"), (ask, "work/ask")):
         assert await code_of(bob.node.calls.call(alice.node.id, route, record, WorkTell)) == "work.interrupted"
-    assert await code_of(waiting) == "work.interrupted"
+    assert await code_of(bob.asking._awaited(alice.node.id, ask, told, 30)) == "work.interrupted"
     assert await code_of(alice.work.on_look("NOBODY", WorkLook(id=ask.id))) == "work.unknown"
     assert (await bob.ask(alice, actions=ORDERS)).verdict == "pass", "under a new id it is done"
     monkeypatch.setattr(limits, "WORK_KEPT_S", -1)
