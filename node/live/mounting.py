@@ -81,7 +81,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
     async def leave(self, context: Context) -> None:
         """Keep what ``context`` holds, before it is closed: the site may have renewed or ended the login. Never raises."""
-        if self.kept is None:
+        if self.kept is None or (self.login is not None and self.login.dead):
             return
         try:
             self.kept.state = await context.state(whole=True)

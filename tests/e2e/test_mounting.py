@@ -74,6 +74,7 @@ async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_p
     """Guard: node/capsules/mounting.py, Mounting.mount."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
+        site.reached.clear()
         recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
         (kept,) = (await ask(node, "capsule.list")).capsules
         assert (recorded.verdict, recorded.capsule, kept.uses) == ("pass", kept.id, 1), recorded.reason
@@ -195,9 +196,7 @@ async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_ol
 
 
 async def test_an_agent_works_with_the_login_that_it_was_granted_and_sees_nothing_of_it(tmp_path: Path) -> None:
-    """Guard: node/capsules/mounting.py, Mounting._granted.
-    Guard: node/sessions/reading.py, Reading._visible.
-    """
+    """Guard: node/sessions/reading.py, _visible."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         (kept,) = (await ask(node, "capsule.list")).capsules
