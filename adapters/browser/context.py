@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -15,12 +16,14 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage
+from adapters.browser.passkeys import Authenticator
+from adapters.browser.passkeys import opened as opened_authenticator
 from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
 from adapters.browser.tabs import Tabs
 from adapters.browser.windows import Windows
-from adapters.ports import BrowserState
+from adapters.ports import BrowserState, Passkey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.risk.requests import GuardPolicy
@@ -59,6 +62,7 @@ class ChromiumContext:
         self._life = life
         self._pages: dict[Page, ChromiumPage] = {}
         self._activities: set[Activity] = set()
+        self._authenticator: Authenticator | None = None
         self._opening = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
 
@@ -210,6 +214,29 @@ class ChromiumContext:
 
         self._context.on("response", note)
         return found
+
+    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+        """``adapters.ports.Context.hold_passkeys``."""
+        self._require_open()
+        page = next(iter(self._pages.values()))
+        self._authenticator = await self._life.alive(
+            page.watched_by(lambda _, session: opened_authenticator(session, held)),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="giving passkeys to a page",
+        )
+
+    async def passkeys(self) -> tuple[Passkey, ...]:
+        """``adapters.ports.Context.passkeys``."""
+        self._require_open()
+        if self._authenticator is None:
+            return ()
+        return await self._life.alive(
+            self._authenticator.held(),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the passkeys of a page",
+        )
 
     def _require_open(self) -> None:
         if self._life.gone.done() or self._closing is not None:

@@ -15,6 +15,7 @@ from adapters.ports.browser import (
     OpenBrowser,
     Outcome,
     Page,
+    Passkey,
 )
 from adapters.ports.clock import Clock, Events, Notifier
 from adapters.ports.discovery import Announcement, Discovery, Sighting
@@ -103,6 +104,7 @@ __all__ = [
     "PairingClient",
     "PairingConnection",
     "PairingServer",
+    "Passkey",
     "PeerAddress",
     "PeerClient",
     "PeerHandler",
