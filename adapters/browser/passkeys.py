@@ -1,4 +1,4 @@
-"""An authenticator in software for one page (CDP ``WebAuthn``). Private keys pass through this process, and are written nowhere here."""
+"""An authenticator in software for one page (CDP ``WebAuthn``). Private keys pass through, and are written nowhere here."""
 
 from __future__ import annotations
 

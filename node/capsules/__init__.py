@@ -1,8 +1,8 @@
 """The capsules of this node: logins that are kept sealed, used under their policy, exported to peers and revoked.
 
-Owns the sealing keys and their files, the capsules and their ledger. Every use is judged, counted and signed before the state is
-opened. Makes capsules of logins that are done now, and proves each in fresh browsers; keeps the passkeys that this node has registered. Never writes state in clear to a disk, a log
-or a result.
+Owns the sealing keys and their files, the capsules and their ledger, and the passkeys that this node has registered. Every use is
+judged, counted and signed before the state is opened. Makes capsules of logins that are done now, each proven in fresh browsers.
+Never writes state in clear to a disk, a log or a result.
 """
 
 from node.capsules.asking_work import WorkAsking
