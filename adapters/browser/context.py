@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +17,8 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage
+from adapters.browser.passkeys import Authenticator
+from adapters.browser.passkeys import opened as opened_authenticator
 from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
@@ -25,7 +27,7 @@ from adapters.browser.tabs import Tabs
 from adapters.browser.untaken import untaken
 from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
-from adapters.ports import BrowserState
+from adapters.ports import BrowserState, Passkey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.risk.requests import GuardPolicy
@@ -69,6 +71,7 @@ class ChromiumContext:
         self._guards: set[NetworkGuard] = set()
         """Of the pages that are open."""
         self._activities: set[Activity] = set()
+        self._authenticator: Authenticator | None = None
         self._opening = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
 
@@ -251,6 +254,29 @@ class ChromiumContext:
 
         self._context.on("response", note)
         return found
+
+    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+        """``adapters.ports.Context.hold_passkeys``."""
+        self._require_open()
+        page = next(iter(self._pages.values()))
+        self._authenticator = await self._life.alive(
+            page.watched_by(lambda _, session: opened_authenticator(session, held)),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="giving passkeys to a page",
+        )
+
+    async def passkeys(self) -> tuple[Passkey, ...]:
+        """``adapters.ports.Context.passkeys``."""
+        self._require_open()
+        if self._authenticator is None:
+            return ()
+        return await self._life.alive(
+            self._authenticator.held(),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the passkeys of a page",
+        )
 
     def _require_open(self) -> None:
         if self._life.gone.done() or self._closing is not None:

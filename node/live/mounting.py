@@ -174,6 +174,7 @@ class HeldContext:
     def __init__(self, lent: Lent, mount: Mount, held: contextlib.AsyncExitStack) -> None:
         self.mount, self.gone, self.page, self.state = mount, lent.gone, lent.page, lent.state
         self.note_offers = lent.note_offers
+        self.hold_passkeys, self.passkeys = lent.hold_passkeys, lent.passkeys
         self._lent, self._held = lent, held
         self._closing: asyncio.Task[None] | None = None
 

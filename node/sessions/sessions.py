@@ -159,10 +159,11 @@ class Sessions:
         capsule: str = "",
         tell: Tell,
         after: After | None = None,
+        before: After | None = None,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them. capsule: the login to begin with; empty for the one of the file.
 
-        ``after``: called with the browser context once all of them are done.
+        ``after``: called with the browser context once all of them are done. ``before``: with it and its blank page.
 
         ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
@@ -174,7 +175,14 @@ class Sessions:
         given = Secrets(secrets, begins=file.start_url)
         capsule = _named_capsule(file, capsule, logs_in=after is not None)
         return await self._record(
-            file, given, allow=allow, approve_class=approve_class, capsule=capsule, tell=tell, after=after
+            file,
+            given,
+            allow=allow,
+            approve_class=approve_class,
+            capsule=capsule,
+            tell=tell,
+            after=after,
+            before=before,
         )
 
     async def fork(
@@ -246,6 +254,7 @@ class Sessions:
         capsule: str = "",
         following: Following | None = None,
         after: After | None = None,
+        before: After | None = None,
     ) -> RecordedSession:
         """Errors: those of ``record``; ``session.unlike`` with ``following``."""
         missing = sorted(set(file.secrets) - secrets.keys())
@@ -295,6 +304,8 @@ class Sessions:
                 async with recording as recorder:
                     self._witness.trail.about(recorder.session.id)
                     try:
+                        if before is not None:
+                            await before(context)
                         await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
                         if after is not None:
                             await after(context)

@@ -15,7 +15,7 @@ import msgspec
 from adapters.browser.caused import Caused, FrameDocument
 from adapters.browser.state import of_tabs, read_state, write_state
 from adapters.browser.view import Mask, masker
-from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome
+from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome, Passkey
 from protocol.approval.forms import RequestForm, request_form
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -277,6 +277,7 @@ class MemoryContext:
         self._has_tabs = tabs
         self._pages: list[MemoryPage | MemoryTabs] = []
         self._gone = False
+        self._passkeys: tuple[Passkey, ...] = ()
         self.kept = Kept()
 
     @property
@@ -298,6 +299,16 @@ class MemoryContext:
         """``adapters.ports.Context.state``."""
         self._require_open()
         return self.kept.state(whole=whole)
+
+    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+        """``adapters.ports.Context.hold_passkeys``. Its pages have no scripts, so none is made or used here."""
+        self._require_open()
+        self._passkeys = tuple(held)
+
+    async def passkeys(self) -> tuple[Passkey, ...]:
+        """``adapters.ports.Context.passkeys``."""
+        self._require_open()
+        return self._passkeys
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""

@@ -146,6 +146,7 @@ async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: li
     assert await code_of(bob.ask(alice, actions=elsewhere)) == "peer.scope"
     upload = ORDERS + "  - upload: {role: button, name: Pay now, files: [letter.pdf]}\n"
     assert await code_of(bob.ask(alice, actions=upload)) == "caller.refused"
+    assert await code_of(bob.ask(alice, actions="capsule: shop\n" + ORDERS)) == "caller.refused", "this node chooses"
     own = await alice.sessions.record(ORDERS, name="", secrets={}, allow=(), approve_class=0, tell=lambda event: None)
     assert await code_of(bob.ask(alice, session=own.id)) == "input.not_found", "a session of somebody else"
     assert alice.work.running == 0
