@@ -189,6 +189,7 @@ class LiveSessions:
             gate=mount.gate(Gate(report=report, history=self._browsers.known(mount.guard))),
             secrets=mount.secrets(Secrets(params.secrets, begins=params.url)),
             capsule=mount.capsule,
+            login=mount.login,
             uploads=Uploads(self._config.browser.upload_folders),
             caller=caller,
             sites=self._config.policy.sites,

@@ -21,7 +21,7 @@ from node.live.metering import End
 from protocol.capsule.policy import Task
 from protocol.errors import MeshError
 from protocol.page.secrets import Secrets
-from protocol.recording.session import Profile
+from protocol.recording.session import Profile, UsedLogin
 from protocol.risk.requests import GuardPolicy
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     hidden: Mapping[str, str] = {}
     """Values of the state that no text and no picture may show, by a name that says nothing of them."""
     class_max: int = 7
+    login: UsedLogin | msgspec.UnsetType = msgspec.UNSET
+    """What a recording says of it."""
 
     @property
     def state(self) -> BrowserState | None:

@@ -262,6 +262,7 @@ class Sessions:
                 uploads=Uploads(self._config.browser.upload_folders),
                 gate=mount.gate(self._gate(approve_class, mount.guard)),
                 capsule=mount.capsule,
+                login=mount.login,
                 inputs=file.inputs,
                 sites=self._config.policy.sites,
                 parent=parent,
