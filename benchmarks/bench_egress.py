@@ -54,7 +54,8 @@ async def _ratio() -> float:
             await tunnelled.close()
             await direct.close()
     through, bare = (statistics.median(each) for each in zip(*rounds[1:], strict=True))
-    return through / bare
+    ratio: float = through / bare
+    return ratio
 
 
 @benchmark("egress.proxy_overhead", unit="times a direct connection", target=1.15, direction="at most")
