@@ -189,6 +189,7 @@ class LiveSessions:
             gate=mount.gate(Gate(report=report, history=self._browsers.known(mount.guard))),
             secrets=mount.secrets(Secrets(params.secrets, begins=params.url)),
             capsule=mount.capsule,
+            login=mount.used,
             uploads=Uploads(self._config.browser.upload_folders),
             codes=self._browsers.codes,
             caller=caller,

@@ -22,7 +22,7 @@ from node.live.metering import End
 from protocol.capsule.policy import Task
 from protocol.errors import MeshError
 from protocol.page.secrets import Secrets
-from protocol.recording.session import Profile
+from protocol.recording.session import Profile, UsedLogin
 from protocol.risk.requests import GuardPolicy
 
 log = logging.getLogger(__name__)
@@ -68,6 +68,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     class_max: int = 7
     login: LoginShown | None = None
     """Judges the first page of each context; None where nothing tells the login from none."""
+    used: UsedLogin | msgspec.UnsetType = msgspec.UNSET
+    """What a recording says of it."""
 
     @property
     def state(self) -> BrowserState | None:

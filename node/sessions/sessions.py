@@ -291,6 +291,7 @@ class Sessions:
                 codes=self._browsers.codes,
                 gate=mount.gate(self._gate(approve_class, mount.guard)),
                 capsule=mount.capsule,
+                login=mount.used,
                 inputs=file.inputs,
                 sites=self._config.policy.sites,
                 parent=parent,
