@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from tests.sites.ways_out.secure import OVER_TLS, SECURE
+from tests.sites.ways_out.secure import ALONE, OVER_TLS, SECURE
 
 
 class Row(NamedTuple):
@@ -277,6 +277,9 @@ _TOP: Final[dict[str, tuple[dict[str, str], str]]] = {
 
 _OWN_ONLY: Final = frozenset(
     {
+        "XML with a transformation",
+        "background fetch",
+        "speculation of links",
         "style filter",
         "svg use",
         "service worker of the address",
@@ -321,7 +324,11 @@ def _all() -> Iterator[Row]:
 
 def _secured() -> Iterator[Row]:
     for row in _all():
-        yield row._replace(tls=row.name in OVER_TLS)
+        yield row._replace(
+            tls=row.name in OVER_TLS,
+            top=row.top or row.name in ALONE,
+            elsewhere=row.elsewhere and row.name not in _OWN_ONLY,
+        )
     for name, way in SECURE.items():
         script = _WORKERS["fetch"] if "FILE" in way.html else ""
         yield Row(name, way.html, script, way.headers, way.top or way.press, tls=True, press=way.press)

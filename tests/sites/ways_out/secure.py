@@ -27,6 +27,10 @@ OVER_TLS: Final = frozenset(
 """Rows of ``rows`` that lead somewhere only, or only surely, from a page over TLS."""
 
 
+ALONE: Final = frozenset({"background fetch"})
+"""Rows of ``rows`` that work over TLS, but not in a frame."""
+
+
 class Secure(NamedTuple):
     """One way."""
 
@@ -74,6 +78,7 @@ SECURE: Final[Mapping[str, Secure]] = {
     "deprecation report of a request": Secure(
         "<script>const x = new XMLHttpRequest(); x.open('GET', '/plain/', false); x.send()</script>",
         {"Reporting-Endpoints": _ENDS},
+        top=True,
     ),
     "COEP report-only": Secure(
         "<iframe src=/plain/></iframe><img src=https://AT/x.png>",
