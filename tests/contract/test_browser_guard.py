@@ -421,10 +421,9 @@ async def test_an_address_is_asked_for_anew_each_time(browser: Browser, site: Pa
 async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
     browser: Browser, site: PageServer, frame: str
 ) -> None:
-    """Launched browsers are started without both; of attached ones a script takes them.
+    """Launched browsers are started without both; of attached ones a script takes them, and the tunnel refuses the rest.
 
     Guard: adapters/browser/arguments.py, _UNJUDGED_FEATURES.
-    Guard: adapters/browser/routing.py, Routing.start.
     """
     other = site.origin.replace("127.0.0.1", "localhost")
     inner = "<iframe allow='payment; identity-credentials-get' src={}></iframe>"

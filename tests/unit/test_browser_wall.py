@@ -21,7 +21,7 @@ async def walled(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Walled]:
 
 
 async def test_a_connection_that_no_guard_let_through_is_refused_and_counted(walled: Walled) -> None:
-    """Guard: adapters/browser/tunnel.py, Tunnel._serve."""
+    """Guard: adapters/browser/tunnel.py, Tunnel._admitted."""
     assert await walled.destinations.refuse(walled.origin, walled.policy) is None
     assert (await walled.connect(walled.entries.http))[2] is False
     assert walled.told == [Turned("CONNECT", walled.origin, False)]
@@ -31,7 +31,7 @@ async def test_a_connection_that_no_guard_let_through_is_refused_and_counted(wal
 async def test_a_name_that_no_guard_let_through_is_not_even_looked_up(
     walled: Walled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/tunnel.py, Tunnel._serve."""
+    """Guard: adapters/browser/tunnel.py, Tunnel._admitted."""
     loop, asked = asyncio.get_running_loop(), list[str]()
     monkeypatch.setattr(loop, "getaddrinfo", lambda host, *_, **__: asked.append(host))
     reader, writer = await asyncio.open_connection(sock=None, host="127.0.0.1", port=walled.entries.https)
