@@ -17,7 +17,7 @@ help:            ## This list
 
 install: .venv/.ready            ## Locked dependencies into .venv; Chromium if none is found
 
-demo: install            ## The main job: three nodes explore a shop, prove it, replay it elsewhere
+demo: install            ## The main job: three nodes explore a shop, prove it, replay it elsewhere, share a login
 	rm -rf demo-out
 	$(PYTHON) -m trailmesh demo mesh --out demo-out
 

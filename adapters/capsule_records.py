@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from protocol.capsule.probe import Probe
 from protocol.errors import MeshError
 
 
@@ -36,6 +37,21 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Address of a page that only who is logged in sees; empty if nobody named one."""
     shows: str = ""
     """Text that this page shows then; empty to compare it with what others see."""
+    probe: Probe = Probe()
+    """What tells this page from that of a stranger, as the capture found it."""
+    minimal: bool = False
+    """Whether what the page does not need was left out."""
+
+
+class WorkRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Work with a login of this node that a peer asked for. Its verdict is an artefact, once there is one."""
+
+    id: str
+    """In hexadecimal."""
+    asker: str
+    ask: bytes
+    """``WorkAsk``, encoded."""
+    began_ms: int
 
 
 class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +75,8 @@ class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     holder: str = ""
     """Who holds the lease; empty for nobody."""
     held_until_ms: int = 0
+    told: dict[str, bytes] = msgspec.field(default_factory=dict)
+    """By node that reported uses, the digest of the use with its highest number."""
 
     @property
     def used(self) -> int:
@@ -115,12 +133,17 @@ def without_holder(row: LedgerRecord | None, holder: str) -> LedgerRecord | None
 def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
     """What both say: of each number the higher one. The lease stays.
 
-    Errors: ``input.invalid`` for a row of another capsule or tenant.
+    A use that ``more`` tells of is new, or the newest one told again: who reports another one under a number that was counted runs
+    on an older store, or on a copy of one. Errors: ``input.invalid`` for a row of another capsule or tenant, ``capsule.counted``.
     """
     if row is None:
         return more
     if (row.id, row.tenant) != (more.id, more.tenant):
         raise MeshError("input.invalid", "another node issued a capsule of this id")
+    for node, digest in more.told.items():
+        counted, number = row.uses.get(node, 0), more.uses[node]
+        if number < counted or (number == counted and row.told.get(node, digest) != digest):
+            raise MeshError("capsule.counted", f"use {number}, and {counted} are counted", capsule=row.id)
     nodes = row.uses.keys() | more.uses.keys()
     first = row if row.revoked_ms else more
     return LedgerRecord(
@@ -135,6 +158,7 @@ def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
         revocation=first.revocation,
         holder=row.holder,
         held_until_ms=row.held_until_ms,
+        told=row.told | more.told,
     )
 
 

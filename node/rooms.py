@@ -28,14 +28,16 @@ from node.capsules import (
     Logins,
     LoginWork,
     Mounting,
+    Proving,
     SealingKeys,
     Upkeep,
     WorkAsking,
+    from_live,
 )
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
-from node.live import Browsers, History, LiveSessions
+from node.live import Browsers, History, KeptCodes, LiveSessions
 from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
@@ -157,6 +159,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     keys_of_owners = OwnerKeys(witness, store, clock)
     approvals = Approvals(witness, store, clock, keys_of_owners)
     browsers.history = history = History(own.element_key, store, clock)
+    browsers.codes = KeptCodes(store, clock)
     explorer = Explorer(
         witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand, approvals, history
     )
@@ -166,7 +169,10 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
     capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
     browsers.mounts = mounting = Mounting(capsules)
+    capsules.prove = Proving(capsules.kept, browsers, config).prove
     capsule_exchange.ended.append(mounting.ended)
+    live = LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker)
+    capsules.live = from_live(live)
     upkeep = Upkeep(capsules, mounting, browsers, config)
     capsule_exchange.kill = upkeep.kill
     for_peers = ForPeers(sessions, store, config, peers, witness)
@@ -212,8 +218,8 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         capsule_upkeep=upkeep,
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
-        logins=Logins(capsules, witness, config, browsers, sessions.record),
-        live=LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker),
+        logins=Logins(capsules, witness, sessions.record),
+        live=live,
         explorer=explorer,
         schedules=schedules,
         server=server,

@@ -699,19 +699,44 @@ CODES: dict[str, Code] = {
         False,
         "The action would type a literal value into a field for a password, a one-time code or a card.",
         "Name a secret instead: `value: {secret: NAME}` in an action, `--secret NAME` of `live type`. The value is given with"
-        " `--secret NAME@https://shop.example=@FILE`, for a field that is no password field with `NAME:text@…`.",
+        " `--secret NAME@https://shop.example=SOURCE`, for a field that is no password field with `NAME:text@…`.",
+    ),
+    "secret.literal": Code(
+        _C,
+        False,
+        "The value of a secret stands on the command line, where other users of the machine can see it. It was not used.",
+        "Name where it is kept: `NAME=prompt:`, `NAME=env:VARIABLE`, `NAME=keyring:SERVICE/USER`, `NAME=cmd:PROGRAM …` or `NAME=file:PATH`. Choose another"
+        " value if this one is in a history file.",
+    ),
+    "secret.unread": Code(
+        _E,
+        False,
+        "A secret could not be read from where it is kept.",
+        "The message says why. Try the same by hand; nothing that a program says of it is shown here.",
+    ),
+    "secret.late": Code(
+        _E,
+        True,
+        "The program that a secret is read from did not end in time.",
+        "It may wait for a person: unlock what it reads, and try again.",
+    ),
+    "secret.totp": Code(
+        _C,
+        False,
+        "What was given for one-time codes is no seed of them.",
+        "Give the seed as the site shows it: letters A to Z and digits 2 to 7, or the address `otpauth://totp/…` of its QR code.",
     ),
     "action.secret_missing": Code(
         _C,
         False,
         "The action needs a secret that was not given.",
-        "Pass it with `--secret NAME@https://shop.example=@FILE`.",
+        "Pass it with `--secret NAME@https://shop.example=SOURCE`, for example `=prompt:` (docs/risk.md).",
     ),
     "action.secret_elsewhere": Code(
         _C,
         False,
         "The secret may not be typed into this field: it was given for another site, or for password fields only.",
-        "If it belongs there, name the site: `--secret NAME@https://shop.example=@FILE`; for a field that is no password field: `--secret NAME:text@https://shop.example=@FILE`.",
+        "If it belongs there, name the site: `--secret NAME@https://shop.example=SOURCE`; for a field that is no password field: `--secret NAME:text@https://shop.example=SOURCE`.",
     ),
     "action.clipboard": Code(
         _C,
@@ -918,13 +943,22 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The site does not take the login of the capsule any more.",
-        "Log in again and capture newer state of it: `trailmesh capsule capture --replaces ID --from FILE`.",
+        "Log in again: `trailmesh capsule login URL` makes a new capsule,"
+        " `trailmesh capsule capture --replaces ID --from FILE` keeps newer state under the same policy.",
     ),
     "capsule.copied": Code(
         _O,
         False,
         "The capsule was sealed before this node began its present witness log, as after a restore: its uses cannot be trusted to be complete.",
         "Have it exported again, or capture it again.",
+    ),
+    "capsule.counted": Code(
+        _O,
+        False,
+        "The issuer of the capsule has counted another use under the same number: the node that uses it runs on an older store, or on a"
+        " copy of one.",
+        "If the store of this node was restored, repeat the command: the count goes on where its issuer's is. If a copy of its data"
+        " directory runs elsewhere, stop one of the two.",
     ),
     "capsule.not_logged_in": Code(
         _O,
@@ -961,7 +995,13 @@ CODES: dict[str, Code] = {
     "work.unknown": Code(
         _O,
         False,
-        "The node does not know of this work, or not any longer: it forgets what it did an hour ago, and at a restart.",
+        "The node does not know of this work, or not any longer: it forgets what it did an hour ago.",
+        "Ask for the work again.",
+    ),
+    "work.interrupted": Code(
+        _O,
+        False,
+        "The node stopped before the work was done: there is no verdict.",
         "Ask for the work again.",
     ),
     "work.late": Code(

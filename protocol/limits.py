@@ -127,7 +127,11 @@ CAPSULE_FRESH_S_MAX: Final = 31 * 86_400
 CAPSULE_LEASE_S_MAX: Final = 86_400
 CAPSULE_HIDDEN_MAX: Final = 128  # values of a login that are looked for in what a page says
 CAPSULE_CHECK_S: Final = 30  # a use that lasts is judged again so often
+CAPSULE_CONTENTS_MAX: Final = 64  # names of what a capsule holds, in the signed list
+CAPSULE_LOOKS_MAX: Final = 24  # at a page, to find out what of a login it does not need
 CAPSULES_MAX: Final = 256
+AGENT_CAPSULES_MAX: Final = 16
+PROFILE_MEMORY_BYTES_MIN: Final = 1024 * MIB  # free, where the directory of a browser is to lie in memory
 CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
 ATTESTATION_FINDINGS_MAX: Final = 64
 ATTESTATION_BYTES_MAX: Final = 32 * KIB
@@ -222,6 +226,12 @@ SECRETS_MAX: Final = 32
 SECRET_CHARS_MIN: Final = 4
 SECRET_CHARS_MAX: Final = 4_096
 SECRET_ORIGINS_MAX: Final = 16
+SECRET_SOURCE_BYTES_MAX: Final = 64 * KIB
+"""Of a file or a program that a secret is read from."""
+SECRET_COMMAND_S: Final = 120
+"""How long such a program may take: it may ask a person to unlock what it reads."""
+TOTP_SEED_BYTES_MIN: Final = 8
+TOTP_PERIOD_S_MAX: Final = 300
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB
 CONFIG_CHARS_MAX: Final = 64 * KIB
 YAML_DEPTH_MAX: Final = 8

@@ -21,6 +21,13 @@ opening.onsuccess = () => {
   };
 };
 </script>"""
+_TAB = """<title>Tab</title><h1>Tab</h1><p id=said></p><script>
+const mine = sessionStorage.getItem('tab');
+said.textContent = mine ? 'this tab is known by ' + mine : 'this tab is new';
+sessionStorage.setItem = Storage.prototype.setItem = () => { throw new Error('not yours'); };
+</script>"""
+_ENTER = """<title>Entering</title><script>localStorage.setItem('token', '{token}');
+sessionStorage.setItem('tab', '{token}-tab'); location.href = '/';</script>"""
 _LOGIN = """<title>Log in</title><h1>Log in</h1><form method=post action=/login><label>Name <input name=name></label>
 <label>Password <input type=password name=password></label><button>Log in</button></form>"""
 
@@ -35,6 +42,8 @@ class LoginSite:
         self.sessions = {SESSION}
         self.binds = False
         """Whether its pages offer to bind the session to the device."""
+        self.logs_in = False
+        """Whether ``/enter`` logs in whoever opens it."""
         self.origin = ""
         self.elsewhere = "https://elsewhere.example/"
         self._number = 0
@@ -60,6 +69,18 @@ class LoginSite:
         if path == "favicon.ico":
             raise web.HTTPNotFound()
         self.reached.append(f"{request.method} {request.path}")
+        if path == "public":
+            return web.Response(text="<title>Public</title><h1>Welcome</h1>", content_type="text/html")
+        if path == "tab":
+            return web.Response(text=_TAB, content_type="text/html")
+        if path == "forget":
+            return web.Response(
+                text="<title>Gone</title><script>sessionStorage.clear()</script>", content_type="text/html"
+            )
+        if path == "enter" and self.logs_in:
+            entered = web.Response(text=_ENTER.replace("{token}", TOKEN), content_type="text/html")
+            entered.set_cookie("sid", SESSION, httponly=True)
+            return entered
         if path == "login":
             return web.Response(text=_LOGIN, content_type="text/html")
         given = request.cookies.get("sid", "")

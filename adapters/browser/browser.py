@@ -16,7 +16,7 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.faults import translated
 from adapters.browser.ground import Ground
 from adapters.browser.judge import BrowserJudge
-from adapters.browser.state import plain_state
+from adapters.browser.state import Stored, of_tabs, plain_state, read_state
 from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
@@ -90,15 +90,18 @@ class ChromiumBrowser:
         """``adapters.ports.Browser.open``."""
         if self._closing is not None or not self._browser.is_connected():
             raise MeshError("browser.crashed", "the browser is not running")
-        storage = plain_state(state) if state is not None else None
+        stored = read_state(state) if state is not None else None
         return await self._life.alive(
-            self._open(profile, guard, storage, tabs=tabs),
+            self._open(profile, guard, stored, tabs=tabs),
             timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
             otherwise="browser.launch",
             doing="opening a context",
         )
 
-    async def _open(self, profile: Profile, policy: GuardPolicy, storage: Any, *, tabs: bool) -> ChromiumContext:
+    async def _open(
+        self, profile: Profile, policy: GuardPolicy, stored: Stored | None, *, tabs: bool
+    ) -> ChromiumContext:
+        storage = plain_state(stored) if stored is not None else None
         making = asyncio.ensure_future(self._browser.new_context(**_options(profile), storage_state=storage))
         try:
             made = await asyncio.shield(making)
@@ -107,6 +110,7 @@ class ChromiumBrowser:
             raise
         life = Activity()
         context = ChromiumContext(made, policy, self._judge, life, self._destinations, tabs=tabs)
+        context.begins = of_tabs(stored) if stored is not None else {}
         self._contexts[life] = context
         life.gone.add_done_callback(lambda _: self._contexts.pop(life))
         try:

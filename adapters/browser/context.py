@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from playwright.async_api import BrowserContext, CDPSession, Page, Response
+from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
 from adapters.browser.closing import blank
@@ -18,7 +20,9 @@ from adapters.browser.page import ChromiumPage
 from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
+from adapters.browser.tab_storage import TabStorage
 from adapters.browser.tabs import Tabs
+from adapters.browser.untaken import untaken
 from adapters.browser.windows import Windows
 from adapters.ports import BrowserState
 from protocol import limits
@@ -58,6 +62,9 @@ class ChromiumContext:
         self._tabs = Tabs(self._windows) if self._windows is not None else None
         self._life = life
         self._pages: dict[Page, ChromiumPage] = {}
+        self._storage: dict[Page, TabStorage] = {}
+        self.begins: Mapping[str, Mapping[str, str]] = {}
+        """By origin, the sessionStorage of the first page. A tab that is opened beside it begins without, as for a person."""
         self._activities: set[Activity] = set()
         self._opening = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
@@ -109,6 +116,9 @@ class ChromiumContext:
             page = await self._context.new_page()  # if the caller was cancelled, the page counts as a window
             try:
                 driven = await self._admit(page, activity)
+                begins, self.begins = self.begins, {}
+                if begins:
+                    await self._storage[page].begin_with(begins)
             except BaseException:
                 activity.spawn(page.close())
                 raise
@@ -128,7 +138,8 @@ class ChromiumContext:
             activity.gone.add_done_callback(partial(self._released, guard))
         driven = ChromiumPage(page, session, activity, guard, cuts_off=self._judge is None)
         self._pages[page] = driven
-        activity.gone.add_done_callback(lambda _: self._pages.pop(page, None))
+        self._storage[page] = TabStorage(session, activity)
+        activity.gone.add_done_callback(lambda _: (self._pages.pop(page, None), self._storage.pop(page, None)))
         await driven.start()
         if self._windows is not None and self._tabs is not None:
             windows, name = self._windows, target["targetId"]
@@ -190,14 +201,22 @@ class ChromiumContext:
     async def state(self, *, whole: bool = False) -> BrowserState:
         """``adapters.ports.Context.state``."""
         self._require_open()
-        return write_state(
-            await self._life.alive(
-                self._context.storage_state(indexed_db=whole),
-                timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
-                otherwise="browser.timeout",
-                doing="reading the state of a context",
-            )
+        stored, tabs = await self._life.alive(
+            self._held(whole),
+            timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the state of a context",
         )
+        return write_state(stored, tabs, await untaken(self._context.pages) if whole else ())
+
+    async def _held(self, whole: bool) -> tuple[Any, dict[str, dict[str, str]]]:
+        """What Playwright reads, and the sessionStorage of the pages; of two that show one origin, of the newer."""
+        tabs: dict[str, dict[str, str]] = {}
+        if whole:
+            for storage in list(self._storage.values()):
+                with contextlib.suppress(PlaywrightError):  # the page is closed, or has crashed
+                    tabs |= await storage.read()
+        return await self._context.storage_state(indexed_db=whole), tabs
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""

@@ -5,8 +5,10 @@ What is read is kept to names, types and addresses: no value of a field or a coo
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -14,9 +16,9 @@ from playwright.async_api import CDPSession
 from playwright.async_api import Page as PlaywrightPage
 
 from adapters.browser.page import ChromiumPage
-from adapters.ports import BrowserState, OpenBrowser
-from adapters.ports.login_signs import ReadSigns
-from protocol.capsule.auth_flow import BASIC_HEADER, BINDING_HEADERS, CookieSign, FormSign, LinkSign, Signs
+from adapters.ports import BrowserState, Context, OpenBrowser, Page
+from adapters.ports.login_signs import HearPage, ReadSigns
+from protocol.capsule.auth_flow import BASIC_HEADER, BINDING_HEADERS, CookieSign, FormSign, LinkSign, SendSign, Signs
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
@@ -67,6 +69,7 @@ class _Hearing:
         self.page, self.session = page, session
         self.hops: list[str] = []
         self.headers: dict[tuple[str, str], None] = {}
+        self.sends: dict[SendSign, None] = {}
         self._main = ""
 
     async def start(self) -> None:
@@ -80,8 +83,15 @@ class _Hearing:
     def _sent(self, event: Mapping[str, Any]) -> None:
         if "redirectResponse" in event:
             self._answered(event["redirectResponse"])
-        if event.get("type") == "Document" and event.get("frameId") == self._main and len(self.hops) < _EACH_MAX:
-            self.hops.append(event["request"]["url"][:4_096])
+        request = event["request"]
+        is_page = event.get("type") == "Document" and event.get("frameId") == self._main
+        if is_page and len(self.hops) < _EACH_MAX:
+            self.hops.append(request["url"][:4_096])
+        headers = {name.lower(): value for name, value in request.get("headers", {}).items()}
+        told = headers.get("referer", "")
+        # What goes to the page's own site leaks nothing to another.
+        if origin_of(request["url"]) != origin_of(told or event.get("documentURL", "")) and len(self.sends) < _EACH_MAX:
+            self.sends[SendSign(url=request["url"][:4_096], referer=told[:4_096], document=is_page)] = None
 
     def _answered(self, response: Mapping[str, Any]) -> None:
         for name in response.get("headers", {}):
@@ -89,10 +99,36 @@ class _Hearing:
                 self.headers[origin_of(response["url"]), name.lower()] = None
 
 
-def reader(open_browser: OpenBrowser) -> ReadSigns:
-    """A ``ReadSigns`` in browsers of ``open_browser``, which must be those of this package."""
+class _Heard:
+    """Implements ``HeardPage``."""
 
-    async def read(profile: Profile, guard: GuardPolicy, url: str) -> Signs:
+    def __init__(self, context: Context, page: ChromiumPage, hearing: _Hearing) -> None:
+        self.page, self.state = page, partial(context.state, whole=True)
+        self._chromium, self._context, self.hearing = page, context, hearing
+
+    async def signs(self) -> Signs:
+        """Implements ``HeardPage.signs``."""
+        hearing = self.hearing
+        found = [await _read(self._chromium, frame) for frame in await _frames(hearing.session)]
+        pages = [each for each in found if each is not None]
+        return Signs(
+            url=hearing.page.url[:4_096],
+            hops=tuple(hearing.hops),
+            forms=tuple(form for each in pages for form in each.forms),
+            links=tuple(link for each in pages for link in each.links),
+            sources=tuple(source for each in pages for source in each.sources),
+            credentials=any(each.credentials for each in pages),
+            headers=tuple(hearing.headers),
+            cookies=_cookies(await self._context.state()),
+            sends=tuple(hearing.sends),
+        )
+
+
+def hearer(open_browser: OpenBrowser) -> HearPage:
+    """A ``HearPage`` in browsers of ``open_browser``, which must be those of this package."""
+
+    @contextlib.asynccontextmanager
+    async def hear(profile: Profile, guard: GuardPolicy) -> AsyncIterator[_Heard]:
         browser = await open_browser()
         try:
             context = await browser.open(profile, guard)
@@ -100,26 +136,28 @@ def reader(open_browser: OpenBrowser) -> ReadSigns:
             assert isinstance(page, ChromiumPage), "the twin has no network"
             hearing = page.watched_by(_Hearing)
             await hearing.start()
-            await _opened(page, url, hearing)
-            found = [await _read(page, frame) for frame in await _frames(hearing.session)]
-            pages = [each for each in found if each is not None]
-            return Signs(
-                url=hearing.page.url[:4_096],
-                hops=tuple(hearing.hops),
-                forms=tuple(form for each in pages for form in each.forms),
-                links=tuple(link for each in pages for link in each.links),
-                sources=tuple(source for each in pages for source in each.sources),
-                credentials=any(each.credentials for each in pages),
-                headers=tuple(hearing.headers),
-                cookies=_cookies(await context.state()),
-            )
+            yield _Heard(context, page, hearing)
         finally:
             await browser.close()
+
+    return hear
+
+
+def reader(open_browser: OpenBrowser) -> ReadSigns:
+    """A ``ReadSigns`` in browsers of ``open_browser``, which must be those of this package."""
+
+    hear = hearer(open_browser)
+
+    async def read(profile: Profile, guard: GuardPolicy, url: str) -> Signs:
+        async with hear(profile, guard) as heard:
+            assert isinstance(heard, _Heard)
+            await _opened(heard.page, url, heard.hearing)
+            return await heard.signs()
 
     return read
 
 
-async def _opened(page: ChromiumPage, url: str, hearing: _Hearing) -> None:
+async def _opened(page: Page, url: str, hearing: _Hearing) -> None:
     try:
         await page.perform(Goto(url=url))
     except MeshError as error:

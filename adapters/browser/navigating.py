@@ -86,7 +86,7 @@ class Navigation:
                 await self._session.send("Runtime.evaluate", {"expression": _WITH_BODY})
         except MeshError as error:
             if error.code == "browser.navigation" and (refused := self._guard.document):
-                raise navigation_refused(refused) from None
+                raise navigation_refused(refused, self._guard.led_by) from None
             if error.code == "browser.timeout":
                 self._stop()
             raise

@@ -21,11 +21,12 @@ from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
-from protocol.risk.refused import SOCKET_FULL, UNSEEN, WINDOW, Refused, may_be_allowed, refused, request_line
+from protocol.risk.refused import SOCKET_FULL, UNSEEN, WINDOW, Refused, may_be_allowed, refused, request_line, site_of
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket, page_url
 
 _BLOCKED_MAX: Final = 200
+_LED_BY_MAX: Final = 20
 _REPLACING: Final = frozenset(
     {
         "x-http-method-override",
@@ -86,6 +87,7 @@ class NetworkGuard:
         self._refused: dict[str, Refused] = {}
         self._forms: dict[RequestForm, None] = {}
         self._document: Refused | None = None
+        self._led_by: list[str] = []
         self._pop_ups: dict[str, str] = {}
         self._sockets = 0
 
@@ -102,6 +104,12 @@ class NetworkGuard:
     def expects_document(self) -> None:
         """The page is about to open an address: what was refused of another one before says nothing about it."""
         self._document = None
+        self._led_by.clear()
+
+    @property
+    def led_by(self) -> tuple[str, ...]:
+        """The sites whose documents were let through since ``expects_document``, in order."""
+        return tuple(self._led_by)
 
     @property
     def document(self) -> Refused | None:
@@ -119,6 +127,8 @@ class NetworkGuard:
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
+                if len(self._led_by) < _LED_BY_MAX:
+                    self._led_by.append(site_of(url))
             return True
         self._refuse(refused(method, url, rule), kind)
         return False

@@ -1,7 +1,7 @@
 """The profile directory of a launched Chromium: its user data with our preferences, its lock, its temporary files.
 
-It goes with the browser. One whose process was killed stays behind until the next node or browser of the same user begins,
-which also ends the browser, should it still run (``leash``).
+It lies in memory where there is room, and goes with the browser. One whose process was killed stays behind until the next node or
+browser of the same user begins, which also ends the browser, should it still run (``leash``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
+from protocol import limits
 from protocol.errors import MeshError
 
 PREFERENCES: Final[dict[str, Any]] = {
@@ -30,6 +31,8 @@ PREFERENCES: Final[dict[str, Any]] = {
 PATH_CHARS_MAX: Final = 60
 """Chromium locks its profile by a Unix socket in a directory of 44 characters below this one; its path has 107 at most."""
 _USUAL: Final = ("/tmp", "/var/tmp")  # noqa: S108 (what is made there is readable to its owner only)
+_MEMORY: Final = "/dev/shm"  # noqa: S108 (as above)
+_MOUNTS: Final = Path("/proc/self/mounts")
 
 _PREFIX: Final = "trailmesh-"
 _OWNER_FILE: Final = "owner.lock"
@@ -43,10 +46,9 @@ PROFILE_ARGUMENT: Final = "--user-data-dir="
 def make_profile_directory(roots: Sequence[str] = ()) -> Path:
     """A fresh directory for one Chromium, below the first of ``roots`` that will do.
 
-    roots: empty for the system's directory of temporary files, and where that is too deep for Chromium, the usual ones.
-    Errors: ``browser.launch``.
+    roots: empty for ``usual_roots``. Errors: ``browser.launch``.
     """
-    for root in roots or (tempfile.gettempdir(), *_USUAL):
+    for root in roots or usual_roots():
         try:
             directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
         except OSError:
@@ -62,6 +64,28 @@ def make_profile_directory(roots: Sequence[str] = ()) -> Path:
         directory.rmdir()
     detail = f"no directory of at most {PATH_CHARS_MAX} characters for temporary files: set TMPDIR to a shorter one"
     raise MeshError("browser.launch", detail, reason="directory")
+
+
+def usual_roots(memory: str = _MEMORY, mounts: Path = _MOUNTS) -> tuple[str, ...]:
+    """Where directories are made: in memory, so that no disk gets to hold a login; else where temporary files are made; and where
+    that is too deep for Chromium, in the usual places.
+
+    ``TMPDIR`` decides where it is set. Memory counts if it is one of ``mounts`` that keeps files in memory, and has room.
+    """
+    temporary = (tempfile.gettempdir(), *_USUAL)
+    if os.environ.get("TMPDIR") or not _in_memory(memory, mounts):
+        return temporary
+    return (memory, *temporary)
+
+
+def _in_memory(path: str, mounts: Path) -> bool:
+    try:
+        listed = [line.split() for line in mounts.read_text().splitlines()]
+        kinds = [fields[2] for fields in listed if len(fields) > 2 and fields[1] == path]
+        free = os.statvfs(path)
+    except OSError:
+        return False
+    return kinds[-1:] in (["tmpfs"], ["ramfs"]) and free.f_bavail * free.f_frsize >= limits.PROFILE_MEMORY_BYTES_MIN
 
 
 def lock_profile_directory(directory: Path) -> FileLock:
@@ -83,7 +107,7 @@ def remove_abandoned(roots: Sequence[str] = ()) -> list[Path]:
     Never raises. roots: as in ``make_profile_directory``.
     """
     removed = []
-    for root in dict.fromkeys(roots or (tempfile.gettempdir(), *_USUAL)):
+    for root in dict.fromkeys(roots or (_MEMORY, tempfile.gettempdir(), *_USUAL)):
         with suppress(OSError):
             removed += [directory for directory in Path(root).glob(f"{_PREFIX}*") if _removed_if_abandoned(directory)]
     return removed

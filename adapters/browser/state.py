@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from adapters.ports import BrowserState
+from adapters.ports import BrowserState, Untaken
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.web_address import require_web
@@ -51,6 +53,8 @@ class _Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     origin: str
     localStorage: tuple[_Item, ...] = ()
     indexedDB: tuple[_Database, ...] | msgspec.UnsetType = msgspec.UNSET
+    sessionStorage: tuple[_Item, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Ours: Playwright has no word for it."""
 
 
 class _Cookie(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -84,11 +88,30 @@ def read_state(state: BrowserState) -> Stored:
     return stored
 
 
-def plain_state(state: BrowserState) -> Any:
-    """``state`` as Playwright takes it. Errors: those of ``read_state``."""
-    return msgspec.to_builtins(read_state(state))
+def plain_state(stored: Stored) -> Any:
+    """``stored`` as Playwright takes it."""
+    made = msgspec.to_builtins(stored)
+    for origin in made["origins"]:
+        origin.pop("sessionStorage", None)
+    return made
 
 
-def write_state(stored: Any) -> BrowserState:
-    """The state that Playwright gives. Errors: ``input.too_large``."""
-    return BrowserState(storage=msgspec.json.encode(stored))
+def of_tabs(stored: Stored) -> dict[str, dict[str, str]]:
+    """What sessionStorage begins with, by origin."""
+    return {
+        each.origin: {item.name: item.value for item in each.sessionStorage}
+        for each in stored.origins
+        if each.sessionStorage
+    }
+
+
+def write_state(
+    stored: Any, tabs: Mapping[str, Mapping[str, str]] = MappingProxyType({}), untaken: tuple[Untaken, ...] = ()
+) -> BrowserState:
+    """The state that Playwright gives, by origin what sessionStorage holds, and what is in neither. Errors: ``input.too_large``."""
+    origins = {each["origin"]: dict(each) for each in stored["origins"]}
+    for origin, items in tabs.items():
+        found = origins.setdefault(origin, {"origin": origin, "localStorage": []})
+        found["sessionStorage"] = [{"name": name, "value": value} for name, value in items.items()]
+    storage = msgspec.json.encode({**stored, "origins": list(origins.values())})
+    return BrowserState(storage=storage, untaken=untaken)

@@ -59,16 +59,21 @@ class KeyringKeyStore:
     def _use(self) -> Any:
         """The keyring. Errors: ``key.keyring``."""
         if self._backend is None:
-            try:
-                import keyring
-            except ImportError as error:
-                message = "the package is not installed: `pip install trailmesh[keyring]`"
-                raise MeshError("key.keyring", message) from error
-            backend = keyring.get_keyring()
-            if getattr(backend, "priority", 0) <= 0:
-                raise MeshError("key.keyring", "there is no keyring on this machine")
-            self._backend = backend
+            self._backend = user_keyring()
         return self._backend
+
+
+def user_keyring() -> Any:
+    """The keyring of this user. Errors: ``key.keyring``."""
+    try:
+        import keyring
+    except ImportError as error:
+        message = "the package is not installed: `pip install trailmesh[keyring]`"
+        raise MeshError("key.keyring", message) from error
+    backend = keyring.get_keyring()
+    if getattr(backend, "priority", 0) <= 0:
+        raise MeshError("key.keyring", "there is no keyring on this machine")
+    return backend
 
 
 def is_named(line: str) -> bool:

@@ -15,6 +15,7 @@ from adapters.ports.browser import (
     OpenBrowser,
     Outcome,
     Page,
+    Untaken,
 )
 from adapters.ports.clock import Clock, Events, Notifier
 from adapters.ports.discovery import Announcement, Discovery, Sighting
@@ -118,5 +119,6 @@ __all__ = [
     "Sighting",
     "Store",
     "TreeWriter",
+    "Untaken",
     "Watched",
 ]

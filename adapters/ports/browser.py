@@ -90,11 +90,22 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = Given()
 
 
+class Untaken(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a site keeps in the browser and no state takes."""
+
+    origin: str
+    what: str
+    """``crypto-key in NAME/STORE``, ``blob in NAME/STORE``, ``cache-storage``."""
+
+
 class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
     """Cookies and storage of a context. A secret: it can be a login. Never logged, never shown."""
 
     storage: bytes
-    """JSON as Playwright's ``storage_state`` gives it. Errors when it is too long: ``input.too_large``."""
+    """JSON as Playwright's ``storage_state`` gives it, and for each origin ``sessionStorage``: the first page of a context begins
+    with it; at the end it stands for the origins that pages showed then. Errors when it is too long: ``input.too_large``."""
+    untaken: tuple[Untaken, ...] = ()
+    """What of the pages that were open is not in it, as far as they say."""
 
     def __post_init__(self) -> None:
         if len(self.storage) > limits.BROWSER_STATE_BYTES_MAX:
@@ -210,7 +221,7 @@ class Context(Protocol):
         """
 
     async def state(self, *, whole: bool = False) -> BrowserState:
-        """Cookies and localStorage now; whole: IndexedDB too, which takes longer.
+        """Cookies and localStorage now; whole: IndexedDB and sessionStorage too, which takes longer.
 
         Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``.
         """

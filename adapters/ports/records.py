@@ -123,6 +123,8 @@ class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Total browser time of all its runs; 0 for no limit."""
     calls: int = 0
     """How many it has made."""
+    capsules: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Ids of the capsules whose login it may begin with, each with the kinds of work."""
     browser_ms: int = 0
     """Browser time used. A run takes time in advance and returns the rest at its end."""
 

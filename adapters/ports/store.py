@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.audit_records import AuditLine, AuditQuery
-from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
+from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken, WorkRecord
 from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports.records import (
@@ -345,6 +345,15 @@ class CapsuleStore(Protocol):
 
     async def prune_ledger(self, now_ms: int) -> int:
         """Forget the rows of capsules that have expired and are not here; how many there were."""
+
+    async def put_work(self, record: WorkRecord) -> None:
+        """Keep a work with a new id. Durable when it returns."""
+
+    async def works(self) -> list[WorkRecord]:
+        """In the order in which they came."""
+
+    async def remove_works(self, ids: Sequence[str]) -> None:
+        """Forget works; those that are not there count for nothing."""
 
 
 class ScheduleStore(Protocol):

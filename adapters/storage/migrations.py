@@ -156,6 +156,9 @@ _CAPSULES: Final = (
     "CREATE TABLE capsule_ledger (id TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT",
 )
 
+# Read whole when the node starts; the room that keeps them bounds their number.
+_WORKS: Final = ("CREATE TABLE works (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -169,6 +172,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _QUESTIONS,
     _HISTORY,
     _CAPSULES,
+    _WORKS,
 )
 VERSION: Final = len(MIGRATIONS)
 

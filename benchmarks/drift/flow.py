@@ -28,7 +28,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     must: str = ""
     """Pattern of what is sent if every step is performed."""
     reads: dict[str, str] = {}
-    """What the recording must read."""
+    """What the recording must read: a pattern of the whole value, by name."""
     approve: int = 0
     secret: str = ""
     allow: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -44,7 +45,11 @@ class Bench:
                 )
         wrong = wrong_acts(flow, proxy.sent)
         read = answer.get("extracted", {})
-        wrong += [f"read {name}: {read.get(name)}" for name, value in flow.reads.items() if read.get(name) != value]
+        wrong += [
+            f"read {name}: {read.get(name)}"
+            for name, value in flow.reads.items()
+            if not re.fullmatch(value, str(read.get(name, "")))
+        ]
         failed = answer.get("error", {})
         session = answer.get("id", "") or failed.get("detail", {}).get("session", "")
         session_shown: dict[str, Any] = {}

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import hmac
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Final
 
@@ -23,7 +23,7 @@ from node.base import interruptible
 from node.signing import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller, live
 from node.verbs import agent as verbs
-from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Removed, State
+from node.verbs.agent import AGENT_TASKS, Added, AddParams, Agent, AgentList, NameParams, Removed, State
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -58,6 +58,8 @@ class Agents:
         self._store, self._clock, self._refusals, self._feed = store, clock, refusals, feed
         self._told_ms: dict[tuple[str, Kind], int] = {}
         """When the feed was told last that an agent was refused, for each kind of refusal."""
+        self.find_capsule: Callable[[str], Awaitable[str]] = _no_capsule
+        """The id of the capsule with this name or id. Set by whoever keeps them."""
         self._uses: set[_Use] = set()
         self._known: set[bytes] = set()
         """Hashes of tokens that were correct before. They are exempt from the delay that wrong tokens cause."""
@@ -73,8 +75,8 @@ class Agents:
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def add(self, asked: AddParams) -> Added:
-        """Create an agent and its token. Errors: ``input.invalid`` (malformed origin, name in use, too many agents),
-        ``store.*``."""
+        """Create an agent and its token. Errors: ``input.invalid`` (malformed origin or capsule, name in use, too many
+        agents), ``input.not_found`` (no such capsule), ``store.*``."""
         origins = widest(parse_pattern(text) for text in asked.origins)
         now_ms = self._clock.now_ms()
         token = make_token(asked.name, self._clock.random(limits.AGENT_TOKEN_BYTES))
@@ -83,6 +85,7 @@ class Agents:
             token_hash=hashlib.sha256(token.encode()).digest(),
             scopes=tuple(sorted(set(asked.scopes))),
             origins=() if ANY in origins else origins,
+            capsules=await self._granted(asked.capsules),
             created_ms=now_ms,
             expires_ms=now_ms + (asked.expires_s * 1_000 or limits.AGENT_DAYS_USUAL * _DAY_MS),
             calls_max=asked.calls,
@@ -100,6 +103,18 @@ class Agents:
             self._told_ms.pop((agent.name, kind), None)  # of an agent of the same name that was removed
         await self._feed.tell(Kind.AGENT_ADDED, agent.name)
         return Added(**msgspec.structs.asdict(self._shown(agent)), token=token)
+
+    async def _granted(self, texts: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Capsules by id: another one that gets the name of one later is not granted. Errors: ``input.invalid``,
+        ``input.not_found``."""
+        granted: dict[str, tuple[str, ...]] = {}
+        for text in texts:
+            name, given, kinds = text.partition("=")
+            tasks = tuple(sorted(set(kinds.split(",")))) if given else AGENT_TASKS
+            if unknown := set(tasks) - set(AGENT_TASKS):
+                raise MeshError("input.invalid", f"no kind of work for an agent: {min(unknown)[:40] or 'nothing'}")
+            granted[await self.find_capsule(name)] = tasks
+        return tuple(sorted(granted.items()))
 
     async def listed(self) -> AgentList:
         """All agents, by name. Errors: ``store.*``."""
@@ -127,6 +142,7 @@ class Agents:
             state=state,
             scopes=agent.scopes,
             origins=agent.origins,
+            capsules=tuple(f"{id}={','.join(tasks)}" for id, tasks in agent.capsules),
             created_ms=agent.created_ms,
             expires_ms=agent.expires_ms,
             calls=agent.calls,
@@ -373,6 +389,10 @@ _REFUSALS: Final = {
 _ENDS: Final = frozenset({"agent.busy", "agent.budget", "agent.expired", "control.unauthorised"})
 
 
+async def _no_capsule(text: str) -> str:
+    raise MeshError("input.not_found", "there are no capsules here")
+
+
 def caller_of(agent: AgentRecord) -> Caller:
     """The agent as a caller."""
     return Caller(
@@ -380,5 +400,6 @@ def caller_of(agent: AgentRecord) -> Caller:
         name=agent.name,
         scopes=frozenset(agent.scopes),
         origins=agent.origins,
+        capsules=agent.capsules,
         since_ms=agent.created_ms,
     )

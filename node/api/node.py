@@ -69,6 +69,7 @@ class Node:
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
         self.agents = Agents(rooms.store, rooms.clock, rooms.refusals, rooms.witness.feed)
+        self.agents.find_capsule = rooms.capsules.id_of
         self._refusal_rows = RefusalRows(rooms.witness, rooms.clock)
         rooms.browsers.metering = self.agents
         self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)

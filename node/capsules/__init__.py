@@ -6,16 +6,19 @@ or a result.
 """
 
 from node.capsules.asking_work import WorkAsking
-from node.capsules.browser_state import from_browser
-from node.capsules.capsules import Capsules, Mounted, Wanted
+from node.capsules.browser_state import from_browser, to_browser
+from node.capsules.capsules import Capsules
 from node.capsules.exchange import CapsuleExchange
+from node.capsules.from_live import from_live
 from node.capsules.kept import Kept
 from node.capsules.login import Logins
 from node.capsules.login_state import digests
 from node.capsules.mounting import Mounting
+from node.capsules.proving import Proving, Source
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
 from node.capsules.upkeep import Upkeep
+from node.capsules.uses import Mounted, Wanted
 from node.capsules.work import LoginWork
 
 __all__ = [
@@ -27,10 +30,14 @@ __all__ = [
     "Logins",
     "Mounted",
     "Mounting",
+    "Proving",
     "SealingKeys",
+    "Source",
     "Upkeep",
     "Wanted",
     "WorkAsking",
     "digests",
     "from_browser",
+    "from_live",
+    "to_browser",
 ]

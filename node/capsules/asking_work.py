@@ -83,6 +83,17 @@ class WorkAsking:
                 raise MeshError(error.code, told, node=node) from error
             raise
 
+    async def _looked(self, node: str, ask: WorkAsk, before: WorkTell) -> WorkTell:
+        """How the work is now; as ``before``, if the peer is not reached: it may be starting again, and forgets no work."""
+        try:
+            return await self._called(node, "work/look", WorkLook(id=ask.id), WorkTell)
+        except PeerError:
+            raise
+        except MeshError as error:
+            if not error.code.startswith("peer.") or not error.retryable:
+                raise
+            return before
+
     async def _awaited(self, node: str, ask: WorkAsk, told: WorkTell, seconds: int) -> bytes:
         """The verdict, as soon as there is one. Errors: ``work.late``, those of the calls."""
         pause_s = _LOOK_S
@@ -91,7 +102,7 @@ class WorkAsking:
                 while not told.done:
                     await self._clock.sleep(pause_s)
                     pause_s = min(pause_s * 1.5, _LOOK_S_MAX)
-                    told = await self._called(node, "work/look", WorkLook(id=ask.id), WorkTell)
+                    told = await self._looked(node, ask, told)
         except TimeoutError:
             raise MeshError("work.late", f"no verdict after {seconds} s", node=node) from None
         return told.verdict

@@ -8,6 +8,8 @@ from adapters.capsule_records import CapsuleRecord
 from node.capsules.kept import Kept
 from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, Attested, handle_of, open_attestation
 from protocol.capsule.capsule import Header
+from protocol.capsule.contents import KIND_CONTENTS, Contents, named
+from protocol.capsule.minimal import parts_of
 from protocol.capsule.scanner import SCANNER, counted, scan
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -20,8 +22,10 @@ class Attesting:
         self._kept = kept
 
     async def attest(self, header: Header, state: CapsuleState) -> None:
-        """Sign what is found in ``state``, which is about to be kept under ``header``. Errors: ``keylog.*``, ``log.rollback``,
-        ``store.*``."""
+        """Sign what is found in ``state`` and what it holds, by name, before it is kept under ``header``.
+
+        Errors: ``keylog.*``, ``log.rollback``, ``store.*``.
+        """
         found = await asyncio.to_thread(scan, state)
         said = Attestation(
             handle=handle_of(header.id),
@@ -31,8 +35,13 @@ class Attesting:
             at_ms=self._kept.clock.now_ms(),
             found=tuple(Attested(kind=kind, host=host, count=count) for kind, host, count in counted(found)),
         )
-        made = await self._kept.witness.artefact(KIND_ATTESTATION, _subject(header.id, header.generation), said)
-        await self._kept.store.put_artefact(made)
+        stays, more = named(parts_of(state))
+        holds = Contents(
+            handle=said.handle, generation=said.generation, node=said.node, at_ms=said.at_ms, stays=stays, more=more
+        )
+        for kind, record in ((KIND_ATTESTATION, said), (KIND_CONTENTS, holds)):
+            made = await self._kept.witness.artefact(kind, _subject(header.id, header.generation), record)
+            await self._kept.store.put_artefact(made)
 
     async def of(self, record: CapsuleRecord) -> Attestation:
         """This node's attestation of a capsule in its present generation. Errors: ``capsule.attestation``."""

@@ -1,7 +1,7 @@
 """The state of a capsule as a browser takes it, and back. What no port carries stays in the capsule as it is.
 
-A context takes cookies, localStorage and IndexedDB of pages. It takes no sessionStorage, which belongs to one tab, and no storage
-of frames that is kept apart for the site on top.
+A context takes cookies, localStorage and IndexedDB of pages, and for its first page sessionStorage. It takes no storage of frames
+that is kept apart for the site on top.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from adapters.ports import BrowserState
 from node.capsules.reading import state_of
-from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Index, ObjectStore, OriginStorage
+from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Index, Lost, ObjectStore, OriginStorage
 from protocol.trust.origin import origin_of
 
 _SAME_SITE: Final = {"strict": "Strict", "lax": "Lax", "none": "None"}
@@ -23,7 +23,9 @@ def to_browser(state: CapsuleState, *, now_s: int) -> BrowserState:
     """What a context begins with. Cookies that have ended are left out. Errors: ``input.too_large``."""
     stored = {
         "cookies": [_cookie(each) for each in state.cookies if not each.expires_s or each.expires_s > now_s],
-        "origins": [_storage(each) for each in state.storage if not each.key and (each.local or each.databases)],
+        "origins": [
+            _storage(each) for each in state.storage if not each.key and (each.local or each.databases or each.session)
+        ],
     }
     return BrowserState(storage=json.dumps(stored, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
@@ -33,12 +35,19 @@ def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
 
     Errors: ``input.invalid`` if the site stored more or longer things than a capsule keeps.
     """
-    now = state_of(json.loads(found.storage))
-    untaken = {each.origin: each.session for each in before.storage if not each.key and each.session}
-    storage = [msgspec.structs.replace(each, session=untaken.pop(each.origin, ())) for each in now.storage]
-    storage += [OriginStorage(origin=origin, session=session) for origin, session in untaken.items()]
+    held = json.loads(found.storage)
+    now = state_of(held)
+    # Of an origin that no page showed at the end nothing is known: it keeps what it had.
+    seen = {each["origin"] for each in held.get("origins", ()) if "sessionStorage" in each}
+    untaken = {each.origin: each.session for each in before.storage if not each.key and each.origin not in seen}
+    storage = [
+        msgspec.structs.replace(each, session=each.session or untaken.pop(each.origin, ())) for each in now.storage
+    ]
+    storage = [each for each in storage if each.local or each.session or each.databases]
+    storage += [OriginStorage(origin=origin, session=session) for origin, session in untaken.items() if session]
     storage += [each for each in before.storage if each.key]
-    return msgspec.structs.replace(now, storage=tuple(storage), lost=before.lost)
+    lost = dict.fromkeys((*before.lost, *(Lost(origin=each.origin, what=each.what) for each in found.untaken)))
+    return msgspec.structs.replace(now, storage=tuple(storage), lost=tuple(lost))
 
 
 def same(one: CapsuleState, other: CapsuleState) -> bool:
@@ -81,6 +90,8 @@ def _storage(stored: OriginStorage) -> dict[str, Any]:
         "origin": origin_of(stored.origin) or stored.origin,
         "localStorage": [{"name": each.name, "value": each.value} for each in stored.local],
     }
+    if stored.session:
+        made["sessionStorage"] = [{"name": each.name, "value": each.value} for each in stored.session]
     if stored.databases:
         made["indexedDB"] = [_database(each) for each in stored.databases]
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,10 +16,12 @@ from node.capsules.attesting import Attesting
 from node.capsules.browser_state import same
 from node.capsules.kept import Kept
 from node.capsules.policies import policy_of
+from node.capsules.proving import Asked, LiveState, Prove, Shown, Source, no_live, start_of, unproven
 from node.capsules.reading import read_state
 from node.capsules.sealing import counted, within
 from node.capsules.showing import held_in, shown
-from node.verbs import Bound, NoParams
+from node.capsules.uses import Mounted, Report, Wanted, nobody
+from node.verbs import Bound, NoParams, Tell
 from node.verbs import capsule as verbs
 from node.verbs.capsule import (
     CapsuleList,
@@ -35,10 +37,12 @@ from node.verbs.capsule import (
 from protocol import ids, limits
 from protocol.capsule.artefacts import KIND_USE, Use, consent_until_ms
 from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
-from protocol.capsule.policy import Facts, Task, judge_use
+from protocol.capsule.minimal import as_minimal, parts_of
+from protocol.capsule.policy import Facts, judge_use
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.feed import Kind
+from protocol.goal.condition import Condition
 
 log = logging.getLogger(__name__)
 
@@ -46,50 +50,20 @@ _RESEAL_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000 // 2
 """Own capsules are sealed to the next key when theirs has less than this left."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody wants to do with a capsule."""
-
-    origins: tuple[str, ...]
-    """Patterns of all that the browser will be allowed to contact."""
-    task: Task
-    level: int
-    """The highest risk class it may perform."""
-    holder: str
-    """A name of this use alone, such as the id of a live session."""
-    seconds: int
-    """How long it may take; then the lease ends by itself."""
-
-
-class Mounted(msgspec.Struct, frozen=True, kw_only=True):
-    """A capsule in use."""
-
-    capsule: Capsule
-    state: CapsuleState
-    number: int
-    """Which use of this node it is."""
-    use: bytes
-    """What was signed about it."""
-
-    @property
-    def header(self) -> Header:
-        """The header of the capsule."""
-        return self.capsule.header
-
-
-Report = Callable[[Capsule, bytes], Awaitable[bool]]
-"""Tells the tenant of a signed use; whether it was reached. Errors: what it refused the use with."""
-
-
 class Capsules:
     """The capsules of this node. ``load`` comes first."""
 
     def __init__(self, kept: Kept) -> None:
         self.kept, self.attesting = kept, Attesting(kept)
-        self.report: Report = _nobody
+        self.report: Report = nobody
         """Set by whoever calls the tenants."""
+        self.prove: Prove = unproven
+        """Set by whoever has browsers."""
+        self.live: LiveState = no_live
+        """Set by whoever has live sessions."""
         self._sealing = asyncio.Lock()
         self.bound: Bound = {
-            verbs.CAPTURE: lambda params, tell: self.capture(params),
+            verbs.CAPTURE: self.capture,
             verbs.LIST: lambda params, tell: self.listed(),
             verbs.SHOW: lambda params, tell: self.show(params),
             verbs.REMOVE: lambda params, tell: self.remove(params),
@@ -131,26 +105,49 @@ class Capsules:
 
     # --- verbs -------------------------------------------------------------------------------------------------------
 
-    async def capture(self, given: CaptureParams) -> CapturedCapsule:
-        """Keep the state of a file. Errors: ``input.*``, ``capsule.*``, ``keylog.*``, ``log.rollback``, ``store.*``."""
+    async def capture(self, given: CaptureParams, tell: Tell = lambda event: None) -> CapturedCapsule:
+        """Keep the state of a file or of a live session, once it was shown to the site.
+
+        Errors: ``input.*``, ``live.*``, ``capsule.*``, ``browser.*``, ``keylog.*``, ``log.rollback``, ``store.*``.
+        """
         self.kept.witness.check_signs()
-        found = await asyncio.to_thread(read_state, Path(given.file))
+        if bool(given.file) == bool(given.live):
+            raise MeshError("input.invalid", "give either --from FILE or --live SESSION")
+        if given.live:
+            source = await self.live(given.live)
+        else:
+            state = await asyncio.to_thread(read_state, Path(given.file))
+            source = Source(state=state, browser=BrowserProfile(user_agent=given.user_agent))
         if given.replaces:
-            return await self._renew(given, found)
-        return await self.keep(given, found, BrowserProfile(user_agent=given.user_agent), _shown(given))
+            return await self._renew(given, source, tell)
+        origins = policy_of(given, source.state, self.kept.clock.now_ms()).origins
+        shown = await self._proven(given, source, origins, tell)
+        return await self.keep(given, source.state, source.browser, shown)
+
+    async def _proven(self, given: CaptureParams, source: Source, origins: tuple[str, ...], tell: Tell) -> Shown:
+        asked = Asked(
+            state=within(source.state, origins),
+            origins=origins,
+            page=given.page or source.url or start_of(origins),
+            until=Condition(text=given.shows) if given.shows else None,
+            profile=source.browser.profile,
+            whole=given.whole,
+        )
+        if given.unproven:
+            return await unproven(asked, tell)
+        return await self.prove(asked, tell)
 
     async def keep(
-        self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, looks: Mapping[str, str]
+        self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, shown: Shown
     ) -> CapturedCapsule:
-        """Seal ``found`` as a new capsule. browser: what it was captured from. looks: ``page`` and ``shows`` of its record.
+        """Seal as a new capsule what of ``found`` was shown to the site. browser: what it was captured from.
 
         Errors: those of ``capture``.
         """
         now_ms = self.kept.clock.now_ms()
         policy = policy_of(given, found, now_ms)
-        state = within(found, policy.origins)
         id = ids.make_id("cap", self.kept.clock.random(ids.ID_RANDOM_BYTES))
-        origins = counted(state, policy)
+        origins = counted(shown.state, policy)
         header = Header(
             suite=SUITE,
             id=id,
@@ -170,42 +167,46 @@ class Capsules:
             head=self.kept.head(),
         )
         self.kept.witness.trail.about(id)
-        return await self._captured(looks, header, state, found, None)
+        return await self._captured(header, shown, within(found, policy.origins), found, None)
 
-    async def _renew(self, given: CaptureParams, found: CapsuleState) -> CapturedCapsule:
+    async def _renew(self, given: CaptureParams, source: Source, tell: Tell) -> CapturedCapsule:
         """Newer state of a capsule of this node, under the same id and policy."""
         async with self._sealing:
             record = await self.kept.find(given.replaces)
             before = self.kept.open(record).header
             self._own(before)
-            state = within(found, before.policy.origins)
-            now_ms = self.kept.clock.now_ms()
+            if not given.page and not source.url:
+                given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
+            shown = await self._proven(given, source, before.policy.origins, tell)
             header = msgspec.structs.replace(
                 before,
                 generation=before.generation + 1,
-                origins=counted(state, before.policy),
+                origins=counted(shown.state, before.policy),
                 captured_ms=before.captured_ms,
-                mfa_ms=now_ms if given.mfa_now else before.mfa_ms,
+                mfa_ms=self.kept.clock.now_ms() if given.mfa_now else before.mfa_ms,
             )
             self.kept.witness.trail.about(before.id)
-            return await self._captured(_shown(given), header, state, found, record)
+            whole = within(source.state, before.policy.origins)
+            return await self._captured(header, shown, whole, source.state, record)
 
     async def _captured(
-        self,
-        looks: Mapping[str, str],
-        header: Header,
-        state: CapsuleState,
-        found: CapsuleState,
-        before: CapsuleRecord | None,
+        self, header: Header, shown: Shown, whole: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
     ) -> CapturedCapsule:
-        record = await self._sealed(header, state, before, looks)
-        left_out = len(found.cookies) + len(found.storage) - len(state.cookies) - len(state.storage)
-        return CapturedCapsule(**_fields(await self.one(record)), left_out=left_out)
+        """whole: what ``found`` holds of the origins of the policy."""
+        record = await self._sealed(header, shown.state, before, shown.looks)
+        left_out = len(found.cookies) + len(found.storage) - len(whole.cookies) - len(whole.storage)
+        return CapturedCapsule(
+            **_fields(await self.one(record)),
+            left_out=left_out,
+            proven=shown.proven,
+            proof=shown.proof,
+            not_needed=max(0, len(parts_of(whole)) - len(parts_of(shown.state))),
+        )
 
     async def _sealed(
-        self, header: Header, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, str]
+        self, header: Header, state: CapsuleState, before: CapsuleRecord | None, looks: Mapping[str, Any]
     ) -> CapsuleRecord:
-        """Scan, sign what was found, seal, and keep."""
+        """Scan, sign what was found and what is kept, seal, and keep."""
         await self.attesting.attest(header, state)
         capsule, stream = await self.kept.seal(state, header, {}, before.consents if before else ())
         return await self.kept.keep(capsule, stream, before, **looks)
@@ -213,6 +214,10 @@ class Capsules:
     def _own(self, header: Header) -> None:
         if header.tenant != self.kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
+
+    async def id_of(self, text: str) -> str:
+        """The id of the capsule with this name or id. Errors: those of ``Kept.find``."""
+        return (await self.kept.find(text)).id
 
     async def listed(self, params: NoParams | None = None) -> CapsuleList:
         """Every capsule. One that does not hold any more, as of a node that is distrusted, is left out."""
@@ -367,9 +372,13 @@ class Capsules:
 
     async def renew_if_newer(self, capsule_id: str, state: CapsuleState, before: CapsuleState) -> bool:
         """Seal ``state`` unless it is what was there ``before``; whether it was sealed. Errors: those of ``renew_state``."""
-        if same(within(state, self.kept.open(await self.kept.find(capsule_id)).header.policy.origins), before):
+        record = await self.kept.find(capsule_id)
+        inside = within(state, self.kept.open(record).header.policy.origins)
+        if record.minimal:
+            inside = as_minimal(inside, before)
+        if same(inside, before):
             return False
-        await self.renew_state(capsule_id, state)
+        await self.renew_state(capsule_id, inside)
         return True
 
     async def renew_state(self, capsule_id: str, state: CapsuleState) -> None:
@@ -387,15 +396,6 @@ class Capsules:
                 before, generation=before.generation + 1, origins=counted(inside, before.policy)
             )
             await self._sealed(header, inside, record, {})
-
-
-async def _nobody(capsule: Capsule, use: bytes) -> bool:
-    return False
-
-
-def _shown(given: CaptureParams) -> dict[str, str]:
-    """On which page the login shows, and by which text, as far as that was given."""
-    return {name: text for name in ("page", "shows") if (text := getattr(given, name))}
 
 
 def _fields(record: KeptCapsule) -> dict[str, Any]:

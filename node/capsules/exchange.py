@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -304,8 +306,9 @@ class CapsuleExchange:
     async def on_use(self, caller: str, told: CapsuleUsed) -> CapsuleStands:
         """A holder tells of a use. It is counted also if it is refused.
 
-        Checks, in order: its signature, by the caller; a capsule of this node that was exported to it; not revoked; the newest
-        generation; what this node can judge of the policy. Errors: ``envelope.*``, ``capsule.*``, ``input.not_found``.
+        Checks, in order: its signature, by the caller; a capsule of this node that was exported to it; not revoked; no other use
+        was counted under its number; the newest generation; what this node can judge of the policy. Errors: ``envelope.*``,
+        ``capsule.*``, ``input.not_found``.
         """
         use = open_use(told.use, self._kept.peers.find_key)
         record = await self._kept.store.capsule(use.capsule)
@@ -316,9 +319,10 @@ class CapsuleExchange:
             raise MeshError("capsule.revoked", capsule=use.capsule)
         if record is None or caller not in record.exported:
             raise MeshError("input.not_found", "no such capsule of this node")
-        seen = LedgerRecord(id=row.id, tenant=row.tenant, expires_ms=row.expires_ms, uses={caller: use.number})
-        row = await self._kept.store.raise_ledger(seen)
         header = self._kept.open(record).header
+        digest = hashlib.sha256(told.use).digest()
+        seen = self._row(header, uses={caller: use.number}, told={caller: digest})
+        row = await self._kept.store.raise_ledger(seen)
         if use.generation < header.generation:
             raise MeshError("capsule.generation", capsule=use.capsule)
         now_ms = self._kept.clock.now_ms()
@@ -331,7 +335,7 @@ class CapsuleExchange:
             task=use.task,
             level=1,
             uses=row.used - 1,
-            mfa_ms=now_ms,
+            mfa_ms=header.mfa_ms,
             same_device=True,
             same_installation=False,
             consent_until_ms=now_ms + 1,
@@ -355,7 +359,7 @@ class CapsuleExchange:
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def _row(self, header: Header, **more: int | bytes) -> LedgerRecord:
+    def _row(self, header: Header, **more: Any) -> LedgerRecord:
         expires_ms = header.captured_ms + limits.CAPSULE_DAYS_MAX * 86_400_000
         row = LedgerRecord(id=header.id, tenant=header.tenant, expires_ms=expires_ms)
         return msgspec.structs.replace(row, **more)

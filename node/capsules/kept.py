@@ -18,11 +18,13 @@ from protocol import ids, limits
 from protocol.approval.owners import owner_id
 from protocol.capsule.artefacts import terms_digest, terms_of
 from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, LogHead, Recipient, open_capsule, sealing_key_id
+from protocol.capsule.policy import Task
 from protocol.capsule.state import CapsuleState
 from protocol.capsule.stream import CONTENT_KEY_BYTES
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.log.witness_log import Opening
+from protocol.trust.origin import fits
 from protocol.wire import cbor, envelope
 
 _DEVICE_DOMAIN: Final = b"trailmesh-capsule-device-v1\x00"
@@ -51,6 +53,23 @@ class Kept:
         if not named:
             raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
         return named[0]
+
+    async def proposed(self, origin: str, task: Task) -> str:
+        """Name of the newest capsule for work at ``origin``, its id if others have the name; empty if there is none.
+
+        Errors: as ``open``, ``store.*``.
+        """
+        opened = [self.open(each).header for each in await self.store.capsules()]
+        now_ms = self.clock.now_ms()
+        fitting = [
+            each
+            for each in opened
+            if fits(each.policy.origins, origin) and task in each.policy.tasks and now_ms < each.policy.expires_ms
+        ]
+        if not fitting:
+            return ""
+        newest = max(fitting, key=lambda each: each.captured_ms)
+        return newest.name if sum(each.name == newest.name for each in opened) == 1 and newest.name else newest.id
 
     def open(self, record: CapsuleRecord) -> Capsule:
         """A stored capsule, verified again. Errors: those of ``open_capsule``, ``peer.distrusted``."""

@@ -10,14 +10,13 @@ from typing import Any, Protocol
 
 import msgspec
 
-from adapters.ports import Context, Page
-from node.capsules.browser_state import from_browser, to_browser
+from adapters.ports import Context
+from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules
 from node.capsules.login_state import digests
+from node.capsules.proving import Asked
 from node.capsules.reading import state_of
 from node.capsules.sealing import within
-from node.config import Config
-from node.live import Browsers, Driver, Gate, guard_for
 from node.signing import Witness
 from node.verbs import Bound, Tell
 from node.verbs import capsule_login as verbs
@@ -25,11 +24,10 @@ from node.verbs.capsule import PolicyParams
 from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
 from node.verbs.session import RecordedSession
 from protocol.capsule.capsule import BrowserProfile
-from protocol.capsule.login import Look, judge_login, judge_proof
+from protocol.capsule.login import Look, judge_login
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.goal import condition
-from protocol.page.action import Goto
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.trust.origin import origin_of, parse_pattern, widest
@@ -66,11 +64,8 @@ class Login(msgspec.Struct, frozen=True, kw_only=True):
 class Logins:
     """Logs in, and keeps logins."""
 
-    def __init__(
-        self, capsules: Capsules, witness: Witness, config: Config, browsers: Browsers, perform: Perform
-    ) -> None:
-        self._capsules, self._witness, self._config, self._browsers = capsules, witness, config, browsers
-        self._perform = perform
+    def __init__(self, capsules: Capsules, witness: Witness, perform: Perform) -> None:
+        self._capsules, self._witness, self._perform = capsules, witness, perform
         self.bound: Bound = {
             verbs.LOGIN: self.login,
             verbs.KEEP: self.keep,
@@ -129,37 +124,25 @@ class Logins:
 
     async def _kept(self, given: PolicyParams, login: Login, tell: Tell) -> LoggedIn:
         origins = widest(parse_pattern(each) for each in given.origins or (origin_of(login.url),))
-        state = within(login.state, origins)
-        tell({"note": "opening the page in two fresh browsers, with the login and without it"})
-        proof = judge_proof(
-            await self._look(login, origins, None), await self._look(login, origins, state), login.until
+        asked = Asked(
+            state=within(login.state, origins),
+            origins=origins,
+            page=login.url,
+            until=login.until,
+            profile=login.profile,
+            whole=given.whole,
+            must=True,
         )
-        if proof.fails:
-            raise MeshError("capsule.unproven", proof.fails, **({"session": login.session} if login.session else {}))
+        try:
+            shown = await self._capsules.prove(asked, tell)
+        except MeshError as error:
+            if login.session:
+                error.detail["session"] = login.session
+            raise
         browser = BrowserProfile(name=login.browser.name, version=login.browser.version, profile=login.profile)
         policy = msgspec.structs.replace(given, origins=origins)
-        # Where a later check looks; and for what, if the condition is a text alone.
-        looks = {"page": login.url}
-        if login.until is not None and login.until == condition.Condition(text=login.until.text):
-            looks["shows"] = login.until.text or ""
-        kept = await self._capsules.keep(policy, login.state, browser, looks)
-        return LoggedIn(**msgspec.structs.asdict(kept), session=login.session, proof=proof.reasons)
-
-    async def _look(self, login: Login, origins: tuple[str, ...], state: CapsuleState | None) -> Look:
-        """The page at the address of the login, in a fresh browser that may contact these origins only."""
-        guard = guard_for(self._config.policy, within=origins)
-        given = None if state is None else to_browser(state, now_s=self._capsules.kept.clock.now_ms() // 1000)
-        async with self._browsers.opened(login.profile, guard, state=given) as (_, page):
-            return await self._opened(page, login.url)
-
-    async def _opened(self, page: Page, url: str) -> Look:
-        driver = Driver(page, Gate(report=self._witness.trail.gate))
-        try:
-            return Look(seen=(await driver.act(Goto(url=url))).observation)
-        except MeshError as error:
-            if error.code in ("browser.refused", "browser.navigation", "browser.timeout"):
-                return Look(failed=error.code)
-            raise
+        kept = await self._capsules.keep(policy, login.state, browser, shown)
+        return LoggedIn(**msgspec.structs.asdict(kept), session=login.session)
 
 
 def _state_of(storage: str) -> CapsuleState:

@@ -13,14 +13,16 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
+from adapters.capsule_records import CapsuleRecord
 from node.base import to_its_end
 from node.capsules.browser_state import from_browser, to_browser
-from node.capsules.capsules import Capsules, Mounted, Wanted
-from node.live import End, Kept, Mount, Wish
+from node.capsules.capsules import Capsules
+from node.capsules.uses import Mounted, Wanted
+from node.live import End, Kept, LoginShown, Mount, Wish
 from node.verbs import CallerKind, current_caller
 from protocol import limits
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.policy import Policy
+from protocol.capsule.policy import Policy, Task
 from protocol.errors import MeshError
 from protocol.risk.classes import WRITE_CLASS
 from protocol.risk.requests import GuardPolicy
@@ -45,9 +47,8 @@ class Mounting:
     @contextlib.asynccontextmanager
     async def mount(self, capsule: str, wish: Wish, over: End) -> AsyncIterator[Mount]:
         """Implements ``node.live.Mounts.mount``."""
-        if current_caller().kind is CallerKind.AGENT:
-            raise MeshError("caller.refused", "an agent is given no capsule", caller=str(current_caller()))
-        header = self._kept.open(await self._kept.find(capsule)).header
+        record = await self._granted(capsule, wish.task)
+        header = self._kept.open(record).header
         guard = _narrowed(wish.guard, header.policy, wish.start_url)
         wanted = Wanted(
             origins=guard.origins,
@@ -65,6 +66,7 @@ class Mounting:
                 kept=kept,
                 hidden=await asyncio.to_thread(hidden_values, used.state),
                 class_max=header.policy.class_max,
+                login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
             )
             watch = asyncio.create_task(self._watch(used, wanted, over), name=f"watching {header.id}")
             self._running.setdefault(header.id, set()).add(over)
@@ -75,6 +77,32 @@ class Mounting:
                 watch.cancel()
                 if kept.state is not begun:
                     await to_its_end(self._keep(used, kept))
+
+    async def _granted(self, capsule: str, task: str) -> CapsuleRecord:
+        """The capsule, if the caller may have it. An agent does not learn which ones there are beside its own.
+
+        Errors: ``caller.refused``, ``input.not_found``, ``input.invalid``.
+        """
+        caller, found = current_caller(), None
+        try:
+            found = await self._kept.find(capsule)
+        except MeshError as error:
+            if caller.kind is not CallerKind.AGENT or not error.code.startswith("input."):
+                raise
+        if found is None or not caller.may_mount(found.id, task):
+            told = f"this agent was granted no such capsule for the work “{task}”"
+            raise MeshError("caller.refused", told, caller=str(caller))
+        return found
+
+    async def proposes(self, url: str, task: Task) -> str:
+        """Implements ``node.live.Mounts.proposes``."""
+        if current_caller().kind is not CallerKind.OWNER:
+            return ""  # who cannot name a capsule is not told what there is
+        try:
+            return await self._kept.proposed(origin_of(url), task)
+        except MeshError as error:
+            log.warning("no capsule can be proposed: %s", error.code)
+            return ""
 
     def _done(self, capsule_id: str, over: End) -> None:
         running = self._running[capsule_id]

@@ -10,7 +10,7 @@ import msgspec
 
 from adapters.capsule_records import CapsuleRecord
 from adapters.ports import BrowserState
-from node.capsules.browser_state import from_browser, to_browser
+from node.capsules.browser_state import from_browser, same, to_browser
 from node.capsules.capsules import Capsules
 from node.capsules.mounting import Mounting
 from node.config import Config
@@ -94,6 +94,10 @@ class Upkeep:
             begun = mount.state
             seen = await self._seen(mount, page, given.shows or record.shows)
             held = mount.state
+            if seen.standing == "alive" and held is not None and not same(from_browser(held, before), before):
+                # What is sealed was shown to the site by a browser of its own; where each look renews, up to its last answer.
+                seen = await self._seen(mount, page, given.shows or record.shows)
+                held = mount.state
             mount.begin_with(begun)  # sealed below, also where copies were exported
             if seen.standing == "dead":
                 raise MeshError("capsule.logged_out", seen.evidence, capsule=header.id)

@@ -1,7 +1,8 @@
 """Moves work to the login: a peer asks, this node does it with a capsule of its own and signs a verdict. The capsule stays here.
 
 What holds here: the grant ``login:use`` with its origins, the policy of the capsule, and class ``WORK_CLASS_MAX`` unless the owner
-approves more. Without ``login:read`` the peer learns the verdict alone. Works are kept in memory: a restart forgets them.
+approves more. Without ``login:read`` the peer learns the verdict alone. A restart forgets no work: what was done answers its
+verdict, what was running is told to have been interrupted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from adapters.capsule_records import WorkRecord
 from node.base import Tasks
 from node.capsules.capsules import Capsules
 from node.trust import Calls
@@ -24,6 +26,7 @@ from protocol.errors import MeshError
 from protocol.messages import WorkAsk, WorkFetch, WorkLook, WorkPart, WorkTell
 from protocol.trust.grants import Scope
 from protocol.trust.origin import fits, origin_of
+from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +65,8 @@ class _Work(msgspec.Struct, kw_only=True, eq=False):
     began_ms: int
     verdict: WorkVerdict | None = None
     sealed: bytes = b""
+    interrupted: bool = False
+    """Whether the node stopped while it ran."""
     bundle: bytes = b""
     """Once it was fetched from the store, for the parts that follow."""
 
@@ -86,13 +91,24 @@ class LoginWork:
         """How many works are being done."""
         return len(self._running)
 
+    async def load(self) -> None:
+        """Read the works of before the restart. Signs nothing. Errors: ``store.*``."""
+        for record in await self._kept.store.works():
+            ask = cbor.decode_as(record.ask, WorkAsk, bytes_max=limits.WORK_MESSAGE_BYTES_MAX)
+            work = _Work(ask=ask, asker=record.asker, began_ms=record.began_ms, interrupted=True)
+            for artefact in await self._kept.store.artefacts(subject=record.id, kind=KIND_WORK):
+                if artefact.issuer == self._kept.witness.node:
+                    work.sealed, work.interrupted = artefact.envelope, False
+                    work.verdict = cbor.decode_as(envelope.peek(artefact.envelope).payload, WorkVerdict)
+            self._works[ask.id] = work
+
     async def on_ask(self, caller: str, ask: WorkAsk) -> WorkTell:
         """A peer asks for work.
 
         Checks, in order: asked before; room; this node can sign; the work itself; the grant covers the origin at which it begins;
         a capsule fits. Errors: ``work.*``, ``peer.scope``, ``input.*``, ``caller.refused``, ``keylog.*``, ``log.rollback``.
         """
-        self._forget()
+        await self._forget()
         known = self._works.get(ask.id)
         if known is not None:
             if known.asker != caller or known.ask != ask:
@@ -111,6 +127,7 @@ class LoginWork:
                 raise MeshError("peer.scope", f"login:use is not granted for {start or 'no site'}", node=caller)
             capsule = await self._fitting(start, ask)
             who = Caller(kind=CallerKind.PEER, name=caller, origins=tuple(patterns))
+            await self._kept.store.put_work(_record(work))
             self._running[ask.id] = self._tasks.start(self._do(work, capsule, who), f"work {ask.id.hex()}")
         except BaseException:
             del self._running[ask.id], self._works[ask.id]
@@ -142,10 +159,10 @@ class LoginWork:
                     work.verdict, work.sealed = said, made.envelope
         except MeshError as error:
             log.error("work %s has no verdict: %s", work.ask.id.hex(), error)
+            self._works.pop(work.ask.id, None)  # whoever asks is told that it is not known
+            await self._kept.store.remove_works([work.ask.id.hex()])
         finally:
             self._running.pop(work.ask.id, None)
-            if not work.sealed:
-                self._works.pop(work.ask.id, None)  # whoever asks is told that it is not known
 
     async def _performed(self, work: _Work, capsule: str) -> WorkVerdict:
         done: Done | None = None
@@ -178,7 +195,7 @@ class LoginWork:
 
     async def on_look(self, caller: str, look: WorkLook) -> WorkTell:
         """A peer asks how its work is. Errors: ``work.unknown``."""
-        return _told(self._of(caller, look.id))
+        return _told(await self._of(caller, look.id))
 
     async def on_fetch(self, caller: str, fetch: WorkFetch) -> WorkPart:
         """A peer fetches a part of the session of its work: the text and the pictures of pages.
@@ -186,7 +203,7 @@ class LoginWork:
         Checks, in order: its work, which is done and has a session; the grant covers the origin at which that begins.
         Errors: ``work.unknown``, ``peer.scope``, those of ``export_session``.
         """
-        work = self._of(caller, fetch.id)
+        work = await self._of(caller, fetch.id)
         if work.verdict is None or not work.verdict.session:
             raise MeshError("work.unknown", "it has no session, or is not done yet")
         readable = self._kept.peers.require(caller, Scope.LOGIN_READ).grants[Scope.LOGIN_READ]
@@ -207,8 +224,8 @@ class LoginWork:
             work.bundle = b""
         return WorkPart(total=total, data=data)
 
-    def _of(self, caller: str, id: bytes) -> _Work:
-        self._forget()
+    async def _of(self, caller: str, id: bytes) -> _Work:
+        await self._forget()
         work = self._works.get(id)
         if work is None or work.asker != caller:
             raise MeshError("work.unknown")
@@ -217,27 +234,40 @@ class LoginWork:
     def _now_ms(self) -> int:
         return self._kept.clock.now_ms()
 
-    def _forget(self) -> None:
+    async def _forget(self) -> None:
         """Drop what ended long ago, and the oldest where there are too many."""
         ended = [id for id in self._works if id not in self._running]
         late_ms = self._now_ms() - limits.WORK_KEPT_S * 1000
         over = len(ended) - limits.WORK_KEPT_MAX
-        for place, id in enumerate(ended):
-            if place < over or self._works[id].began_ms < late_ms:
-                del self._works[id]
+        gone = [id for place, id in enumerate(ended) if place < over or self._works[id].began_ms < late_ms]
+        await self._remove(gone)
+
+    async def _remove(self, ids: list[bytes]) -> None:
+        for id in ids:
+            self._works.pop(id, None)
+        if ids:
+            await self._kept.store.remove_works([id.hex() for id in ids])
 
     async def drop_peer(self, node: str) -> None:
         """End the work of a peer that is distrusted, and forget what it asked for."""
-        for id in [id for id, work in self._works.items() if work.asker == node]:
+        dropped = [id for id, work in self._works.items() if work.asker == node]
+        for id in dropped:
             task = self._running.get(id)
             if task is not None:
                 task.cancel()
-            self._works.pop(id, None)
+        await self._remove(dropped)
 
     async def close(self) -> None:
         """End every work. Twice is once."""
         await self._tasks.close()
 
 
+def _record(work: _Work) -> WorkRecord:
+    return WorkRecord(id=work.ask.id.hex(), asker=work.asker, ask=cbor.encode(work.ask), began_ms=work.began_ms)
+
+
 def _told(work: _Work) -> WorkTell:
+    """How it is. Errors: ``work.interrupted``."""
+    if work.interrupted:
+        raise MeshError("work.interrupted", work=work.ask.id.hex())
     return WorkTell(done=bool(work.sealed), verdict=work.sealed)

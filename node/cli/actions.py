@@ -40,6 +40,7 @@ def check(file: str, lenient: bool, home: str | None, as_json: bool) -> None:
         "start_url": parsed.start_url,
         "actions": [describe(action) for action in parsed.actions],
         "secrets": list(parsed.secrets),
+        "capsule": parsed.capsule,
         "notes": list(parsed.said),
         "skipped": len(parsed.skipped),
     }

@@ -23,11 +23,15 @@ def group() -> None:
 
 def _show_added(r: Result) -> None:
     click.echo(r["token"])
-    where = ", ".join(r["origins"]) or _EVERYWHERE
+    where = (", ".join(r["origins"]) or _EVERYWHERE) + _with(r)
     click.echo(
         f"{r['name']} may {', '.join(r['scopes'])} at {where}; until {moment(r['expires_ms'])} UTC; the token is not shown again",
         err=True,
     )
+
+
+def _with(r: Result) -> str:
+    return f", with the logins {' '.join(r['capsules'])}" if r["capsules"] else ""
 
 
 def _show_agents(r: Result) -> None:
@@ -40,6 +44,7 @@ def _show_agents(r: Result) -> None:
             a["state"],
             ", ".join(a["scopes"]),
             ", ".join(a["origins"]) or _PUBLIC,
+            " ".join(a["capsules"]),
             moment(a["expires_ms"]),
             _of(a["calls"], a["calls_max"]),
             _of(a["browser_seconds"], a["browser_seconds_max"]),
@@ -49,9 +54,9 @@ def _show_agents(r: Result) -> None:
     ]
     table(
         "agents",
-        ["name", "state", "scopes", "origins", "until (UTC)", "calls", "browser s", "running"],
+        ["name", "state", "scopes", "origins", "capsules", "until (UTC)", "calls", "browser s", "running"],
         rows,
-        wrap=("scopes", "origins"),
+        wrap=("scopes", "origins", "capsules"),
     )
 
 

@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from node.cli.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
+from node.cli.secret_sources import only_needed, read_secrets
 from node.verbs import Verb
 from protocol.errors import MeshError
 
@@ -46,6 +47,9 @@ class Look:
     """The exit code of a result."""
     more: tuple[Callable[[Any], Any], ...] = ()
     """Options that the command has and its verb does not; ``prepare`` and ``call`` find their values among the parsed ones."""
+    needs: Callable[[str | None, Result], frozenset[str] | None] | None = None
+    """The names of the secrets that the work will use, from home and parsed options: no person and no program is asked for another.
+    None for all that are given. Errors: as the verb."""
     call: Callable[[str | None, str, Result, Result, Callable[[Result], str] | None], Any] | None = None
     """Called in place of ``run_verb``, with home, verb, parameters, parsed options and ``line``."""
     confirm: str = ""
@@ -82,7 +86,7 @@ def command_of(verb: Verb, look: Look) -> click.Command:
     def run(home: str | None, as_json: bool, yes: bool = False, **typed: Any) -> None:
         if look.confirm:
             agree(look.confirm.format(**typed), yes=yes)
-        params = given(verb, typed)
+        params = given(verb, _asking(look, home, typed))
         if look.prepare is not None:
             look.prepare(params, typed)
         if look.call is not None:
@@ -101,6 +105,13 @@ def command_of(verb: Verb, look: Look) -> click.Command:
     if look.confirm:
         command = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(command)
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
+
+
+def _asking(look: Look, home: str | None, typed: Result) -> Result:
+    """``typed``, without the secrets that a person or a program would be asked for in vain."""
+    if look.needs is None or not typed.get("secrets"):
+        return typed
+    return {**typed, "secrets": only_needed(typed["secrets"], lambda: look.needs and look.needs(home, typed))}
 
 
 def group_of(verb: Verb, look: Look) -> click.Group:
@@ -245,29 +256,6 @@ def _id_or_path(name: str, typed: str) -> str:
     return typed if is_session_id(typed) else str(Path(typed).absolute())
 
 
-def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Secrets by name: ``NAME[:text][@ORIGIN[,ORIGIN]]=@FILE``.
-
-    They are read from files because other users of the machine can see the arguments of a process.
-    """
-    secrets: dict[str, dict[str, Any]] = {}
-    for text in typed:
-        where, equals, source = text.partition("=@")
-        given, _, origins = where.partition("@")
-        known, colon, kind = given.partition(":")
-        if not (known and equals and source) or (colon and kind != "text"):
-            raise MeshError(
-                "input.invalid",
-                "--secret needs NAME@https://shop.example=@FILE, because other users of this machine can see arguments",
-            )
-        try:
-            value = Path(source).read_text().rstrip("\n")
-            secrets[known] = {"value": value, "origins": origins.split(",") if origins else [], "text": bool(colon)}
-        except (OSError, UnicodeDecodeError) as error:
-            raise MeshError("input.invalid", f"the file of the secret {known} cannot be read") from error
-    return secrets
-
-
 def _duration(name: str, typed: str | None) -> int:
     """The seconds of ``90m``, ``12h``, ``30d``; 0 if the option is not given."""
     if not typed:
@@ -306,7 +294,7 @@ READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "file-or-address": _file_or_address,
     "path": _path,
     "id-or-path": _id_or_path,
-    "secrets": _secrets,
+    "secrets": lambda name, typed: read_secrets(typed),
     "duration": _duration,
     "pairs": _pairs,
     "words": _words,

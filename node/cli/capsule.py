@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from node.base import counted
-from node.cli.build import Look, commands_of
+from node.cli import needed_secrets
+from node.cli.build import Look, commands_of, parameter
 from node.cli.common import (
     Result,
     common_options,
@@ -23,6 +25,7 @@ from node.cli.common import (
     table,
 )
 from node.cli.explore_words import read_condition
+from node.cli.secret_sources import only_needed, read_secrets
 from node.verbs import capsule as verbs
 from node.verbs import capsule_login as verbs_of_login
 from node.verbs import capsule_upkeep as upkeep
@@ -38,7 +41,7 @@ _MALICE: Final = (
 _NOTES: Final = {
     "lost": "not taken at the capture",
     "key-bound": "bound to a key that only its own browser has",
-    "session-storage": "sessionStorage, which no fresh browser begins with",
+    "session-storage": "sessionStorage: the first tab begins with it, no other",
     "partitioned-storage": "storage of a frame, which no fresh browser begins with",
     "partitioned-cookie": "partitioned cookie",
     "ends-soon": "ends within a day",
@@ -92,20 +95,58 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
     type=click.Path(exists=True, dir_okay=False),
     help="Configuration of browser and policy in place of the node's.",
 )
+@click.option(
+    "--with", "actions", metavar="FILE", help="Log in once with the steps of this action file, and judge that too."
+)
+@parameter(verbs_of_login.LOGIN, "secrets")
+@parameter(verbs_of_login.LOGIN, "allow")
+@parameter(verbs_of_login.LOGIN, "approve_class")
+@parameter(verbs_of_login.LOGIN, "until")
+@click.option("--log-out", is_flag=True, help="With --with: log out at the end, and see whether the session ends.")
 @common_options
-def probe(home: str | None, url: str, config: str | None, as_json: bool) -> None:
+def probe(home: str | None, url: str, config: str | None, as_json: bool, **typed: Any) -> None:
     """Tell how a site logs in, and what is weak about it.
 
     Opens URL once in a fresh browser that sends nothing but reads. Told are: a form, a redirect to another site (OAuth, SAML),
     passkeys, one-time codes, CAPTCHAs, sessions that are bound to the device, and the browser's own dialog. Weaknesses are: tokens
     and passwords in addresses or in clear, a form without a token against other sites, weak flags of session cookies. What is only
     on a later page of the login, or comes with its answer, is not seen.
-    """
-    from node.process.probing_login import probe_login
 
+    With --with, the steps of an action file log in once, and URL is an address that needs the login. Then these are told too: a
+    session that keeps its id at the login (fixation), other sites that are told a token, a login at another site that is bound to
+    no browser, and with --log-out a session that outlives its logout. Nothing is recorded or kept.
+
+    \b
+    Examples:
+      trailmesh capsule probe https://shop.example/login
+      trailmesh capsule probe https://shop.example/account --with login.yaml --secret password=prompt: \\
+        --allow 'POST https://shop.example/login' --approve-class 6 --log-out
+    """
     owner_only("capsule probe")
-    result = run_async(probe_login(home_path(home), config or "", url))
-    emit(result, as_json=as_json, text=_show_probed)
+    emit(_probed(home_path(home), config or "", url, typed), as_json=as_json, text=_show_probed)
+
+
+def _probed(home: Path, config: str, url: str, typed: Result) -> Any:
+    if not typed["actions"]:
+        if any(typed[name] for name in ("secrets", "allow", "approve_class", "until", "log_out")):
+            raise MeshError(
+                "input.invalid", "--secret, --allow, --approve-class, --until and --log-out belong to --with"
+            )
+        from node.process.probing_login import probe_login
+
+        return run_async(probe_login(home, config, url))
+    from node.process.probing_flow import Asked, probe_flow
+
+    asked = Asked(
+        url=url,
+        file=typed["actions"],
+        secrets=read_secrets(only_needed(typed["secrets"], lambda: needed_secrets.of_file(None, typed))),
+        allow=tuple(typed["allow"]),
+        approve_class=typed["approve_class"],
+        until=read_condition(typed["until"]) if typed["until"] else None,
+        log_out=typed["log_out"],
+    )
+    return run_async(probe_flow(home, config, asked, showing(_login_line)))
 
 
 _HELPS: Final = {
@@ -127,6 +168,8 @@ def _show_probed(r: Result) -> None:
         click.echo(f"  {each['what']:<13} {each['said']}\n{'':15} {_HELPS[each['what']]}")
     for each in r["weak"]:
         click.echo(f"  weak: {each['what']}: {each['said']}")
+    for each in r.get("sound", ()):
+        click.echo(f"  sound: {each['what']}: {each['said']}")
 
 
 def _rules(policy: Result) -> list[str]:
@@ -174,13 +217,21 @@ def _show_captured(r: Result) -> None:
     _show(r)
     if r["left_out"]:
         click.echo(f"left out {counted(r['left_out'], 'cookie or storage', 'cookies and storages')} of other origins")
-    click.echo("The file still holds the login in clear: delete it.")
+    _show_proof(r)
+    click.echo("A file that it was captured from still holds the login in clear: delete it.")
+
+
+def _show_proof(r: Result) -> None:
+    if r["not_needed"]:
+        parts = counted(r["not_needed"], "cookie or entry", "cookies and entries")
+        click.echo(f"left out {parts} that the page does not need (--whole keeps them)")
+    for reason in r["proof"]:
+        click.echo(f"{r['proven']:<8} {reason}")
 
 
 def _show_logged_in(r: Result) -> None:
     _show(r)
-    for reason in r["proof"]:
-        click.echo(f"proven   {reason}")
+    _show_proof(r)
     if r["session"]:
         click.echo(f"the login was recorded as {r['session']}")
     click.echo("The login is kept. Try what needs it before you close other windows: sites may end older logins.")
@@ -201,7 +252,7 @@ def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Ca
     from node.process.watching import refuse_without_display
 
     owner_only("capsule login")
-    if any(params[name] for name in ("secrets", "allow", "approve_class")):
+    if any(typed[name] for name in ("secrets", "allow", "approve_class")):
         raise MeshError("input.invalid", "--secret, --allow and --approve-class belong to --with")
     if not typed["attach"]:
         refuse_without_display(dict(os.environ))
@@ -310,9 +361,14 @@ def _looks() -> dict[str, Any]:
         upkeep.CHECK.name: Look(text=_show_checked, status=lambda r: int(r["verdict"] != "portable")),
         upkeep.REFRESH.name: Look(text=_show_refreshed),
         upkeep.ROTATE.name: Look(text=_show_refreshed),
-        verbs.CAPTURE.name: Look(text=_show_captured),
+        verbs.CAPTURE.name: Look(text=_show_captured, line=_login_line),
         verbs_of_login.LOGIN.name: Look(
-            text=_show_logged_in, line=_login_line, prepare=_prepare_login, more=(_ATTACH,), call=_log_in
+            text=_show_logged_in,
+            line=_login_line,
+            prepare=_prepare_login,
+            needs=needed_secrets.of_file,
+            more=(_ATTACH,),
+            call=_log_in,
         ),
         work.WORK.name: Look(
             text=_show_work,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 import click
@@ -117,6 +118,8 @@ def show_summary(r: Result) -> None:
         )
     if r.get("questions"):
         click.echo(f"{counted(r['questions'], 'question')} waiting for an answer: `trailmesh approve ls`")
+    if r.get("proposes"):
+        click.echo(f"a page asks for a login, and this node keeps one for its site: --capsule {quote(r['proposes'])}")
     if r["html"]:
         click.echo(f"report in {r['html']}")
 

@@ -94,7 +94,7 @@ def show(r: Result) -> None:
         click.echo(f"left out: {counted(r['scripted'], 'event')} that scripts of the page made up")
     # What stands in an address is a page's choice, and this is for a shell.
     words = [f"trailmesh session record {quote(r['output'])}"]
-    secrets = [f"{use['name']}{':text' if use['is_text'] else ''}@{use['origin']}=@FILE" for use in r["secrets"]]
+    secrets = [f"{use['name']}{':text' if use['is_text'] else ''}@{use['origin']}=SOURCE" for use in r["secrets"]]
     words += [f"--secret {quote(secret)}" for secret in secrets]
     # A star in an address that was sent would allow any other.
     words += [f"--allow {quote(sent.replace('*', '?'))}" for sent in r["sent"][:_SENT_SHOWN]]

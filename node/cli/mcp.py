@@ -79,7 +79,7 @@ def _require_sites(secrets: dict[str, Any]) -> None:
     for name, secret in secrets.items():
         if not secret["origins"]:
             raise MeshError(
-                "input.invalid", f"say for which site the secret {name} is: --secret {name}@https://shop.example=@FILE"
+                "input.invalid", f"say for which site the secret {name} is: --secret {name}@https://shop.example=SOURCE"
             )
 
 

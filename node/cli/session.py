@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from node.base import counted
-from node.cli import apart, headed
+from node.cli import apart, headed, needed_secrets
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, called, moment, table
 from node.cli.gated import show_gated
@@ -257,6 +257,7 @@ LOOKS: Final = {
         text=_show_recorded,
         line=step_line,
         prepare=_name_of_file,
+        needs=needed_secrets.of_file,
         more=headed.OPTIONS,
         call=headed.record,
         status=_status_of_recording,
@@ -266,8 +267,12 @@ LOOKS: Final = {
     "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
     "session.export": Look(text=_show_exported, prepare=_name_of_bundle, status=lambda r: 1 if r["lost"] else 0),
     "session.import": Look(text=_show_imported),
-    "session.fork": Look(text=_show_recorded, line=step_line, status=_status_of_recording),
-    "session.learn": Look(text=_show_learned, line=step_line, status=_status_of_recording),
+    "session.fork": Look(
+        text=_show_recorded, line=step_line, needs=needed_secrets.of_session, status=_status_of_recording
+    ),
+    "session.learn": Look(
+        text=_show_learned, line=step_line, needs=needed_secrets.of_session, status=_status_of_recording
+    ),
     "session.archive": Look(text=_show_archived),
     "session.unarchive": Look(text=_show_archived),
     "session.purge": Look(text=_show_purged, confirm="Delete {session} for good?"),
@@ -275,6 +280,7 @@ LOOKS: Final = {
         text=show_replayed,
         line=step_line,
         prepare=not_a_file,
+        needs=needed_secrets.of_session,
         more=apart.OPTIONS,
         call=apart.replay,
         status=status_of_replay,

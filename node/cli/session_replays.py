@@ -79,7 +79,7 @@ def _show_differences(result: Result) -> None:
     if result["secrets_missing"] and any(_is_other(step) for step in result["report"]["steps"]):
         names = ", ".join(result["secrets_missing"])
         click.echo(
-            f"differences are shown only if the secrets of the recording are given: --secret NAME@ORIGIN=@FILE for {names}"
+            f"differences are shown only if the secrets of the recording are given: --secret NAME@ORIGIN=SOURCE for {names}"
         )
 
 

@@ -186,7 +186,7 @@ class Explorer:
 
     async def _begin(self, spec: SearchSpec, capsule: str, tell: Tell) -> SearchRecord:
         """Store a search whose start page opens, and follow it. capsule: id of the one that is mounted."""
-        await self._pages.try_start(spec)
+        login_at = await self._pages.try_start(spec)
         signed = await self._witness.artefact(KIND_SEARCH, spec.id, spec)
         found = SearchRecord(
             id=spec.id,
@@ -195,7 +195,7 @@ class Explorer:
             created_ms=spec.created_ms,
             updated_ms=spec.created_ms,
             spec=signed.envelope,
-            state=cbor.encode(Progress(limit_ms=spec.seconds * 1000, capsule=capsule)),
+            state=cbor.encode(Progress(limit_ms=spec.seconds * 1000, capsule=capsule, login_at=login_at)),
             caller=str(current_caller()),
         )
         await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
@@ -345,6 +345,10 @@ class Explorer:
             replica = await self._searches.read(found.spec)
             progress = cbor.decode_as(found.state, Progress) if found.state else Progress()
         return found, replica.spec, progress, replica, await self._store.leases(found.id)
+
+    async def proposes(self, progress: Progress) -> str:
+        """As ``PageWork.proposes``."""
+        return await self._pages.proposes(progress)
 
     async def _mark_stopped(self, search_id: str) -> SearchRecord:
         return await self._searches.mark(search_id, "stopped", before=("running",))

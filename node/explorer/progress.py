@@ -38,5 +38,7 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What this node's own work has found out about controls in doubt."""
     capsule: str = ""
     """Id of the capsule whose login it begins with; empty for none."""
+    login_at: str = ""
+    """Origin of the first page that asked this node's own work for a login; empty if none did."""
     verified: Verified | None = None
     error: str = ""

@@ -76,7 +76,9 @@ PEER: Final[Mapping[str, str]] = {
     "node": _THERE + "trailmesh node serve",
     "control": _THERE + "trailmesh node serve",
     "discovery": _THERE + "trailmesh node serve",
-    **dict.fromkeys(("config", "recovery", "browser", "action", "risk", "caller"), _THERE + "trailmesh node doctor"),
+    **dict.fromkeys(
+        ("config", "recovery", "browser", "action", "secret", "risk", "caller"), _THERE + "trailmesh node doctor"
+    ),
     # Errors that occur only between different versions, or with a program that is not trailmesh.
     **dict.fromkeys(
         ("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature", "peer.version"), SAME_VERSION

@@ -12,11 +12,14 @@ from node.live.acting import Driver, Gate, judged, remembering
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers, Lent
+from node.live.codes import NO_CODES, Codes, KeptCodes
 from node.live.console import Console
+from node.live.first_look import LoginShown
 from node.live.following import Earlier, Following, Unlike
 from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
+from node.live.login_forms import LoginForms, proposed
 from node.live.metering import End
 from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_context, mounted_page
 from node.live.personal import keeping
@@ -29,11 +32,13 @@ from node.live.uploads import NO_UPLOADS, Uploads
 from node.live.verbs import LiveVerbs
 
 __all__ = [
+    "NO_CODES",
     "NO_UPLOADS",
     "Arrival",
     "Asking",
     "Asks",
     "Browsers",
+    "Codes",
     "Console",
     "Driver",
     "Earlier",
@@ -43,11 +48,14 @@ __all__ = [
     "Held",
     "History",
     "Kept",
+    "KeptCodes",
     "Known",
     "Ledger",
     "Lent",
     "LiveSessions",
     "LiveVerbs",
+    "LoginForms",
+    "LoginShown",
     "Mount",
     "Mounts",
     "Probes",
@@ -69,6 +77,7 @@ __all__ = [
     "mounted",
     "mounted_context",
     "mounted_page",
+    "proposed",
     "record",
     "record_actions",
     "remembering",

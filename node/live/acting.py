@@ -14,6 +14,7 @@ import msgspec
 from adapters.ports import NOTHING, Given, Outcome, Page
 from node.live.asking import Sought, askable, seek
 from node.live.asserting import hold
+from node.live.codes import NO_CODES, Codes
 from node.live.gate import Approve as Approve
 from node.live.gate import Gate as Gate
 from node.live.gate import Report as Report
@@ -92,9 +93,16 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 class Driver:
     """A page with its gate and its last observation. Used by one task at a time."""
 
-    def __init__(self, page: Page, gate: Gate, secrets: Secrets | None = None, uploads: Uploads = NO_UPLOADS) -> None:
-        """uploads: where files are read from."""
-        self._uploads = uploads
+    def __init__(
+        self,
+        page: Page,
+        gate: Gate,
+        secrets: Secrets | None = None,
+        uploads: Uploads = NO_UPLOADS,
+        codes: Codes = NO_CODES,
+    ) -> None:
+        """uploads: where files are read from. codes: who makes one-time codes."""
+        self._uploads, self._codes = uploads, codes
         self._page = page
         self._gate = gate
         self._secrets = NO_SECRETS if secrets is None else secrets
@@ -158,6 +166,7 @@ class Driver:
             # Only here: what is judged, reported and recorded has the names of secrets.
             performed = Goto(url=reveal_address(performed.url, self._secrets))
         ref = None if condition is not None else self.prepared.ref
+        await self._codes.make(performed, self._secrets)
         outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets, given=given)
         self.observation, self.on_tab = outcome.observation, outcome.on_tab
         await self._learn(self.prepared, outcome)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 
 from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
+from node.live.codes import NO_CODES, Codes
+from node.live.first_look import LoginShown
 from node.live.history import Held, Known, Nothing
 from node.live.metering import Metering, Unmetered, until_spent
 from node.live.mounting import Mounts, NoCapsules
@@ -18,6 +21,9 @@ from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.requests import GuardPolicy
+
+TakeLogin = Callable[[], LoginShown | None]
+"""What judges the first page of a context; None from the second call on, and where there is no login."""
 
 
 class Browsers:
@@ -49,6 +55,8 @@ class Browsers:
         """Opens capsules. Set by whoever keeps them."""
         self.history: Known = Nothing()
         """What presses of controls did on this node before. Set by whoever keeps it."""
+        self.codes: Codes = NO_CODES
+        """Makes one-time codes. Set by whoever keeps which were used."""
 
     def known(self, guard: GuardPolicy) -> Known:
         """What is known of controls, for work under ``guard``."""
@@ -126,8 +134,8 @@ class Browsers:
             seat.leave(retire=isinstance(error, MeshError) and error.code in ("browser.crashed", "browser.timeout"))
             raise
 
-    def _patient(self, page: Page) -> Page:
-        return _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms, self._refused)
+    def _patient(self, page: Page, login: TakeLogin) -> Page:
+        return _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms, self._refused, login)
 
     async def _refused(self, error: MeshError) -> None:
         await self.metering.refused(error)
@@ -171,10 +179,16 @@ class Lent:
     """A context that frees what it holds once it is closed. Implements ``adapters.ports.Context``."""
 
     def __init__(
-        self, context: Context, gone: asyncio.Event, patient: Callable[[Page], Page], free: list[Callable[[], None]]
+        self,
+        context: Context,
+        gone: asyncio.Event,
+        patient: Callable[[Page, TakeLogin], Page],
+        free: list[Callable[[], None]],
     ) -> None:
         """gone: set once its browser has ended by itself."""
         self.gone = gone
+        self.login: LoginShown | None = None
+        """Judges the first page that is opened. Set by whoever mounts a capsule."""
         self._context = context
         self._patient = patient
         self._free = free
@@ -185,14 +199,20 @@ class Lent:
     @property
     def pages(self) -> tuple[Page, ...]:
         """``adapters.ports.Context.pages``."""
-        self._pages = {page: self._pages.get(page) or self._patient(page) for page in self._context.pages}
+        self._pages = {
+            page: self._pages.get(page) or self._patient(page, self._take_login) for page in self._context.pages
+        }
         return tuple(self._pages.values())
 
     async def page(self) -> Page:
         """``adapters.ports.Context.page``."""
         page = await self._context.page()
-        self._pages[page] = self._patient(page)
+        self._pages[page] = self._patient(page, self._take_login)
         return self._pages[page]
+
+    def _take_login(self) -> LoginShown | None:
+        login, self.login = self.login, None
+        return login
 
     async def close(self) -> None:
         """``adapters.ports.Context.close``; a caller who is cancelled meanwhile leaves nothing open."""
@@ -218,9 +238,11 @@ class _PatientPage:
         step_timeout_ms: int,
         navigation_timeout_ms: int,
         refused: Callable[[MeshError], Awaitable[None]],
+        login: TakeLogin,
     ) -> None:
         self._page = page
         self._refused = refused
+        self._login = login
         self._step_timeout_ms = step_timeout_ms
         self._navigation_timeout_ms = navigation_timeout_ms
         self.observe = page.observe
@@ -247,10 +269,11 @@ class _PatientPage:
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""
         timeout_ms = timeout_ms or self._patience(action)
+        perform = partial(self._page.perform, expect=expect, secrets=secrets, timeout_ms=timeout_ms, given=given)
         try:
-            return await self._page.perform(
-                action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms, given=given
-            )
+            if isinstance(action, Goto) and (login := self._login()) is not None:
+                return await login.opened(action, perform)
+            return await perform(action, ref=ref)
         except MeshError as error:
             # Here, because recording, live sessions, replays and searches all come by, and a replay does not raise it.
             if error.code == "browser.refused":

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from node.live.acting import Gate
+from node.live.codes import NO_CODES, Codes
 from node.live.following import Following
 from node.live.personal import covered_at
 from node.live.uploads import NO_UPLOADS, Uploads
@@ -32,6 +33,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     secrets: Secrets = NO_SECRETS
     """Values by name; only the names are stored."""
     uploads: Uploads = NO_UPLOADS
+    codes: Codes = NO_CODES
+    """Who makes one-time codes."""
     screenshots: bool = True
     parent: str = ""
     search: str = ""

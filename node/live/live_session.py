@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from adapters.ports import Clock, LiveRecord, Outcome, Page, Store
+from adapters.ports import BrowserState, Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
 from node.live.acting import Gate, Report
 from node.live.asking import Asking
@@ -35,7 +35,7 @@ from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
 from protocol.recording.effects import redact_dialogs
-from protocol.recording.session import Expect
+from protocol.recording.session import BrowserInfo, Expect, Profile
 from protocol.risk.classes import Risk
 
 log = logging.getLogger(__name__)
@@ -53,6 +53,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     risk_max: int
     """The highest risk class that is performed without asking."""
     asking: Asking | None = None
+
+
+class Login(NamedTuple):
+    """What a browser holds, the page in front, and which browser it is."""
+
+    state: BrowserState
+    url: str
+    browser: BrowserInfo
+    profile: Profile
 
 
 class _Tab:
@@ -310,6 +319,14 @@ class LiveSession:
 
     def _lines(self, observation: Observation, number: int) -> tuple[str, ...]:
         return tuple(redact_text(line, self._secrets) for line in outline(observation, number))
+
+    async def login(self) -> Login:
+        """What its browser holds, for the owner to keep. Errors: ``capsule.issuer`` (it holds a capsule already), ``browser.*``."""
+        plan = self._plan.recording
+        if plan.capsule:
+            raise MeshError("capsule.issuer", f"it began with {plan.capsule}: refresh that", capsule=plan.capsule)
+        url = self._seen.observation.url if self._seen else ""
+        return Login(state=await self._context.state(whole=True), url=url, browser=plan.browser, profile=plan.profile)
 
     async def picture(self) -> bytes:
         """A PNG of what the current page shows; secrets in it are covered. Errors: ``action.not_possible`` (their places cannot be

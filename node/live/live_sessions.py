@@ -190,6 +190,7 @@ class LiveSessions:
             secrets=mount.secrets(Secrets(params.secrets, begins=params.url)),
             capsule=mount.capsule,
             uploads=Uploads(self._config.browser.upload_folders),
+            codes=self._browsers.codes,
             caller=caller,
             sites=self._config.policy.sites,
         )

@@ -16,6 +16,7 @@ import msgspec
 
 from adapters.ports import BrowserState, Context, Page
 from node.base import interruptible, to_its_end
+from node.live.first_look import LoginShown
 from node.live.gate import Gate
 from node.live.metering import End
 from protocol.capsule.policy import Task
@@ -65,6 +66,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     hidden: Mapping[str, str] = {}
     """Values of the state that no text and no picture may show, by a name that says nothing of them."""
     class_max: int = 7
+    login: LoginShown | None = None
+    """Judges the first page of each context; None where nothing tells the login from none."""
 
     @property
     def state(self) -> BrowserState | None:
@@ -109,6 +112,11 @@ class Mounts(Protocol):
         Errors: ``capsule.*``, ``input.not_found``, ``caller.refused``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
 
+    async def proposes(self, url: str, task: Task) -> str:
+        """The name of the newest capsule that the caller could have used at ``url``, or its id where others are called the same;
+        empty if there is none. Never raises.
+        """
+
 
 class NoCapsules:
     """Nobody keeps capsules. Implements ``Mounts``."""
@@ -116,6 +124,10 @@ class NoCapsules:
     def mount(self, capsule: str, wish: Wish, over: End) -> contextlib.AbstractAsyncContextManager[Mount]:
         """Implements ``Mounts.mount``."""
         raise MeshError("input.not_found", "there are no capsules here")
+
+    async def proposes(self, url: str, task: Task) -> str:
+        """Implements ``Mounts.proposes``."""
+        return ""
 
 
 @contextlib.asynccontextmanager
@@ -140,6 +152,7 @@ async def mounted_context(
         mounted(browsers.mounts, capsule, wish) as mount,
         browsers.opened(profile, mount.guard, state=mount.state, tabs=tabs) as (context, page),
     ):
+        context.login = mount.login
         try:
             yield mount, context, page
         finally:
@@ -194,4 +207,5 @@ async def held_context(browsers: Browsers, profile: Profile, capsule: str, wish:
         if capsule:
             mount = await held.enter_async_context(browsers.mounts.mount(capsule, wish, over))
         context = await browsers.context(profile, mount.guard, state=mount.state)
+        context.login = mount.login
         return HeldContext(context, mount, held.pop_all())

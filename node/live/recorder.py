@@ -79,7 +79,7 @@ class Recorder:
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
         self._secrets = plan.secrets.keyed(signer.tokens, keeping(plan.sites))
-        self._driver = Driver(page, plan.gate, self._secrets, plan.uploads)
+        self._driver = Driver(page, plan.gate, self._secrets, plan.uploads, plan.codes)
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
         self._pictures = Pictures(self._keep_picture)

@@ -21,7 +21,7 @@ from node.base import plain
 from node.process.answering import answering, dispatching
 from protocol.errors import MeshError
 from protocol.pairing.by_invite import Paired
-from protocol.recording.bundle import open_bundle
+from protocol.recording.bundle import Bundle, open_bundle
 from protocol.trust import trust_key
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ async def replay_apart(
     Errors: those of import and replay, ``trust.not_signed``.
     """
     # No browser for a file that will be refused: the import says why.
-    soon = _browser(config_file) if _is_signed(logs, path) else contextlib.nullcontext()
+    soon = _browser(config_file) if _opened(logs, path) else contextlib.nullcontext()
     async with soon as open_browser, temporary_node(logs, config_file, open_browser) as node:
         imported = plain(await _judged(node, "session.import", {"path": str(path)}, logs))
         asked = {**params, "session": imported["session"]}
@@ -169,8 +169,14 @@ async def call_apart(config_file: str, verb: str, params: dict[str, Any], tell: 
         return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
 
 
-def _is_signed(logs: tuple[KeyLog, ...], path: Path) -> bool:
-    """Whether one of ``logs`` has signed the bundle. What else is in it is checked when it is imported."""
+def secrets_of(logs: tuple[KeyLog, ...], path: Path) -> frozenset[str]:
+    """Names of the secrets that the session in the bundle needs; none if it was not signed by one of ``logs``."""
+    opened = _opened(logs, path)
+    return frozenset(opened.session.secrets) if opened else frozenset()
+
+
+def _opened(logs: tuple[KeyLog, ...], path: Path) -> Bundle | None:
+    """The bundle, if one of ``logs`` has signed it. What else is in it is checked when it is imported."""
     known = {log.node: log for log in logs}
 
     def find_key(issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
@@ -178,10 +184,9 @@ def _is_signed(logs: tuple[KeyLog, ...], path: Path) -> bool:
 
     try:
         with path.open("rb") as file:
-            open_bundle(file, find_key)
+            return open_bundle(file, find_key)
     except (MeshError, OSError):
-        return False
-    return True
+        return None
 
 
 async def _judged(node: Node, verb: str, params: dict[str, Any], logs: tuple[KeyLog, ...]) -> Any:

@@ -13,14 +13,14 @@ import msgspec
 
 from adapters.browser.profile_directory import remove_abandoned
 from adapters.discovery.multicast import MulticastDiscovery
-from adapters.keys import os_keyring, words
+from adapters.keys import os_keyring, values, words
 from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
 from adapters.ports import Clock, KeyStore, OpenBrowser, OpenWatched, Store
-from adapters.ports.login_signs import ReadSigns
+from adapters.ports.login_signs import HearPage, ReadSigns
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -84,6 +84,8 @@ def owner_key_store(path: Path, passphrase: AskPassphrase) -> KeyStore:
     return PassphraseKeyStore(path, write_private, passphrase, owner=True)
 
 
+secret_from_keyring = values.from_keyring
+secret_from_command = values.from_command
 recovery_words = words.to_words
 fingerprint_words = words.fingerprint
 
@@ -129,6 +131,7 @@ async def open_node(
             await rooms.notices.load()
             await rooms.approvals.load()
             await rooms.capsules.load()
+            await rooms.login_work.load()
             await rooms.live.load()
             await rooms.schedules.load()
             yield Node(rooms)
@@ -221,6 +224,13 @@ def open_signs(config: configuration.BrowserConfig) -> ReadSigns:
     from adapters.browser.login_signs import reader
 
     return reader(functools.partial(opened, browser_settings(config)))
+
+
+def open_heard(config: configuration.BrowserConfig) -> HearPage:
+    """Listens to pages that are driven, in Chromiums as those of ``open_signs``."""
+    from adapters.browser.login_signs import hearer
+
+    return hearer(functools.partial(opened, browser_settings(config)))
 
 
 def _ports(

@@ -45,6 +45,8 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     """What the actions use as ``${name}`` and a replay can change."""
     skipped: tuple[Skipped, ...] = ()
     """Steps of a foreign recording that are left out."""
+    capsule: str = ""
+    """The capsule that the work begins with, by name or id; empty for none."""
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -164,7 +166,7 @@ def _start(actions: tuple[Action, ...]) -> str:
 
 
 def _from_yaml(root: YamlValue, title: str, default: Profile, begins: str, known: frozenset[str]) -> ActionFile:
-    fields = mapping(root, "the file", {"title", "start", "profile", "inputs", "steps"})
+    fields = mapping(root, "the file", {"title", "start", "profile", "capsule", "inputs", "steps"})
     if "steps" not in fields:
         raise bad(root, "`steps:` is missing")
     steps = fields["steps"].value
@@ -186,6 +188,9 @@ def _from_yaml(root: YamlValue, title: str, default: Profile, begins: str, known
     if start is not None:
         actions = (convert(start, {"type": "goto", "url": address_in(start, "start")}), *actions)
     profile = _profile(fields["profile"], default) if "profile" in fields else default
+    if begins and "capsule" in fields:
+        raise bad(fields["capsule"], "these actions follow on others, which have begun already: leave out `capsule`")
+    capsule = _capsule(fields["capsule"]) if "capsule" in fields else ""
     named = text_in(fields["title"], "title") if "title" in fields else title
     return ActionFile(
         title=named,
@@ -194,7 +199,15 @@ def _from_yaml(root: YamlValue, title: str, default: Profile, begins: str, known
         actions=actions,
         expects=expects,
         inputs=inputs,
+        capsule=capsule,
     )
+
+
+def _capsule(node: YamlValue) -> str:
+    named = text_in(node, "capsule")
+    if not 0 < len(named) <= limits.CAPSULE_LABEL_CHARS_MAX:
+        raise bad(node, f"`capsule` names one, in at most {limits.CAPSULE_LABEL_CHARS_MAX} characters")
+    return named
 
 
 def _split(node: YamlValue) -> tuple[YamlValue, Expect | None]:

@@ -41,6 +41,12 @@ def action_schema() -> dict[str, Any]:
             "title": {"type": _SCALAR, "maxLength": limits.TITLE_CHARS_MAX},
             "start": {"type": "string", "maxLength": limits.URL_CHARS_MAX, "description": "The address to open first."},
             "profile": _record(Profile),
+            "capsule": {
+                "type": _SCALAR,
+                "minLength": 1,
+                "maxLength": limits.CAPSULE_LABEL_CHARS_MAX,
+                "description": "The capsule whose login the browser begins with, by name or id.",
+            },
             "inputs": {
                 "type": "object",
                 "maxProperties": limits.INPUTS_MAX,

@@ -51,6 +51,8 @@ class ForPeers:
         if ask.task == "record":
             file = parse_actions(ask.actions.encode(), "", self._config.browser.profile)
             _check(file.actions)
+            if file.capsule:
+                raise MeshError("caller.refused", "work for a peer names no capsule: this node chooses")
             return file.start_url
         session_id = ids.parse_id("ses", ask.session)
         found = await self._store.session(session_id)

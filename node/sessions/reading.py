@@ -149,12 +149,12 @@ class Reading:
 
     def _visible(self, session: Session) -> bool:
         """Whether the caller may see a stored session. An agent sees none that somebody else is recording, and of others only
-        those that began at an address that it may open.
+        those that began at an address that it may open; with a login, if that was granted to it.
         """
         caller = current_caller()
         if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
             return True
-        if session.verdict is Verdict.OPEN:
+        if session.verdict is Verdict.OPEN or (session.capsule and not caller.may_mount(session.capsule)):
             return False
         return may_open(self._config.policy, session.start_url)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
-from node.live import NO_UPLOADS, Driver, Gate, Signer, Uploads, covering_on, keeping
+from node.live import NO_CODES, NO_UPLOADS, Codes, Driver, Gate, LoginForms, Signer, Uploads, covering_on, keeping
 from node.sessions.alerting import Alerting
 from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
@@ -61,6 +61,9 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the signed manifest."""
 
 
+_NO_FORMS = LoginForms(known=True)
+
+
 class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How a session is replayed."""
 
@@ -68,6 +71,9 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     gate: Gate
     secrets: Secrets = NO_SECRETS
     uploads: Uploads = NO_UPLOADS
+    codes: Codes = NO_CODES
+    forms: LoginForms = _NO_FORMS
+    """Is shown the pages, for forms of logins among them."""
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False
@@ -144,7 +150,7 @@ class _Run:
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
         self._secrets = self._keyed.stored
-        self._driver = Driver(page, gate, self._keyed, plan.uploads)
+        self._driver = Driver(page, gate, self._keyed, plan.uploads, plan.codes)
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
@@ -173,6 +179,7 @@ class _Run:
         for step in steps:
             self._step_at_hand, self._tab = step, tabs.get(step.index, 0)
             match = await self._step(step)
+            self._plan.forms.look(self._driver.observation)
             if all(earlier.matched for earlier in self.matches):
                 self.refused_first = list(self.allowable)
             self.matches.append(match)

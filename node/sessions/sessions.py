@@ -17,6 +17,7 @@ from node.live import (
     Browsers,
     Following,
     Gate,
+    LoginForms,
     Recording,
     Unlike,
     Uploads,
@@ -24,6 +25,7 @@ from node.live import (
     guard_for,
     mounted_context,
     mounted_page,
+    proposed,
     record,
     record_actions,
 )
@@ -53,7 +55,7 @@ from protocol.capsule.policy import Task
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.page.action import Extract, describe
-from protocol.page.redaction import redact_text
+from protocol.page.redaction import redact_text, secrets_named
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.inputs import require_plain_inputs
 from protocol.recording.replay import replayable, stopped_at, unreached
@@ -71,6 +73,20 @@ def own_start(session: Session, node: str) -> str:
     """Where ``session`` begins if the owner of ``node`` had it recorded; empty if others chose its sites and fields."""
     own = session.node == node and not session.search and session.caller in ("", OWNER)
     return session.start_url if own else ""
+
+
+def _named_capsule(file: ActionFile, given: str, *, logs_in: bool) -> str:
+    """The capsule that ``file`` is recorded with. given: by an option. logs_in: whether the file makes a login.
+
+    Errors: ``input.invalid`` where option and file contradict each other.
+    """
+    if file.capsule and logs_in:
+        raise MeshError(
+            "input.invalid", "a login begins in a browser without one: leave `capsule` out of the action file"
+        )
+    if file.capsule and given and given != file.capsule:
+        raise MeshError("input.invalid", f"the action file names the capsule “{file.capsule}”: leave out --capsule")
+    return given or file.capsule
 
 
 After = Callable[[Context], Awaitable[None]]
@@ -144,7 +160,7 @@ class Sessions:
         tell: Tell,
         after: After | None = None,
     ) -> RecordedSession:
-        """Perform the actions of an action file and record them. capsule: the login to begin with.
+        """Perform the actions of an action file and record them. capsule: the login to begin with; empty for the one of the file.
 
         ``after``: called with the browser context once all of them are done.
 
@@ -156,6 +172,7 @@ class Sessions:
         self._witness.check_signs()
         file = parse_actions(text.encode(), name, self._config.browser.profile, lenient=lenient)
         given = Secrets(secrets, begins=file.start_url)
+        capsule = _named_capsule(file, capsule, logs_in=after is not None)
         return await self._record(
             file, given, allow=allow, approve_class=approve_class, capsule=capsule, tell=tell, after=after
         )
@@ -235,9 +252,11 @@ class Sessions:
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
         taken: list[Step] = []
+        forms = LoginForms(known=bool(capsule or file.secrets))
 
         def on_step(step: Step) -> None:
             taken.append(step)
+            forms.look(recorder.observation)
             owner = current_caller().kind is CallerKind.OWNER
             helps = what_helps(step.blocked, recorder.blocked_by, owner=owner, page_url=step.url)
             found = f": found {step.extracted}" if step.error in ("action.assertion_failed", "action.dialog") else ""
@@ -260,6 +279,7 @@ class Sessions:
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 secrets=secrets,
                 uploads=Uploads(self._config.browser.upload_folders),
+                codes=self._browsers.codes,
                 gate=mount.gate(self._gate(approve_class, mount.guard)),
                 capsule=mount.capsule,
                 inputs=file.inputs,
@@ -281,6 +301,8 @@ class Sessions:
                     except MeshError as error:
                         # setdefault: an inner error may already name the session.
                         error.detail.setdefault("session", recorder.session.id)
+                        if found := await self._proposed(forms, "record", tell):
+                            error.detail["proposes"] = found
                         raise
             except Unlike as unlike:
                 raise refusal(unlike, recorder.session.id, tell) from None
@@ -290,7 +312,15 @@ class Sessions:
                 extracted={step.action.name: step.extracted for step in taken if isinstance(step.action, Extract)},
                 doubts=tuple(f"step {step.index}: {said}" for step in taken for said in doubts(step)),
                 unguarded=limits_of(plan.browser.backend),
+                proposes=await self._proposed(forms, "record", tell),
             )
+
+    async def _proposed(self, forms: LoginForms, task: Task, tell: Tell) -> str:
+        """A capsule for the site of a form that was met; said in a note too."""
+        found = await self._browsers.mounts.proposes(forms.url, task) if forms.url else ""
+        if found:
+            tell({"note": proposed(found)})
+        return found
 
     async def replay(
         self,
@@ -339,11 +369,14 @@ class Sessions:
             wish = self._wish("replay", guard, start, allow=allow, approve_class=approve_class)
             given = Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node))
             profile = recorded.session.profile
+            types = any(secrets_named(step.action) for step in recorded.steps)
+            forms = LoginForms(known=bool(capsule) or types)
             async with mounted_page(self._browsers, profile, capsule, wish, tabs=tabs) as (mount, page):
                 plan = ReplayPlan(
                     browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=mount.secrets(given),
                     uploads=Uploads(self._config.browser.upload_folders),
+                    codes=self._browsers.codes,
                     gate=mount.gate(self._gate(approve_class, mount.guard)),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
@@ -353,6 +386,7 @@ class Sessions:
                     strict=strict,
                     inputs=inputs,
                     sites=self._config.policy.sites,
+                    forms=forms,
                 )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
@@ -378,6 +412,7 @@ class Sessions:
             lacking=done.lacking,
             call_log=done.call_log,
             names=self._peers.names_of((self._witness.node,)),
+            proposes=await self._proposed(forms, "replay", tell),
         )
         told = tell_replay(recorded.session, recorded.steps, replayed)
         signed = (

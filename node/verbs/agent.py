@@ -13,6 +13,8 @@ from protocol.trust.agent_token import NAME_PATTERN
 
 Scope = Literal["read", "record", "replay", "live", "explore"]
 """One of ``SCOPES``."""
+AGENT_TASKS: Final = ("explore", "live", "record", "replay")
+"""The kinds of work for which an agent can be granted a capsule."""
 State = Literal["valid", "expired", "used up"]
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -49,6 +51,16 @@ class AddParams(Params, frozen=True, kw_only=True):
             flag="--origin",
             metavar="ORIGIN",
             max_length=limits.GRANT_ORIGINS_MAX,
+        ),
+    ] = ()
+    capsules: Annotated[
+        tuple[str, ...],
+        option(
+            "A capsule whose login it may begin its work with, by name or id, and for which kinds of work: shop, or"
+            " shop=record,replay (docs/capsules.md). Repeat for more.",
+            flag="--capsule",
+            metavar="CAPSULE[=WORK]",
+            max_length=limits.AGENT_CAPSULES_MAX,
         ),
     ] = ()
     expires_s: Annotated[
@@ -95,6 +107,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...]
     origins: tuple[str, ...]
     """Origins that its browser runs may contact; empty for every public site that the configuration allows."""
+    capsules: tuple[str, ...]
+    """Ids of the capsules that it may use, each with the kinds of work: ``cap-…=live,record``."""
     created_ms: int
     expires_ms: int
     calls: int
@@ -154,6 +168,7 @@ ADD: Final = Verb(
         note=lambda given: {
             "scopes": ",".join(given.scopes),
             "origins": ",".join(given.origins),
+            "capsules": " ".join(given.capsules),
             "expires_s": str(given.expires_s or limits.AGENT_DAYS_USUAL * _DAY_S),
             "calls": str(given.calls or ""),
             "browser_seconds": str(given.browser_seconds or ""),

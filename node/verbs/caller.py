@@ -40,6 +40,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Scopes of an agent or a schedule, from ``SCOPES``. The owner needs none."""
     origins: tuple[str, ...] = ()
     """Origins that a browser may visit for this caller; empty for all that the configuration allows."""
+    capsules: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Of an agent: ids of the capsules that it may have mounted, each with the kinds of work. The owner needs none."""
     since_ms: int = 0
     """When an agent was made, milliseconds since 1970: what was done under its name before was done by a removed agent."""
 
@@ -56,6 +58,12 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     def alone(self) -> bool:
         """Whether its searches have no peers unless it names some: peers can enforce neither its origins nor its browser time."""
         return bool(self.origins) or self.kind is CallerKind.AGENT
+
+    def may_mount(self, capsule: str, task: str = "") -> bool:
+        """Whether it was granted the capsule with this id for this kind of work; for any kind, if none is named."""
+        if self.kind is not CallerKind.AGENT:
+            return True
+        return any(id == capsule and (not task or task in tasks) for id, tasks in self.capsules)
 
     def owns(self, caller: str, at_ms: int | None) -> bool:
         """Whether what ``caller`` (the ``str`` of one) began at ``at_ms`` is for this caller to use and to end.

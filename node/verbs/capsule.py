@@ -9,6 +9,7 @@ import msgspec
 from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.capsule.policy import Task
+from protocol.capsule.probe import Proven
 
 _CAPSULE: Final = argument("Id or name of the capsule.", metavar="CAPSULE", max_length=limits.CAPSULE_LABEL_CHARS_MAX)
 _DAY_S: Final = 86_400
@@ -85,6 +86,9 @@ class PolicyParams(Params, frozen=True, kw_only=True):
     consent: Annotated[bool, option("Let nobody use it before an owner has signed (`trailmesh capsule consent`).")] = (
         False
     )
+    whole: Annotated[
+        bool, option("Keep all state of the origins, also what the page was seen to be shown without.")
+    ] = False
 
 
 class CaptureParams(PolicyParams, frozen=True, kw_only=True):
@@ -99,7 +103,18 @@ class CaptureParams(PolicyParams, frozen=True, kw_only=True):
             reads="path",
             max_length=4_096,
         ),
-    ]
+    ] = ""
+    live: Annotated[
+        str,
+        option(
+            "Live session in which somebody has logged in, in place of a file; the page in front is the one that needs the login.",
+            metavar="SESSION",
+            max_length=64,
+        ),
+    ] = ""
+    unproven: Annotated[
+        bool, option("Keep it without a look at the site, as where that cannot be reached from here.")
+    ] = False
     user_agent: Annotated[
         str, option("User agent of the browser that the file is from.", metavar="TEXT", max_length=512)
     ] = ""
@@ -260,6 +275,12 @@ class CapturedCapsule(KeptCapsule, frozen=True, kw_only=True):
 
     left_out: int
     """How many cookies and storages of the file are of other origins."""
+    proven: Proven
+    """Whether a fresh browser with it was taken for who has logged in."""
+    proof: tuple[str, ...]
+    """What showed it, or why nothing did; no text of a page."""
+    not_needed: int
+    """How many cookies, entries and databases were left out, because the page was the same without them."""
 
 
 class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,7 +322,11 @@ CAPTURE: Final = Verb(
     command="capsule capture",
     takes=CaptureParams,
     gives=CapturedCapsule,
-    help="""Keep the login that a file holds, sealed to this node under a policy.
+    help="""Keep the login that a file or a live session holds, sealed to this node under a policy.
+
+    A fresh browser with the login opens the page that --page names, and another one opens it without. A login that the page refuses
+    is not kept. One that the page does not show is kept as `unknown`: name a page that needs it. What the page is the same
+    without is left out, unless --whole is given.
 
     Delete the file afterwards: it holds the login in clear. No value of it is printed, logged or stored in clear.
     """,

@@ -66,8 +66,6 @@ class LoggedIn(CapturedCapsule, frozen=True, kw_only=True):
 
     session: str
     """The recorded session of the login; empty if a person did it in a window."""
-    proof: tuple[str, ...]
-    """What showed, in fresh browsers with and without the state, that it is a login."""
 
 
 LOGIN: Final = Verb(

@@ -151,6 +151,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that tried to change something."""
     asked: int = 0
     """Questions that this node's part of it has put to the owner."""
+    proposes: str = ""
+    """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,7 +212,6 @@ RUN: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
-    owner_fields=frozenset({"capsule"}),
     row=Row(
         note=lambda given: {
             "start": rows.where(given.start),

@@ -194,7 +194,7 @@ OPEN: Final = _verb(
     end. Requests other than GET are refused unless --allow names them. Only the caller that opened it and the node's owner
     can use it.
     """,
-    owner_fields=frozenset({"allow", "approve_class", "capsule"}),
+    owner_fields=frozenset({"allow", "approve_class"}),
     row=Row(
         risk=rows.approved,
         note=lambda given: {"url": rows.where(given.url), **rows.driven(given), **rows.with_login(given)},

@@ -39,6 +39,8 @@ class RecordedSession(Session, frozen=True, kw_only=True):
     """Assertions that may hold of every page: that something is absent which no page before has shown. They decide nothing."""
     unguarded: tuple[str, ...] = ()
     """What the network guard does not see in the browser, because somebody else started it."""
+    proposes: str = ""
+    """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,6 +228,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Steps that write and were performed after a mismatch, because the owner was asked and said yes. Not part of the report."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
     """Names of the nodes above, by node id; the own one is ``this node``."""
+    proposes: str = ""
+    """As ``RecordedSession.proposes``."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -259,7 +263,7 @@ RECORD: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="record",
-    owner_fields=frozenset({"allow", "approve_class", "capsule"}),
+    owner_fields=frozenset({"allow", "approve_class"}),
     row=Row(
         risk=rows.approved, note=lambda given: {"actions": given.name, **rows.driven(given), **rows.with_login(given)}
     ),
@@ -354,9 +358,7 @@ REPLAY: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset(
-        {"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs", "capsule"}
-    ),
+    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs"}),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,

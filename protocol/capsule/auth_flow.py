@@ -44,6 +44,16 @@ class CookieSign(msgspec.Struct, frozen=True, kw_only=True):
     same_site: _Name = ""
 
 
+class SendSign(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that left."""
+
+    url: _Text
+    referer: _Text = ""
+    """The page that it names as where it comes from; empty if none."""
+    document: bool = False
+    """Whether it is for the page itself."""
+
+
 class Signs(msgspec.Struct, frozen=True, kw_only=True):
     """What one look has shown."""
 
@@ -60,6 +70,8 @@ class Signs(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...] = ()
     """Origin and name, in lower case, of each response header that tells of a login."""
     cookies: tuple[CookieSign, ...] = ()
+    sends: tuple[SendSign, ...] = ()
+    """Requests that left for another origin than that of the page they name."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,18 +156,24 @@ def _kinds(signs: Signs) -> Iterator[Found]:
 
 def _kinds_of_links(signs: Signs) -> Iterator[Found]:
     for hop in signs.hops:
-        if _is_sso(hop):
+        if is_sso(hop):
             yield Found(what="sso", said=f"the address leads to {origin_of(hop)} for the login")
     for link in signs.links:
         if _PASSKEY.search(link.text):
             yield Found(what="passkey", said=f"a control “{link.text}”")
-        elif link.url and _is_sso(link.url):
+        elif link.url and is_sso(link.url):
             yield Found(what="sso", said=f"a link to {origin_of(link.url)} (“{link.text}”)")
         elif _SSO_WORDS.search(link.text):
             yield Found(what="sso", said=f"a control “{link.text}”")
 
 
-def _is_sso(url: str) -> bool:
+def is_token(name: str) -> bool:
+    """Whether a parameter of this name holds what lets somebody in."""
+    return _TOKEN.match(name) is not None
+
+
+def is_sso(url: str) -> bool:
+    """Whether an address asks another site for a login (OAuth, OpenID Connect, SAML)."""
     names = {name.lower() for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
     return "samlrequest" in names or ("client_id" in names and not names.isdisjoint(_SSO_BESIDE))
 
@@ -164,7 +182,7 @@ def _weak(signs: Signs) -> Iterator[Found]:
     for hop in dict.fromkeys((*signs.hops, signs.url)):
         parts = urlsplit(hop)
         for name, value in parse_qsl(parts.query) + parse_qsl(parts.fragment):
-            if _TOKEN.match(name) and value:
+            if is_token(name) and value:
                 said = f"an address at {origin_of(hop)} carries “{name}”: servers log it, and other sites are told"
                 yield Found(what="token-in-address", said=said)
     for before, after in zip(signs.hops, signs.hops[1:], strict=False):

@@ -22,6 +22,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Cookies and entries of storage with a digest of their values; empty where only pages are compared."""
     failed: str = ""
     """The code of the error, if there is no page."""
+    chain: tuple[str, ...] = ()
+    """The sites that the address led to until it was refused."""
 
 
 def asks_for_login(page: Observation) -> bool:
@@ -59,6 +61,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
     fails: str = ""
     """Why the state does not prove to be a login; empty if it does."""
+    dead: bool = False
+    """Whether the page was seen to refuse the state; otherwise it may be a login that this page does not show."""
     reasons: tuple[str, ...] = ()
     """What shows it, in words; no text of a page."""
 
@@ -71,21 +75,27 @@ def judge_proof(without: Look, given: Look, until: Condition | None) -> Proof:
     count visitors and show the time.
     """
     if given.seen is None:
-        return Proof(fails=f"with the state, the page does not open ({given.failed})")
+        return Proof(fails=f"with the state, the page does not open ({given.failed}){_led(given.chain)}")
     if until is not None:
         if not holds(until, given.seen):
-            return Proof(fails="with the state, the page does not meet the condition of --until")
+            return Proof(fails="with the state, the page does not meet the condition", dead=True)
         if without.seen is not None and holds(until, without.seen):
-            return Proof(
-                fails="the condition of --until also holds without the login: name something that only it shows"
-            )
-        return Proof(reasons=("the condition of --until holds with the state, and not without it",))
+            return Proof(fails="the condition also holds without the login: name something that only it shows")
+        return Proof(reasons=("the condition holds with the state, and not without it",))
     if asks_for_login(given.seen):
-        return Proof(fails="with the state, the page still asks for a password or a code")
+        return Proof(fails="with the state, the page still asks for a password or a code", dead=True)
     reasons = _differences(without, given.seen)
     if not reasons:
-        return Proof(fails="the page is the same without the login: give an address that needs it, or --until")
+        return Proof(
+            fails="the page is the same without the login: name an address that needs it, or what only it shows"
+        )
     return Proof(reasons=reasons)
+
+
+def _led(chain: tuple[str, ...]) -> str:
+    if not chain:
+        return ""
+    return f": {' → '.join(chain)}. If the login needs that site, name it with --origin"
 
 
 def _differences(without: Look, given: Observation) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def _untaken(state: CapsuleState) -> Iterator[Finding]:
             yield Finding(kind="partitioned-storage", travels=False, what=f"{stored.origin} within {stored.key}")
         elif stored.session:
             names = ", ".join(item.name for item in stored.session[:8])
-            yield Finding(kind="session-storage", travels=False, what=f"{stored.origin}: {names}")
+            yield Finding(kind="session-storage", travels=True, what=f"{stored.origin}: {names}")
 
 
 def _cookies(state: CapsuleState, now_s: int) -> Iterator[Finding]:

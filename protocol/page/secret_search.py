@@ -64,11 +64,11 @@ class Found(NamedTuple):
 class Finder:
     """Searches texts for the values of secrets. Made once for many texts."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        """values: by name; empty ones are found nowhere."""
+    def __init__(self, values: Mapping[str, str], more: Sequence[tuple[str, str]] = ()) -> None:
+        """values: by name; empty ones are found nowhere. more: other values of the same or other names."""
         automata = tuple(ahocorasick.Automaton() for _ in range(5))
         self._folded, self._close, self._letters, self._singles, self._spelled = automata
-        for name, value in sorted(values.items(), key=lambda item: (-len(item[1]), item[0])):
+        for name, value in sorted((*values.items(), *more), key=lambda item: (-len(item[1]), item[0])):
             for form, encoded in _forms(value):
                 self._add(name, len(value), form, encoded=encoded)
         for automaton in automata:
@@ -200,8 +200,10 @@ def _base64(raw: bytes) -> Iterator[str]:
 class Search:
     """``Finder``, and literally those values of which no reading is long enough to be searched for."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self._finder = Finder({name: value for name, value in values.items() if not _is_short(value)})
+    def __init__(self, values: Mapping[str, str], more: Sequence[tuple[str, str]] = ()) -> None:
+        """As ``Finder``."""
+        finds = {name: value for name, value in values.items() if not _is_short(value)}
+        self._finder = Finder(finds, more)
         self._short = tuple(
             (name, len(value), _literal(value)) for name, value in values.items() if value and _is_short(value)
         )

@@ -21,6 +21,7 @@ from protocol.page.observation import Element, Traits
 from protocol.page.personal import Tokens
 from protocol.page.secret_fields import is_named_secret
 from protocol.page.secret_search import Search
+from protocol.page.totp import Totp, parse_totp
 from protocol.trust.origin import ANY, fits, origin_of, parse_pattern
 
 Name = Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
@@ -48,6 +49,8 @@ class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Patterns of the origins of pages and frames; without any, the origin at which the work begins."""
     text: bool = False
     """Whether it may be typed into other fields than password fields."""
+    totp: bool = False
+    """Whether it is the seed of one-time codes, and a code is typed in its place."""
 
     def __repr__(self) -> str:
         return f"GivenSecret(origins={self.origins!r}, text={self.text})"
@@ -59,16 +62,33 @@ class Secrets(Mapping[str, str]):
     def __init__(self, given: Mapping[str, GivenSecret] | None = None, *, begins: str = "") -> None:
         """begins: an address that the giver chose; its origin is for secrets that name none.
 
-        Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site).
+        Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site),
+        ``secret.totp``.
         """
         self._given = dict(given or {})
+        self._totp = {name: parse_totp(secret.value) for name, secret in self._given.items() if secret.totp}
+        # One list for all that is made of these secrets: a code is to be found by everybody as soon as it can be typed.
+        self._codes: list[tuple[str, str]] = []
+        self._searches: tuple[int, Search] | None = None
         self._hidden: Mapping[str, str] = {}
         self._tokens: Tokens | None = None
         self._keeps: Keeps = _nowhere
         self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
 
     def __getitem__(self, name: str) -> str:
-        return self._given[name].value if name in self._given else self._hidden[name]
+        """The value; of a seed the code that was made last, if there is one."""
+        if name not in self._given:
+            return self._hidden[name]
+        codes = (code for named, code in reversed(self._codes) if named == name)
+        return next(codes, self._given[name].value)
+
+    def totp(self, name: str) -> Totp | None:
+        """The seed ``name``; None if it is a secret that is typed itself, or was not given."""
+        return self._totp.get(name)
+
+    def note_code(self, name: str, code: str) -> None:
+        """From now on ``code`` is what is typed for the seed ``name``, and is redacted as a secret is."""
+        self._codes.append((name, code))
 
     def __iter__(self) -> Iterator[str]:
         yield from self._given
@@ -82,7 +102,7 @@ class Secrets(Mapping[str, str]):
         kept = copy(self)
         kept._hidden = {**self._hidden, **values}
         kept.__dict__.pop("stored", None)
-        kept.__dict__.pop("search", None)
+        kept._searches = None
         return kept
 
     def value_for(self, name: str, element: Element, url: str) -> str:
@@ -92,7 +112,10 @@ class Secrets(Mapping[str, str]):
         ``action.secret_elsewhere``.
         """
         self._require_for(name, url, "field")
-        if element.traits.input_type != "password" and not self._given[name].text:
+        if name in self._totp and all(named != name for named, _ in self._codes):
+            raise MeshError("action.secret_missing", f"no code of the seed “{name}” was made", name=name)
+        fits_here = element.traits.input_type == "password" or (name in self._totp and takes_no_text(element.traits))
+        if not fits_here and not self._given[name].text:
             raise MeshError(
                 "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is a {element.role}"
             )
@@ -105,7 +128,7 @@ class Secrets(Mapping[str, str]):
         fields does not go there. Errors: ``action.secret_missing``, ``action.secret_elsewhere``.
         """
         self._require_for(name, url, "address")
-        if not self._given[name].text:
+        if not self._given[name].text or name in self._totp:
             raise MeshError(
                 "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is an address"
             )
@@ -142,10 +165,19 @@ class Secrets(Mapping[str, str]):
         """How what a page says is redacted before it is stored or compared with what was."""
         return Stored(self, self._tokens)
 
-    @cached_property
+    @property
     def search(self) -> Search:
-        """What finds the values again, made once: a page has thousands of lines to look through."""
-        return Search(self)
+        """What finds the values again, made once for each code: a page has thousands of lines to look through."""
+        known, found = len(self._codes), self._searches
+        if found is None or found[0] != known:
+            found = self._searches = known, Search(self, (*self._seeds(), *self._codes[:known]))
+        return found[1]
+
+    def _seeds(self) -> Iterator[tuple[str, str]]:
+        """Each seed as it was given, and in base32 alone: an address has more around it."""
+        for name, totp in self._totp.items():
+            yield name, self._given[name].value
+            yield name, totp.text
 
 
 class Stored(Mapping[str, str]):
@@ -181,7 +213,7 @@ def _origins(name: str, secret: GivenSecret, begins: str) -> tuple[str, ...]:
     if not named:
         raise MeshError(
             "action.secret_elsewhere",
-            f"nobody said for which site the secret “{name}” is: --secret {name}@https://shop.example=@FILE",
+            f"nobody said for which site the secret “{name}” is: --secret {name}@https://shop.example=SOURCE",
             name=name,
         )
     return named

@@ -87,11 +87,18 @@ def request_line(request: Refused, page_url: str = "") -> str:
     return f"{request.method} {'' if same else request.site}{request.path}"
 
 
-def navigation_refused(request: Refused) -> MeshError:
-    """The error of a page that the guard did not let the browser open. Its detail names the site, and no path."""
+def navigation_refused(request: Refused, before: Iterable[str] = ()) -> MeshError:
+    """The error of a page that the guard did not let the browser open. Its detail names sites, and no path.
+
+    before: the sites that the address led to until then, by redirects.
+    """
     site = request.site or "an address that cannot be read"
-    told = f"the network guard refused {site}: {meaning(request.rule)}"
-    return MeshError("browser.refused", told, origin=request.site, rule=request.rule)
+    chain = [*before, site]
+    chain = [each for place, each in enumerate(chain) if not place or each != chain[place - 1]]
+    way = f" (it was led there: {' → '.join(chain)})" if len(chain) > 1 else ""
+    told = f"the network guard refused {site}: {meaning(request.rule)}{way}"
+    more = {"chain": chain} if len(chain) > 1 else {}
+    return MeshError("browser.refused", told, origin=request.site, rule=request.rule, **more)
 
 
 def may_be_allowed(rule: str) -> bool:

@@ -202,3 +202,15 @@ async def test_a_browser_that_closes_ends_its_contexts_and_says_that_it_ended(na
         await asyncio.wait_for(ended, 5)
         for call in (page.observe(), contexts[1].page(), world.browser.open(Profile(), GuardPolicy())):
             assert await crashed(call)
+
+
+async def test_session_storage_stays_with_the_state_from_context_to_context(world: Backend) -> None:
+    items = [{"name": "tab", "value": "given"}]
+    state = {"cookies": [], "origins": [{"origin": world.origin, "sessionStorage": items}]}
+    opened = await world.browser.open(Profile(), GuardPolicy(), state=BrowserState(storage=json.dumps(state).encode()))
+    await visited(await opened.page(), world)
+    (origin,) = json.loads((await opened.state(whole=True)).storage)["origins"]
+    assert (origin["origin"], origin["sessionStorage"]) == (world.origin, items)
+    (plain,) = json.loads((await opened.state()).storage)["origins"]
+    assert "sessionStorage" not in plain
+    await opened.close()

@@ -21,7 +21,9 @@ from adapters.browser.profile_directory import (
     make_profile_directory,
     remove_abandoned,
     remove_profile_directory,
+    usual_roots,
 )
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
@@ -75,6 +77,7 @@ async def test_what_the_system_refuses_is_an_error_of_the_browser_and_leaves_not
 
     root = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(root))
+    monkeypatch.setenv("TMPDIR", str(root))
     monkeypatch.setattr(broken, full)
     with pytest.raises(MeshError) as caught:
         await launcher(SETTINGS)()
@@ -86,6 +89,7 @@ async def test_what_the_system_refuses_is_an_error_of_the_browser_and_leaves_not
 async def test_nothing_of_a_browser_stays_when_it_was_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(tempfile.mkdtemp(dir="/tmp"))  # short enough, unlike tmp_path
     monkeypatch.setattr(tempfile, "tempdir", str(root))
+    monkeypatch.setenv("TMPDIR", str(root))
     browser = await launcher(SETTINGS)()
     assert len(deep_entries(root)) == 1
     await browser.close()
@@ -152,3 +156,24 @@ async def test_chromium_takes_every_time_zone_that_a_profile_may_have() -> None:
     await browser.close()
     await site.stop()
     assert seen.title == "refused:"
+
+
+def test_a_directory_lies_in_memory_only_where_there_is_enough_of_it_and_nobody_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/profile_directory.py, _in_memory."""
+    monkeypatch.delenv("TMPDIR", raising=False)
+    memory, mounts = str(tmp_path), tmp_path / "mounts"
+    monkeypatch.setattr(limits, "PROFILE_MEMORY_BYTES_MIN", 1)
+
+    def first(kind: str) -> str:
+        mounts.write_text(f"proc /proc proc rw 0 0\nshm {memory} {kind} rw,nosuid 0 0\n")
+        return usual_roots(memory, mounts)[0]
+
+    assert first("tmpfs") == memory and first("ext4") != memory
+    assert usual_roots(memory, tmp_path / "none")[0] != memory
+    monkeypatch.setattr(limits, "PROFILE_MEMORY_BYTES_MIN", 2**62)
+    assert first("tmpfs") != memory, "too small"
+    monkeypatch.setattr(limits, "PROFILE_MEMORY_BYTES_MIN", 1)
+    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
+    assert first("tmpfs") != memory, "somebody has chosen another place"

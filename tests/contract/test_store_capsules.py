@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
+from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken, WorkRecord
 from adapters.ports import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol import limits
@@ -163,3 +163,12 @@ async def test_counts_survive_a_restart(tmp_path: Path) -> None:
     assert found is not None and (found.used, found.holder) == (1, "one")
     assert await second.capsule_stream(ID) == b"stream"
     await second.close()
+
+
+async def test_works_are_kept_in_order_until_they_are_forgotten(store: Store) -> None:
+    made = [WorkRecord(id=f"{number:032x}", asker="B", ask=b"ask", began_ms=number) for number in (2, 1, 3)]
+    for each in made:
+        await store.put_work(each)
+    assert await store.works() == made
+    await store.remove_works([made[1].id, "never there"])
+    assert await store.works() == [made[0], made[2]]

@@ -141,7 +141,7 @@ async def test_what_a_person_does_is_a_file_that_replays_to_the_same_page(tmp_pa
         assert cli("actions", "check", str(file))[0] == 0
         (secret := tmp_path / "secret.txt").write_text(known.password)
         node = Node(tmp_path / "anna", "anna").create(tmp_path)
-        command = shlex.split(out.split("trailmesh ", 1)[1].replace("=@FILE", f"=@{secret}").replace("\\\n", ""))
+        command = shlex.split(out.split("trailmesh ", 1)[1].replace("=SOURCE", f"=@{secret}").replace("\\\n", ""))
         status, told, err = cli(*command, "--json", home=node.home)
         assert status == 0, told + err
         recorded = json.loads(told)

@@ -13,6 +13,7 @@ import pytest
 
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
+from node.api.agents import caller_of
 from node.api.node import Node
 from node.process.setup import init_home
 from node.process.wiring import open_node
@@ -47,7 +48,7 @@ async def node_with(site: LoginSite, directory: Path, **policy: Any) -> AsyncIte
     try:
         async with open_node(home, open_browser=launcher(BrowserSettings(sandbox=False))) as node:
             node.rooms.serving.address = "https://127.0.0.1:1"
-            given = {"file": str(file), "name": "shop", "origins": [site.origin], **policy}
+            given = {"file": str(file), "name": "shop", "origins": [site.origin], "whole": True, **policy}
             await ask(node, "capsule.capture", **given)
             file.unlink()
             yield node
@@ -190,4 +191,57 @@ async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_ol
         assert (await ask(node, "capsule.list")).capsules == ()
         told = msgspec.json.encode([revoked, await ask(node, "audit.list", limit=100)])
         assert b"capsule.used" in told and not found_in(told, CANARIES)
+    assert leaks(tmp_path) == []
+
+
+async def test_an_agent_works_with_the_login_that_it_was_granted_and_sees_nothing_of_it(tmp_path: Path) -> None:
+    """Guard: node/capsules/mounting.py, Mounting._granted.
+    Guard: node/sessions/reading.py, Reading._visible.
+    """
+    site = LoginSite()
+    async with node_with(site, tmp_path) as node:
+        (kept,) = (await ask(node, "capsule.list")).capsules
+        unknown = await refusal(node, "agent.add", name="x", scopes=["live"], capsules=["none"])
+        assert unknown.code == "input.not_found"
+        wrong = await refusal(node, "agent.add", name="x", scopes=["live"], capsules=["shop=schedule"])
+        assert wrong.code == "input.invalid"
+        callers = []
+        for name, capsules in (("inside", ["shop=live,record,explore"]), ("outside", [])):
+            given: dict[str, Any] = {
+                "scopes": ["live", "record", "replay", "read", "explore"],
+                "origins": [site.origin],
+            }
+            added = await ask(node, "agent.add", name=name, capsules=capsules, **given)
+            assert added.capsules == ((f"{kept.id}=explore,live,record",) if capsules else ())
+            callers.append(caller_of(await node.agents.authenticate(added.token)))
+        inside, outside = callers
+        site.reached.clear()
+        url, steps = f"{site.origin}/shown", actions(site, SHOWN)
+        works: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("session.record", {"actions": steps}),
+            ("live.open", {"url": url}),
+            ("explore.run", {"goal": "x", "start": url, "until": {"title": "y"}}),
+        )
+        for verb, given in works:
+            assert (await refusal(node, verb, outside, **given, capsule="shop")).code == "caller.refused", verb
+            assert (await refusal(node, verb, inside, **given, capsule="other")).code == "caller.refused", verb
+        assert site.reached == [], "before a browser starts"
+        (agent,) = [each for each in await node.rooms.store.agents() if each.name == "inside"]
+        async with node.agents.calling(agent, "session.record"):
+            recorded = await ask(node, "session.record", inside, actions=steps, capsule="shop")
+        assert (recorded.verdict, recorded.caller) == ("pass", "agent:inside"), recorded.reason
+        async with node.agents.calling(agent, "session.replay"):
+            not_granted = await refusal(node, "session.replay", inside, session=recorded.id, capsule="shop")
+        assert not_granted.code == "caller.refused"
+        async with node.agents.calling(agent, "live.open"):
+            opened = await ask(node, "live.open", inside, url=url, capsule="shop")
+        told = msgspec.json.encode([recorded, opened, await ask(node, "session.show", inside, session=recorded.id)])
+        assert b"your session is" in told and not found_in(told, CANARIES)
+        assert (await refusal(node, "capsule.show", inside, capsule="shop")).code == "caller.refused"
+        # A page behind a login is not for an agent without it, also where the agent may go there.
+        assert (await refusal(node, "session.show", outside, session=recorded.id)).code == "input.not_found"
+        await ask(node, "capsule.remove", capsule="shop")
+        async with node.agents.calling(agent, "session.record"):
+            gone = await refusal(node, "session.record", inside, actions=steps, capsule="shop")
+        assert gone.code == "caller.refused"
     assert leaks(tmp_path) == []

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.browser.profile_directory import browser_processes, remove_profile_directory
+from adapters.browser.profile_directory import browser_processes, remove_profile_directory, usual_roots
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from tests.sites.pages.server import PageServer
@@ -121,6 +121,21 @@ async def test_what_a_killed_node_left_all_the_same_is_ended_by_the_next_start(t
         async with open_node(node.directory):
             assert browser_processes(node.browser) == []
         assert not node.browser.exists()
+
+
+@pytest.mark.skipif(not usual_roots()[0].startswith("/dev/shm"), reason="there is no room in memory, or TMPDIR is set")
+async def test_what_lay_in_memory_is_removed_by_the_next_start_after_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/profile_directory.py, remove_abandoned."""
+    monkeypatch.delenv("TMPDIR")
+    async with held(tmp_path / "home", "unleashed") as node:
+        assert node.browser.parent == Path("/dev/shm")
+        os.kill(node.driver, signal.SIGSTOP)
+        node.process.kill()
+        await node.process.wait()
+        async with open_node(node.directory):
+            assert not node.browser.exists() and browser_processes(node.browser) == []
 
 
 async def test_a_start_leaves_the_browser_of_a_node_that_lives_alone(tmp_path: Path) -> None:

@@ -303,7 +303,7 @@ def test_a_replay_that_was_not_permitted_what_it_needs_ends_unlike_one_of_a_chan
         assert "the owner can add `--allow 'POST URL'`" in out
         status, out = replay("--secret", f"word@https://else.example=@{word}", *approve, *allow)
         assert (status, "step 2: the secret “word” is for https://else.example" in out) == (2, True)
-        assert "--secret NAME@https://shop.example=@FILE" in out
+        assert "--secret NAME@https://shop.example=SOURCE" in out
         given = cli("session", "replay", session, *secret, *allow, "--json", home=node.home)
         assert given[0] == 2
         answer = json.loads(given[1])

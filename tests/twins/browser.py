@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from adapters.browser.caused import Caused, FrameDocument
-from adapters.browser.state import read_state, write_state
+from adapters.browser.state import of_tabs, read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome
 from protocol.approval.forms import RequestForm, request_form
@@ -53,6 +53,7 @@ from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.refused import Refused, may_be_allowed, navigation_refused, refused, request_line
+from protocol.risk.refused import site_of as bare_site
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket
 from tests.twins.tabs import MemoryTabs
@@ -142,6 +143,7 @@ class Kept:
         self._cookies: dict[str, dict[str, str]] = {}
         self._items: dict[str, dict[str, str]] = {}
         self.offers: list[str] = []
+        self._tabs: dict[str, dict[str, str]] = {}
 
     def shown(self, url: str, document: Document) -> Document:
         """``document`` as it is at ``url``, once it has set what it sets."""
@@ -165,9 +167,10 @@ class Kept:
             self._cookies.setdefault(cookie.domain, {})[cookie.name] = cookie.value
         for origin in stored.origins:
             self._items[origin.origin] = {item.name: item.value for item in origin.localStorage}
+        self._tabs = of_tabs(stored)
 
-    def state(self) -> BrowserState:
-        """What there is now."""
+    def state(self, *, whole: bool = False) -> BrowserState:
+        """What there is now. Its documents read no sessionStorage: what a context began with is still there."""
         listed = [(host, name, value) for host, known in self._cookies.items() for name, value in known.items()]
         cookies = [{"name": name, "value": value, "domain": host, "path": "/"} for host, name, value in listed]
         items = {
@@ -176,7 +179,7 @@ class Kept:
             if known
         }
         origins = [{"origin": origin, "localStorage": listed} for origin, listed in items.items()]
-        return write_state({"cookies": cookies, "origins": origins})
+        return write_state({"cookies": cookies, "origins": origins}, self._tabs if whole else {})
 
 
 def _states(item: Element) -> str:
@@ -288,7 +291,7 @@ class MemoryContext:
     async def state(self, *, whole: bool = False) -> BrowserState:
         """``adapters.ports.Context.state``."""
         self._require_open()
-        return self.kept.state()
+        return self.kept.state(whole=whole)
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""
@@ -331,6 +334,7 @@ class MemoryPage:
         self._order: dict[str, int] = {}
         self._secrets = NO_SECRETS
         self._refused: list[Refused] = []
+        self._led_by: list[str] = []
         self._forms: dict[RequestForm, None] = {}
         self._dialogs: list[Dialog] = []
         self._downloads: list[Download] = []
@@ -679,7 +683,7 @@ class MemoryPage:
     def _goto(self, url: str) -> None:
         require_web(url)
         if not self._show("GET", url):
-            raise navigation_refused(self._refused[-1])
+            raise navigation_refused(self._refused[-1], self._led_by)
 
     def _back(self) -> None:
         if not self._before:
@@ -687,7 +691,7 @@ class MemoryPage:
         *rest, url = self._before
         left, after = self._url, self._after
         if not self._show("GET", url):
-            raise navigation_refused(self._refused[-1])
+            raise navigation_refused(self._refused[-1], self._led_by)
         self._before, self._after = rest, [*after, left]
 
     def _forward(self) -> None:
@@ -695,7 +699,7 @@ class MemoryPage:
             raise MeshError("action.not_possible", "there is no page after this one")
         *rest, url = self._after
         if not self._show("GET", url):
-            raise navigation_refused(self._refused[-1])
+            raise navigation_refused(self._refused[-1], self._led_by)
         self._after = rest
 
     def _reload(self) -> None:
@@ -703,16 +707,18 @@ class MemoryPage:
             raise MeshError("action.not_possible", "the page has opened nothing yet, or came from a form")
         before, after = self._before, self._after
         if not self._show("GET", self._url.partition("#")[0]):
-            raise navigation_refused(self._refused[-1])
+            raise navigation_refused(self._refused[-1], self._led_by)
         self._before, self._after = before, after
 
     def _show(self, method: str, url: str) -> bool:
         """Go to ``url`` hop by hop; False if the guard stopped it, and the page stays."""
         sends = method == "POST"
+        self._led_by = []
         for _ in range(_REDIRECTS_MAX):
             same = url.partition("#")[0] == self._url.partition("#")[0] and "#" in url
             if not same and not self._sent(method, url, "document", True):
                 return False
+            self._led_by.append(bare_site(url))
             if url not in self._site.redirects:
                 break
             method, url = "GET", self._site.redirects[url]

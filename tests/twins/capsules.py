@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken, entered, merged, with_use, without_holder
+from collections.abc import Sequence
+
+from adapters.capsule_records import (
+    CapsuleRecord,
+    LedgerRecord,
+    Taken,
+    WorkRecord,
+    entered,
+    merged,
+    with_use,
+    without_holder,
+)
 from adapters.storage.records import pack, unpack
 from protocol import limits
 from protocol.errors import MeshError
@@ -18,6 +29,7 @@ class MemoryCapsules:
     def __init__(self) -> None:
         self._capsules: dict[str, tuple[bytes, bytes]] = {}
         self._rows: dict[str, bytes] = {}
+        self._works: dict[str, bytes] = {}
 
     def _open(self) -> None:
         raise NotImplementedError
@@ -88,3 +100,17 @@ class MemoryCapsules:
         if row.id not in self._rows and len(self._rows) >= limits.CAPSULE_LEDGER_MAX:
             raise MeshError("input.too_large", "too many rows")
         self._rows[row.id] = pack(row)
+
+    async def put_work(self, record: WorkRecord) -> None:
+        self._open()
+        assert record.id not in self._works
+        self._works[record.id] = pack(record)
+
+    async def works(self) -> list[WorkRecord]:
+        self._open()
+        return [unpack(body, WorkRecord) for body in self._works.values()]
+
+    async def remove_works(self, ids: Sequence[str]) -> None:
+        self._open()
+        for id in ids:
+            self._works.pop(id, None)

@@ -73,6 +73,7 @@ async def test_an_agent_is_added_with_what_was_asked_for_and_else_with_the_defau
         state="valid",
         scopes=("read", "record"),
         origins=(),
+        capsules=(),
         created_ms=now_ms,
         expires_ms=now_ms + limits.AGENT_DAYS_USUAL * DAY_MS,
         calls=0,

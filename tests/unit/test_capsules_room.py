@@ -98,6 +98,7 @@ async def test_every_capsule_use_key_and_revocation_is_in_the_witness_log(nodes:
     leaves = await alice.node.store.log_leaves(0)
     assert [leaf.kind for leaf in leaves][1:] == [
         "cookie-attestation",
+        "capsule-contents",
         "sealing-key",
         "capsule",
         "capsule-use",
@@ -371,9 +372,11 @@ async def test_a_file_that_was_changed_is_refused(nodes: list[CapsuleNode], tmp_
     changed = {
         "capsule.issuer": msgspec.structs.replace(good, envelope=forged),
         "capsule.truncated": msgspec.structs.replace(good, stream=good.stream[:-1]),
-        "capsule.stream": msgspec.structs.replace(good, stream=good.stream[:-1] + b"\x00"),
+        "capsule.stream": msgspec.structs.replace(good, stream=good.stream[:-1] + bytes([good.stream[-1] ^ 1])),
         "log.invalid": msgspec.structs.replace(good, proof=proof),
-        "envelope.signature": msgspec.structs.replace(good, envelope=good.envelope[:-1] + b"\x00"),
+        "envelope.signature": msgspec.structs.replace(
+            good, envelope=good.envelope[:-1] + bytes([good.envelope[-1] ^ 1])
+        ),
     }
     for code, file in changed.items():
         path = tmp_path / "changed.capsule"

@@ -287,5 +287,5 @@ def test_who_has_not_the_secrets_is_told_why_differences_are_not_shown(
     done = Answers(session_replay=[DIFFERENT | {"report": report, "secrets_missing": missing}]).run(
         "session", "replay", "ses-A"
     )
-    told = [line for line in done.out if line.endswith("--secret NAME@ORIGIN=@FILE for a, b")]
+    told = [line for line in done.out if line.endswith("--secret NAME@ORIGIN=SOURCE for a, b")]
     assert bool(told) is said

@@ -57,10 +57,11 @@ def test_a_secret_has_a_name_a_file_and_perhaps_its_sites(typed: tuple[str, ...]
 
 
 @pytest.mark.parametrize(
-    "typed", ["a", "a=word", "a=@", "=@word", "@https://x.example=@word", "a:=@word", "a:html=@word", ":text=@word", ""]
+    "typed",
+    ["a", "a=@", "=@word", "@https://x.example=@word", "a:=@word", "a:html=@word", ":text=@word", "", "a=env:1x"],
 )
-def test_a_secret_that_is_typed_or_not_named_is_refused(typed: str) -> None:
-    assert refused("secrets", (typed,)).startswith("--secret needs NAME@https://shop.example=@FILE")
+def test_a_secret_without_a_name_or_a_place_is_refused(typed: str) -> None:
+    assert refused("secrets", (typed,)).startswith("--secret needs NAME@https://shop.example=SOURCE")
 
 
 @pytest.mark.parametrize("file", ["none", "picture", "."])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,22 @@ import pytest
 
 from node.capsules import LoginWork, Mounting, WorkAsking
 from node.sessions import ForPeers, Sessions
-from node.verbs.approve import ListParams
+from node.verbs.approve import AnswerParams, ListParams, ShowParams
 from node.verbs.capsule_work import WorkDone, WorkParams
+from node.verbs.owner import ChangeParams
 from protocol import limits
+from protocol.approval.question import Question
 from protocol.capsule.work import KIND_WORK, WorkVerdict, ask_digest, open_verdict
 from protocol.errors import MeshError
 from protocol.messages import WorkAsk, WorkLook, WorkTell
 from protocol.page.observation import Element
 from protocol.trust.grants import parse_grants
+from protocol.wire import cbor
 from tests.canaries import found_in
 from tests.capsule_nodes import CapsuleNode
 from tests.capsules import CANARY, SHOP
 from tests.mesh_memory import MemoryMesh
+from tests.owners import ANNA, answer, entry
 from tests.twins.browser import Control, Document, MemorySite
 
 ORDERS = f"title: Orders\nstart: {SHOP}/orders\nsteps:\n  - assert: {{text: Two mugs}}\n"
@@ -48,6 +53,7 @@ class Worker(CapsuleNode):
         )
         performs = ForPeers(self.sessions, node.store, node.config, node.peers, node.witness)
         self.work = LoginWork(self.capsules, node.calls, performs)
+        await self.work.load()
         self.asking = WorkAsking(node.calls, node.store, node.mesh.clock, performs.take_in)
         for route, handler in self.work.routes.items():
             node.api.serve(route, handler)
@@ -229,3 +235,77 @@ async def test_a_verdict_about_something_else_is_refused(nodes: list[Worker]) ->
         with pytest.raises(MeshError) as caught:
             opened(msgspec.structs.replace(right, **changes), signer)
         assert caught.value.code == "work.verdict", changes
+
+
+async def _owned(node: Worker) -> None:
+    """Give the node an owner who can answer."""
+    made = entry(node.node.approvals.keys.owners, ANNA)
+    change = ChangeParams(by="first", change=made.change.hex(), signed=made.signed.hex())
+    await node.node.approvals.keys.change(change)
+
+
+async def test_after_a_yes_of_the_owner_the_work_is_done_when_the_peer_asks_a_second_time(nodes: list[Worker]) -> None:
+    """Guard: node/sessions/sessions.py, Sessions._gate."""
+    alice, bob = nodes
+    await alice.capture(class_max=7)
+    await _owned(alice)
+    assert (await bob.ask(alice, actions=WRITES)).question
+    (asked,) = (await alice.node.approvals.listed(ListParams())).questions
+    shown = await alice.node.approvals.show(ShowParams(question=asked.id))
+    question = cbor.decode_as(bytes.fromhex(shown.question), Question)
+    now_s = alice.now_ms // 1000
+    signed = answer(question, now_s=now_s, scope="once", expires_ms=(now_s + 3_000) * 1000)
+    await alice.node.approvals.answer(AnswerParams(question=asked.id, signed=signed.hex()))
+    done = await bob.ask(alice, actions=WRITES)
+    assert (done.code, done.verdict, done.good) == ("", "pass", done.steps)
+    again = await bob.ask(alice, actions=WRITES)
+    assert again.code == "risk.refused", "the yes was for once"
+
+
+async def _restarted(node: Worker) -> Worker:
+    """The same node after a restart of its process."""
+    await node.work.close()
+    await node.node.stop()
+    await node.node.start()
+    return await Worker(node.node, node.home).load()
+
+
+async def test_a_verdict_is_still_there_after_a_restart(nodes: list[Worker]) -> None:
+    """Guard: node/capsules/work.py, LoginWork.load."""
+    alice, bob = nodes
+    await alice.capture()
+    done = await bob.ask(alice, actions=ORDERS)
+    nodes[0] = alice = await _restarted(alice)
+    told = await alice.work.on_look(bob.node.id, WorkLook(id=bytes.fromhex(done.work)))
+    assert told.done and hashlib.sha256(told.verdict).hexdigest() == done.signed
+    with pytest.raises(MeshError) as caught:
+        await alice.work.on_look("NOBODY", WorkLook(id=bytes.fromhex(done.work)))
+    assert caught.value.code == "work.unknown"
+
+
+async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgotten_in_time(
+    nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: node/capsules/work.py, _told.
+    Guard: node/capsules/asking_work.py, WorkAsking._looked.
+    """
+    alice, bob = nodes
+    await alice.capture()
+    ask = WorkAsk(id=bytes(16), task="record", actions=ORDERS)
+    told = await bob.node.calls.call(alice.node.id, "work/ask", ask, WorkTell)
+    assert not told.done
+    waiting = asyncio.create_task(bob.asking._awaited(alice.node.id, ask, told, 30))
+    await alice.node.stop()
+    with pytest.raises(MeshError) as away:
+        await bob.node.calls.call(alice.node.id, "work/look", WorkLook(id=ask.id), WorkTell)
+    assert away.value.code == "peer.unreachable"
+    nodes[0] = alice = await _restarted(alice)
+    assert alice.work.running == 0
+    for record, route in ((WorkLook(id=ask.id), "work/look"), (ask, "work/ask")):
+        assert await code_of(bob.node.calls.call(alice.node.id, route, record, WorkTell)) == "work.interrupted"
+    assert await code_of(waiting) == "work.interrupted"
+    assert await code_of(alice.work.on_look("NOBODY", WorkLook(id=ask.id))) == "work.unknown"
+    assert (await bob.ask(alice, actions=ORDERS)).verdict == "pass", "under a new id it is done"
+    monkeypatch.setattr(limits, "WORK_KEPT_S", -1)
+    assert await code_of(alice.work.on_look(bob.node.id, WorkLook(id=ask.id))) == "work.unknown"
+    assert await alice.node.store.works() == []

@@ -110,12 +110,29 @@ async def test_work_that_goes_beyond_the_policy_is_refused_and_not_counted(
     assert (await alice.capsules.listed()).capsules[0].uses == 0
 
 
-async def test_an_agent_is_given_no_capsule(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/mounting.py, Mounting.mount."""
+async def test_an_agent_is_given_the_capsules_that_it_was_granted_for_that_work_and_no_other(
+    nodes: list[CapsuleNode],
+) -> None:
+    """Guard: node/capsules/mounting.py, Mounting._granted."""
     alice, _ = nodes
-    await alice.capture()
-    with called_by(Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"live"}))):
+    kept = await alice.capture()
+    helper = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"live", "replay"}))
+    with called_by(helper):
         assert await code_of(alice) == "caller.refused"
+    with called_by(msgspec.structs.replace(helper, capsules=((kept.id, ("record", "replay")),))):
+        async with mounted(Mounting(alice.capsules), "shop", wish()) as mount:
+            assert mount.capsule == kept.id
+        assert await code_of(alice, task="live") == "caller.refused"
+        # What there is beside its own it does not learn: a name that nobody has is refused in the same words.
+        with pytest.raises(MeshError) as missing:
+            async with mounted(Mounting(alice.capsules), "other", wish()):
+                raise AssertionError("it was mounted")
+        other = await alice.capture(name="other")
+        with pytest.raises(MeshError) as ungranted:
+            async with mounted(Mounting(alice.capsules), "other", wish()):
+                raise AssertionError("it was mounted")
+        assert (missing.value.code, missing.value.message) == (ungranted.value.code, ungranted.value.message)
+        assert other.id not in str(ungranted.value) and await code_of(alice, approve_class=5) == "capsule.class"
 
 
 async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(nodes: list[CapsuleNode]) -> None:

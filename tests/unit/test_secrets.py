@@ -90,7 +90,7 @@ def test_a_secret_for_every_site_or_for_none_is_refused() -> None:
     )
     assert refusal(Secrets, {"word": GivenSecret(value="hunter2")}) == (
         "action.secret_elsewhere",
-        "nobody said for which site the secret “word” is: --secret word@https://shop.example=@FILE",
+        "nobody said for which site the secret “word” is: --secret word@https://shop.example=SOURCE",
         {"name": "word"},
     )
 

@@ -57,10 +57,11 @@ def group(context: click.Context, out: Path | None, as_json: bool) -> None:
 @_OUT
 @_JSON
 def mesh(latency_ms: int, seconds: int, out: Path | None, as_json: bool) -> None:
-    """Three nodes search the shop together, prove what they found, and an auditor replays it. Takes about a minute.
+    """Three nodes search the shop together, prove what they found, and an auditor replays it. Takes a minute and a half.
 
-    Five nodes start on this machine: three search, one audits, and a stranger is refused. The directory of the results has the
-    session, the signed report of its replay, and a page that shows the search.
+    Five nodes start on this machine: three search, one audits, and a stranger is refused. Then one logs in, and another one uses the
+    login twice, as its policy allows; after that it is refused, revoked, and the work is moved to the login. The directory of the
+    results has the session, the signed report of its replay, and a page that shows the search.
 
     \b
     Examples:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from protocol.recording.replay import text_words
+from trailmesh.demo.login import Account, LoginChapter, LoginOutcome
 from trailmesh.demo.mesh import CommandFailed, MeshNode, mesh, pair
 
 console = Console(stderr=True)
@@ -36,6 +37,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
     unsafe_effects: Callable[[], int]
     """How many state changes the site itself has noticed."""
+    account: Account | None = None
+    """Of the site, for the chapter about a login; None to leave it out."""
     far: bool = False
     """Whether the goal lies so far that no peer finds it before every other has visited a page."""
 
@@ -55,6 +58,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     steps_matched: int = 0
     tamper_named: str = ""
     stranger_refused: bool = False
+    login: LoginOutcome | None = None
     seconds: float = 0.0
     broken_promises: list[str] = msgspec.field(default_factory=list)
 
@@ -83,6 +87,7 @@ class Journey:
                 bundle = self._hand_over(harbour, notary)
                 self._tamper(bundle, notary)
                 self._refuse(stranger, harbour)
+                self._log_in(harbour, workers[0])
                 harbour.run("explore", "show", self.search["search"], "--html", str(self.directory / "report.html"))
             except CommandFailed as error:
                 self.outcome.broken_promises.append(str(error))
@@ -174,6 +179,15 @@ class Journey:
         self.outcome.stranger_refused = answer["refused"]
         console.print(Text(f"   {answer['code']}: {answer['message']}"))
 
+    def _log_in(self, harbour: MeshNode, worker: MeshNode) -> None:
+        if self.task.account is None:
+            return
+        self._say(f"{harbour.name} logs in once, and {worker.name} uses the login under its policy")
+        chapter = LoginChapter(self.directory, self.task.account, lambda line: console.print(line, highlight=False))
+        self.outcome.login = chapter.outcome
+        chapter.run(harbour, worker)
+        self.outcome.broken_promises += [name for name, held in chapter.promises().items() if not held]
+
     def _judge(self) -> None:
         done = self.outcome
         shares = self.search.get("spend", [])
@@ -214,6 +228,12 @@ class Journey:
             f"tampering named {done.tamper_named or 'no'} · stranger refused {done.stranger_refused}",
             highlight=False,
         )
+        if done.login is not None:
+            out.print(
+                f"login used {done.login.uses} times elsewhere, then {done.login.refused or 'not refused'} · "
+                f"revoked: {done.login.revoked or 'not refused'} · work where the login is: {done.login.work or 'none'}",
+                highlight=False,
+            )
         for promise in done.broken_promises:
             out.print(Text(f"BROKEN: {promise}", style="bold red"))
         out.print(Text(f"report: {self.directory / 'report.html'}   summary: {self.directory / 'summary.json'}"))

@@ -219,6 +219,7 @@ class Coordinator:
             log.info("%s was not told %s: %s", ids.short(peer), route, error)
 
     async def _save(self, status: str) -> None:
+        self.progress.login_at = self.progress.login_at or self.replica.login_at
         self.record = msgspec.structs.replace(
             self.record, status=status, updated_ms=self._clock.now_ms(), state=cbor.encode(self.progress)
         )

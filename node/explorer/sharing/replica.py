@@ -63,6 +63,8 @@ class Replica:
         """Nodes that the owner of this node has approved, although their class needs that. No peer may perform them."""
         self.ledger: Ledger | None = None
         """What this node has probed for the search; None before it works on it."""
+        self.login_at = ""
+        """Origin of the first page that asked this node's own work for a login."""
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
         self._witness = witness

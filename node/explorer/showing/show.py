@@ -17,6 +17,7 @@ from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica
 from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
 from node.explorer.showing.tree_picture import TreeNode
+from node.live import proposed
 from node.sessions import Sessions
 from node.trust import Peers
 from node.verbs.explore import PeerSpend, Summary
@@ -55,14 +56,17 @@ async def summarise(parts: Parts, search_id: str) -> Summary:
     found = await parts.store.search(spec.id)
     if found is None:
         raise MeshError("input.not_found", "the search was removed", search=spec.id)
-    summary = _summary(parts, found, spec, progress, replica, leases)
+    summary = await _proposing(parts, progress, _summary(parts, found, spec, progress, replica, leases))
     if found.status == "failed":
         code = progress.error if progress.error in CODES else "search.not_found_goal"
         told = ""
         if summary.questions:
             waiting = counted(summary.questions, "question")
             told = f"{CODES[code].meaning} {waiting} of it wait for an answer: `trailmesh approve ls`, then resume it"
-        more = {"questions": summary.questions} if summary.questions else {}
+        more: dict[str, Any] = {"questions": summary.questions} if summary.questions else {}
+        if summary.proposes:
+            told = f"{told or CODES[code].meaning} {proposed(summary.proposes)}"
+            more["proposes"] = summary.proposes
         detail = {"nodes": summary.nodes, "branches": summary.branches, "claims": summary.claims, **more}
         raise MeshError(code, told, search=spec.id, **detail)
     return summary
@@ -71,7 +75,7 @@ async def summarise(parts: Parts, search_id: str) -> Summary:
 async def show_search(parts: Parts, search_id: str, html: str) -> Summary:
     """The summary, and the report in the file ``html`` if named. Errors: ``input.not_found``, ``input.invalid``."""
     found, spec, progress, replica, leases = await parts.explorer.view(search_id)
-    summary = _summary(parts, found, spec, progress, replica, leases)
+    summary = await _proposing(parts, progress, _summary(parts, found, spec, progress, replica, leases))
     if not html:
         return summary
     data = await _report(parts, summary, spec, progress, replica)
@@ -88,6 +92,10 @@ def _name(parts: Parts, peer: str) -> str:
         return parts.name
     mark = _MARKS.get(parts.peers.standing(peer), "")
     return (parts.peers.name_of(peer) or ids.short(peer)) + mark
+
+
+async def _proposing(parts: Parts, progress: Progress, summary: Summary) -> Summary:
+    return msgspec.structs.replace(summary, proposes=await parts.explorer.proposes(progress))
 
 
 def _summary(

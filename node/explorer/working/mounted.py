@@ -31,6 +31,7 @@ class Mounted:
             self._turn,
             browsers.opened(profile, self.mount.guard, state=self.mount.state, wait_s=wait_s) as (context, page),
         ):
+            context.login = self.mount.login
             try:
                 yield context, page
             finally:

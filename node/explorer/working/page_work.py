@@ -10,7 +10,7 @@ import msgspec
 
 from adapters.ports import BrowserState, Clock, SessionStore
 from node.config import Config
-from node.explorer.progress import Verified
+from node.explorer.progress import Progress, Verified
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.mounted import Mounted
 from node.explorer.working.worker import Worker, seed_of
@@ -33,12 +33,14 @@ from node.live import (
 )
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
+from protocol.capsule.login import asks_for_login
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
 from protocol.page.action import Action, Goto
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import decode_action
+from protocol.trust.origin import origin_of
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
@@ -105,19 +107,27 @@ class PageWork:
         asking = self._asks(current_caller(), spec.id) if self._asks else None
         return msgspec.structs.replace(self._gate, asking=asking, history=Held(self._gate.history, guard, wary=True))
 
-    async def try_start(self, spec: SearchSpec) -> None:
-        """Open the start page once, so that a search that cannot begin fails with the reason.
+    async def try_start(self, spec: SearchSpec) -> str:
+        """Open the start page once, so that a search that cannot begin fails with the reason. Its origin if it asks for a login.
 
         Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
         mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
         async with mounted.opened(self._browsers, spec.profile) as (_, page):
             try:
-                await Driver(page, mounted.mount.gate(self._gate), mounted.secrets).act(Goto(url=spec.start_url))
+                driver = Driver(page, mounted.mount.gate(self._gate), mounted.secrets)
+                seen = (await driver.act(Goto(url=spec.start_url))).observation
             except MeshError as error:
                 if error.code not in _NOT_LOADED:
                     raise
                 raise MeshError("search.start_failed", f"{spec.start_url}: {error.message}", **error.detail) from error
+        return origin_of(seen.url) if asks_for_login(seen) else ""
+
+    async def proposes(self, progress: Progress) -> str:
+        """A capsule that a search without a login could have begun with; empty if no page asked for one, or there is none."""
+        if progress.capsule or not progress.login_at:
+            return ""
+        return await self._browsers.mounts.proposes(progress.login_at + "/", "explore")
 
     async def explore(
         self, replica: Replica, assignment: Assignment, after: AfterIteration, within: tuple[str, ...] | None = None

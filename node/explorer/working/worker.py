@@ -17,6 +17,7 @@ from node.explorer.working.doubts import Doubts
 from node.explorer.working.walker import Walker
 from node.live import Gate, Probing, remembering
 from protocol import limits
+from protocol.capsule.login import asks_for_login
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.goal.goal import parse_goal
@@ -27,6 +28,7 @@ from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.risk.classes import Risk, classify
 from protocol.search.entry import decode_action
+from protocol.trust.origin import origin_of
 
 _LENGTH_COST = 0.02
 """Discount per step of a path, so that of two paths to the goal the shorter one has the higher value."""
@@ -197,6 +199,8 @@ class Worker:
     async def _look(self, path: list[bytes], page: Observation, states: dict[bytes, bytes]) -> tuple[float, bool, bool]:
         """Value of the page at the end of ``path``, whether it meets the condition, and whether it leads nowhere new."""
         replica = self._replica
+        if not replica.login_at and asks_for_login(page):
+            replica.login_at = origin_of(page.url)
         key = path[-1] if path else replica.root
         state = page.state
         states[key] = state

@@ -1,0 +1,70 @@
+"""What pages keep that the state of a context leaves out without a word: keys that cannot be exported, files, caches of answers."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from playwright.async_api import Error, Page
+
+from adapters.ports import Untaken
+from protocol import limits
+from protocol.trust.origin import origin_of
+
+_WAIT_S: Final = 3
+_STORES_MAX: Final = 32
+_RECORDS_MAX: Final = 256
+_WHAT: Final = re.compile(r"(?:crypto-key|blob) in [^\x00-\x1f\x7f]{1,200}|cache-storage")
+_FIND: Final = """async ({stores, records}) => {
+  const found = new Set();
+  const kindOf = value => Object.prototype.toString.call(value).slice(8, -1);
+  const look = (value, place, depth) => {
+    if (!value || typeof value !== 'object' || depth > 8) return;
+    const kind = kindOf(value);
+    if (kind === 'CryptoKey') found.add('crypto-key in ' + place);
+    else if (kind === 'Blob' || kind === 'File') found.add('blob in ' + place);
+    else if (kind === 'Map' || kind === 'Set') for (const each of value) look(each, place, depth + 1);
+    else if (kind === 'Object' || kind === 'Array') for (const each of Object.values(value)) look(each, place, depth + 1);
+  };
+  const answered = asked => new Promise(done => {
+    asked.onsuccess = () => done(asked.result);
+    asked.onerror = asked.onblocked = () => done(null);
+  });
+  for (const {name} of (await indexedDB.databases()).slice(0, stores)) {
+    const base = await answered(indexedDB.open(name));
+    if (!base) continue;
+    for (const store of [...base.objectStoreNames].slice(0, stores)) {
+      const values = await answered(base.transaction(store).objectStore(store).getAll(null, records)) || [];
+      for (const value of values) look(value, (name + '/' + store).slice(0, 200), 0);
+    }
+    base.close();
+  }
+  if ((await caches.keys()).length) found.add('cache-storage');
+  return [...found].slice(0, stores);
+}"""
+
+
+async def untaken(pages: Sequence[Page]) -> tuple[Untaken, ...]:
+    """What is found in the origins of these pages, each once. Never raises: a page that does not answer in time names nothing.
+
+    A page can hide what it keeps, or name what it does not keep: then its login does not travel, or is said not to.
+    """
+    told = await asyncio.gather(*map(_of, pages[: limits.LIVE_PAGES_MAX]))
+    return tuple(dict.fromkeys(each for found in told for each in found))
+
+
+async def _of(page: Page) -> list[Untaken]:
+    origin = origin_of(page.url)
+    if not origin:
+        return []
+    try:
+        asked = page.evaluate(_FIND, {"stores": _STORES_MAX, "records": _RECORDS_MAX})
+        found: Any = await asyncio.wait_for(asked, _WAIT_S)
+    except (Error, TimeoutError):
+        return []
+    if not isinstance(found, list):
+        return []
+    named = [each for each in found[:_STORES_MAX] if isinstance(each, str) and _WHAT.fullmatch(each)]
+    return [Untaken(origin=origin, what=each) for each in named]

@@ -1,0 +1,21 @@
+"""What a live session holds, as a capsule keeps it. The owner's alone: no agent and no peer gets here."""
+
+from __future__ import annotations
+
+from node.capsules.browser_state import from_browser
+from node.capsules.proving import LiveState, Source
+from node.live import LiveSessions
+from protocol.capsule.capsule import BrowserProfile
+from protocol.capsule.state import CapsuleState
+
+
+def from_live(sessions: LiveSessions) -> LiveState:
+    """A ``LiveState`` of ``sessions``."""
+
+    async def read(live_id: str) -> Source:
+        async with sessions.use(live_id) as session:
+            held = await session.login()
+        browser = BrowserProfile(name=held.browser.name, version=held.browser.version, profile=held.profile)
+        return Source(state=from_browser(held.state, CapsuleState()), browser=browser, url=held.url)
+
+    return read

@@ -1,0 +1,197 @@
+"""Shows a login to its site before it is kept: in a fresh browser with the state, and in one without.
+
+Leaves out what the page does not need. Nothing but reads is sent. Each look is a context of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from adapters.ports import BrowserState, Page
+from node.capsules.browser_state import from_browser, to_browser
+from node.capsules.kept import Kept
+from node.capsules.sealing import within
+from node.config import Config
+from node.live import Browsers, Driver, Gate, guard_for
+from node.verbs import Tell
+from protocol import limits
+from protocol.capsule.capsule import BrowserProfile
+from protocol.capsule.hidden import hidden_values
+from protocol.capsule.login import Look, judge_proof
+from protocol.capsule.minimal import Halving, only, parts_of
+from protocol.capsule.portability import findings
+from protocol.capsule.probe import Probe, Proven, judge_page, learned
+from protocol.capsule.state import CapsuleState
+from protocol.errors import MeshError
+from protocol.goal.condition import Condition
+from protocol.page.action import Goto
+from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.recording.session import Profile
+from protocol.trust.origin import fits, origin_of
+
+log = logging.getLogger(__name__)
+
+_NOT_SEEN: Final = frozenset({"browser.refused", "browser.navigation", "browser.timeout"})
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a state was taken from."""
+
+    state: CapsuleState
+    browser: BrowserProfile
+    url: str = ""
+    """The page in front; empty where there is none."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A state that is to be kept, and where it is shown."""
+
+    state: CapsuleState
+    """Of the origins alone."""
+    origins: tuple[str, ...]
+    page: str
+    """Empty if no page is known."""
+    until: Condition | None
+    """Holds on the page with the login, and not without it."""
+    profile: Profile
+    whole: bool
+    """Whether to keep what the page does not need."""
+    must: bool = False
+    """Whether a state is refused that the page does not show to be a login."""
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be kept, and what showed that it is a login."""
+
+    state: CapsuleState
+    proven: Proven
+    proof: tuple[str, ...]
+    looks: dict[str, Any]
+    """Fields of its record: where it is looked for later, and how it is recognised."""
+
+
+Prove = Callable[[Asked, Tell], Awaitable[Shown]]
+"""Shows a state to its site. Errors: ``capsule.unproven``, ``browser.*``, ``policy.refused``."""
+LiveState = Callable[[str], Awaitable[Source]]
+"""What a live session holds. Errors: ``live.*``, ``capsule.issuer``."""
+
+
+async def unproven(asked: Asked, tell: Tell) -> Shown:
+    """A ``Prove`` without a browser: nothing is known of the login."""
+    return _kept_whole(asked, "no page was opened")
+
+
+async def no_live(live_id: str) -> Source:
+    """A ``LiveState`` where there are no live sessions."""
+    raise MeshError("live.not_found", "there are no live sessions here")
+
+
+def start_of(origins: tuple[str, ...]) -> str:
+    """The page to look at if nobody names one: the start of the first origin; empty if there are patterns only."""
+    return next((f"{each}/" for each in origins if "://*." not in each), "")
+
+
+class Proving:
+    """Shows logins to their sites. ``prove`` is a ``Prove``."""
+
+    def __init__(self, kept: Kept, browsers: Browsers, config: Config) -> None:
+        self._kept, self._browsers, self._config = kept, browsers, config
+
+    async def prove(self, asked: Asked, tell: Tell) -> Shown:
+        """Look with the state and without it, then leave out what the page does not need.
+
+        Checks, in order: a page of the origins; the state makes the difference (``judge_proof``); after parts were left out, the
+        rest still holds. A site that renews secrets at a visit is given no second look: its newest state is kept, and all of it.
+        Errors: ``capsule.unproven``, ``capsule.origin``, ``browser.*``, ``policy.refused``.
+        """
+        if not asked.page:
+            return _kept_whole(asked, "the origins are patterns: name a page with --page")
+        if not fits(asked.origins, origin_of(asked.page)):
+            raise MeshError("capsule.origin", f"the page is of {origin_of(asked.page) or 'no site'}")
+        tell({"note": "opening the page in two fresh browsers, with the login and without it"})
+        without, _ = await self._look(asked, None)
+        given, held = await self._look(asked, asked.state)
+        proof = judge_proof(without, given, asked.until)
+        if proof.fails or given.seen is None:
+            if asked.must or proof.dead:
+                raise MeshError("capsule.unproven", proof.fails + _bound(asked.state))
+            return _kept_whole(asked, proof.fails)
+        probe = learned((without,), given.seen, asked.until)
+        state, reasons, minimal = asked.state, proof.reasons, False
+        newest = self._renewed(asked, held)
+        if newest is not None:
+            state, reasons = newest, (*reasons, "the site renews the login at a visit: all of its newest state is kept")
+        elif probe.decides and not asked.whole:
+            state = await self._minimal(asked, probe, tell)
+            minimal = True
+        shows = asked.until.text if asked.until and asked.until == Condition(text=asked.until.text) else ""
+        looks = {"page": asked.page, "shows": shows or "", "probe": probe, "minimal": minimal}
+        return Shown(state=state, proven="proven", proof=reasons, looks=looks)
+
+    def _renewed(self, asked: Asked, held: BrowserState | None) -> CapsuleState | None:
+        """What the browser held at its end, if the site has given it another secret; else None."""
+        if held is None:
+            return None
+        newest = within(from_browser(held, asked.state), asked.origins)
+        before, now, secrets = parts_of(asked.state), parts_of(newest), tuple(hidden_values(asked.state).values())
+        changed = [text for part, text in before.items() if now.get(part, text) != text]
+        return newest if any(secret in text for text in changed for secret in secrets) else None
+
+    async def _minimal(self, asked: Asked, probe: Probe, tell: Tell) -> CapsuleState:
+        """The state without what the page does not need, as far as so many looks show. Errors: ``capsule.unproven``."""
+        parts = parts_of(asked.state)
+        halving, looks = Halving(parts), 0
+        tell({"note": f"leaving out what the page does not need of {len(parts)} cookies and entries"})
+        while looks < limits.CAPSULE_LOOKS_MAX and (proposed := halving.propose()) is not None:
+            looks += 1
+            halving.tell(held=await self._holds(asked, only(asked.state, proposed), probe))
+        if not looks:
+            return asked.state
+        # A site may end a login that comes in parts: what is kept is shown once more, after all that was tried.
+        for state in (only(asked.state, halving.kept), asked.state):
+            if await self._holds(asked, state, probe):
+                return state
+        raise MeshError(
+            "capsule.unproven", "the site ended the login when parts of it were left out: keep it with --whole"
+        )
+
+    async def _holds(self, asked: Asked, state: CapsuleState, probe: Probe) -> bool:
+        look, _ = await self._look(asked, state)
+        return look.seen is not None and judge_page(probe, asked.page, asked.page, look.seen) == "alive"
+
+    async def _look(self, asked: Asked, state: CapsuleState | None) -> tuple[Look, BrowserState | None]:
+        """The page in a fresh browser that may read from these origins only, and what the browser held at the end."""
+        guard = msgspec.structs.replace(
+            guard_for(self._config.policy, within=asked.origins), allow=(), read_only=True, capsule=True
+        )
+        given = None if state is None else to_browser(state, now_s=self._kept.clock.now_ms() // 1000)
+        secrets = NO_SECRETS if state is None else NO_SECRETS.hiding(hidden_values(state))
+        async with self._browsers.opened(asked.profile, guard, state=given) as (context, page):
+            look = await self._opened(page, asked.page, secrets)
+            held = await context.state(whole=True) if state is not None and look.seen is not None else None
+            return look, held
+
+    async def _opened(self, page: Page, url: str, secrets: Secrets) -> Look:
+        driver = Driver(page, Gate(report=self._kept.witness.trail.gate), secrets)
+        try:
+            return Look(seen=(await driver.act(Goto(url=url))).observation)
+        except MeshError as error:
+            if error.code in _NOT_SEEN:
+                return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))
+            raise
+
+
+def _kept_whole(asked: Asked, why: str) -> Shown:
+    shows = (asked.until.text or "") if asked.until else ""
+    looks = {name: text for name, text in (("page", asked.page), ("shows", shows)) if text}
+    return Shown(state=asked.state, proven="unknown", proof=(why,), looks=looks)
+
+
+def _bound(state: CapsuleState) -> str:
+    """Why a login may work in its own browser only; empty if nothing says so."""
+    keys = [each.what for each in findings(state, now_s=0) if each.kind == "key-bound"]
+    return f"; it is bound to a key that only its own browser has ({keys[0]})" if keys else ""

@@ -1,0 +1,66 @@
+"""Shows with the first page of work that the site takes the login: a dead one is an error at once, and no wandering search.
+
+Where the first page does not tell, the page of the capsule is opened before the work goes on. Never looks at later pages: work
+may log out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from adapters.ports import Outcome
+from node.live.metering import End
+from protocol.capsule.portability import Standing
+from protocol.capsule.probe import Probe, judge_page, plain
+from protocol.errors import MeshError
+from protocol.page.action import Goto
+from protocol.page.observation import Observation
+
+_NOT_SEEN = frozenset({"browser.refused", "browser.navigation", "browser.timeout"})
+Open = Callable[[Goto], Awaitable[Outcome]]
+"""Opens an address in the page at hand."""
+
+
+class LoginShown:
+    """What is known of a login that is in use. All contexts of the work share it."""
+
+    def __init__(self, capsule: str, page: str, probe: Probe, over: End) -> None:
+        """over: ends the work, also where it would take the error for one of a step."""
+        self._capsule, self._page, self._probe, self._over = capsule, page, probe, over
+        self._alive = False
+
+    async def opened(self, first: Goto, open_: Open) -> Outcome:
+        """Open the first page of a context, and judge it. Errors: ``capsule.logged_out``, those of ``open_``."""
+        try:
+            outcome = await open_(first)
+        except MeshError as error:
+            if error.code == "browser.refused" and self._probe.refused and plain(first.url) == plain(self._page):
+                raise self._dead() from error
+            raise
+        found = self._standing(first.url, outcome.observation)
+        if found == "unknown" and not self._alive and plain(first.url) != plain(self._page):
+            found = await self._looked(open_)
+            if found != "dead":
+                outcome = await open_(first)
+        if found == "dead":
+            raise self._dead()
+        self._alive = True
+        return outcome
+
+    async def _looked(self, open_: Open) -> Standing:
+        """What the page of the capsule shows."""
+        try:
+            seen = (await open_(Goto(url=self._page))).observation
+        except MeshError as error:
+            if error.code not in _NOT_SEEN:
+                raise
+            return "dead" if error.code == "browser.refused" and self._probe.refused else "unknown"
+        return self._standing(self._page, seen)
+
+    def _standing(self, asked: str, seen: Observation) -> Standing:
+        return judge_page(self._probe, self._page, asked, seen)
+
+    def _dead(self) -> MeshError:
+        error = MeshError("capsule.logged_out", capsule=self._capsule)
+        self._over(error)
+        return error

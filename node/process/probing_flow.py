@@ -1,0 +1,226 @@
+"""Drives a login once to see what is weak about it. Needs no node, and keeps nothing: the browsers belong to this process.
+
+Three browsers: one logs in and is listened to; fresh ones are given what that one held before and after, and open the address that
+needs the login. What they are shown is the evidence, not names of cookies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from protocol.errors import MeshError
+
+if TYPE_CHECKING:
+    from adapters.ports import BrowserState
+    from adapters.ports.login_signs import HeardPage
+    from node.config import Config
+    from node.live import Browsers, Driver
+    from node.sessions import ActionFile
+    from node.verbs import Tell
+    from protocol.capsule.auth_flow import Signs
+    from protocol.capsule.flow_findings import Ended
+    from protocol.capsule.login import Look, Proof
+    from protocol.goal.condition import Condition
+    from protocol.page.action import Action
+    from protocol.page.secrets import Secrets
+    from protocol.risk.classes import Risk
+
+_LOGOUT_CLASS: Final = 7
+"""A control is pressed only if its whole name says that it logs out, and the person has asked for that."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be probed."""
+
+    url: str
+    """An address that needs the login."""
+    file: str
+    """Path of the action file that logs in."""
+    secrets: dict[str, Any] = {}
+    """As ``GivenSecret`` in plain data, by name."""
+    allow: tuple[str, ...] = ()
+    approve_class: int = 0
+    until: Any = None
+    """A condition in plain data that only a page with the login meets; None if the page tells by itself."""
+    log_out: bool = False
+
+    def __repr__(self) -> str:
+        return f"Asked(url={self.url!r}, secrets={sorted(self.secrets)})"
+
+
+async def probe_flow(home: Path, config_file: str, asked: Asked, tell: Tell) -> dict[str, Any]:
+    """The kinds of login, what is weak about it, and what is sound.
+
+    config_file: as ``probe_login``. Errors: ``input.*``, ``action.*``, ``risk.refused``, ``browser.*``, ``config.invalid``;
+    ``capsule.unproven`` if the flow did not log in.
+    """
+    from node.live import Browsers
+    from node.process.machine import browser_of
+    from node.process.watching import configured
+    from node.sessions import read_action_file
+    from protocol.goal import condition
+    from protocol.page.redaction import redact_url
+    from protocol.page.secrets import GivenSecret, Secrets
+    from protocol.page.web_address import require_web
+
+    require_web(asked.url)
+    until = None if asked.until is None else condition.parse(asked.until)
+    config, file = configured(home, config_file), read_action_file(Path(asked.file))
+    if file.capsule:
+        raise MeshError(
+            "input.invalid", "a login begins in a browser without one: leave `capsule` out of the action file"
+        )
+    try:
+        given = msgspec.convert(asked.secrets, dict[str, GivenSecret])
+    except msgspec.ValidationError:
+        raise MeshError("input.invalid", "a secret is too short or too long, or there are too many sites") from None
+    secrets = Secrets(given, begins=file.start_url)
+    if missing := sorted(set(file.secrets) - secrets.keys()):
+        raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
+    browsers = Browsers(browser_of(config.browser))
+    try:
+        found = await _Probe(config, browsers, asked, until).run(file, secrets, tell)
+    finally:
+        await browsers.close()
+    return {"url": redact_url(asked.url), **found}
+
+
+class _Probe:
+    """One run."""
+
+    def __init__(self, config: Config, browsers: Browsers, asked: Asked, until: Condition | None) -> None:
+        self._config, self._browsers, self._asked, self._until = config, browsers, asked, until
+        self._stranger: Look | None = None
+
+    async def run(self, file: ActionFile, secrets: Secrets, tell: Tell) -> dict[str, Any]:
+        """Errors: as ``probe_flow``."""
+        from protocol.capsule.flow_findings import judge_flow
+
+        looks, before, after = await self._driven(file, secrets, tell)
+        tell(
+            {"note": "opening the address in fresh browsers, with what the browser held before the login, and after it"}
+        )
+        proof = await self._proof(after)
+        if proof.fails:
+            raise MeshError("capsule.unproven", f"the flow did not log in: {proof.fails}")
+        flow, sound = judge_flow(looks, await self._proof(before), await self._ended(after))
+        return {**msgspec.to_builtins(flow), "sound": msgspec.to_builtins(sound), "steps": len(file.actions)}
+
+    async def _driven(
+        self, file: ActionFile, secrets: Secrets, tell: Tell
+    ) -> tuple[list[Signs], BrowserState, BrowserState]:
+        """Perform the steps; signs before the first secret and at the end, and what the browser held at both moments."""
+        from node.live import Driver, Gate, KeptCodes, guard_for
+        from node.process.machine import system_clock
+        from node.process.wiring import open_heard
+        from protocol.page.action import describe
+        from protocol.page.redaction import secrets_named
+
+        guard = guard_for(self._config.policy, self._asked.allow)
+        risk_max = max(self._config.policy.risk_class_max, self._asked.approve_class)
+        async with open_heard(self._config.browser)(file.profile, guard) as heard:
+            gate = Gate(report=_unreported, risk_max=risk_max)
+            driver = Driver(heard.page, gate, secrets, codes=KeptCodes(_Memory(), system_clock()))
+            looks: list[Signs] = []
+            before: BrowserState | None = None
+            for number, action in enumerate(file.actions, 1):
+                if before is None and secrets_named(action):
+                    looks, before = [await heard.signs()], await heard.state()
+                await _act(driver, action, number)
+                tell({"step": number, "of": len(file.actions), "did": describe(action), "ok": True})
+            if before is None:
+                raise MeshError("input.invalid", "no step of the file types a secret, so none of them logs in")
+            # A login by script has its cookie only a moment after the click.
+            await _settled(heard)
+            return [*looks, await heard.signs()], before, await heard.state()
+
+    async def _proof(self, state: BrowserState) -> Proof:
+        from protocol.capsule.login import judge_proof
+
+        if self._stranger is None:
+            self._stranger = await self._look(None)
+        return judge_proof(self._stranger, await self._look(state), self._until)
+
+    async def _look(self, state: BrowserState | None) -> Look:
+        """The address in a fresh browser that begins with ``state``, and may contact the origin of the address only."""
+        from node.live import Driver, Gate, guard_for
+        from protocol.capsule.login import Look
+        from protocol.page.action import Goto
+        from protocol.trust.origin import origin_of
+
+        url = self._asked.url
+        guard = guard_for(self._config.policy, within=(origin_of(url),))
+        async with self._browsers.opened(self._config.browser.profile, guard, state=_begun(state)) as (_, page):
+            try:
+                return Look(seen=(await Driver(page, Gate(report=_unreported)).act(Goto(url=url))).observation)
+            except MeshError as error:
+                if error.code in ("browser.refused", "browser.navigation", "browser.timeout"):
+                    return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))
+                raise
+
+    async def _ended(self, state: BrowserState) -> Ended | None:
+        """Log out in a browser of its own, and show the site the old state again. None if that was not asked for."""
+        from node.live import Driver, Gate, guard_for
+        from protocol.capsule.flow_findings import Ended
+        from protocol.capsule.portability import logout_control
+        from protocol.page.action import Click, Goto, Locator
+        from protocol.trust.origin import origin_of
+
+        if not self._asked.log_out:
+            return None
+        url = self._asked.url
+        guard = guard_for(self._config.policy, within=(origin_of(url),))
+        guard = msgspec.structs.replace(guard, read_only=False)
+        async with self._browsers.opened(self._config.browser.profile, guard, state=_begun(state)) as (_, page):
+            driver = Driver(page, Gate(report=_unreported, risk_max=_LOGOUT_CLASS))
+            control = logout_control((await driver.act(Goto(url=url))).observation)
+            if control is None:
+                return Ended(pressed=False)
+            await driver.act(Click(target=Locator(role=control.role, name=control.name, nth=0)))
+        return Ended(pressed=True, taken=not (await self._proof(state)).fails)
+
+
+async def _act(driver: Driver, action: Action, number: int) -> None:
+    """Errors: those of ``Driver.act``, with the number of the step."""
+    try:
+        await driver.act(action)
+    except MeshError as error:
+        error.detail.setdefault("step", number)
+        raise
+
+
+async def _settled(heard: HeardPage) -> None:
+    await heard.page.observe()
+
+
+def _begun(state: BrowserState | None) -> BrowserState | None:
+    """What a fresh browser begins with."""
+    from node.capsules import from_browser, to_browser
+    from node.process.machine import system_clock
+    from protocol.capsule.state import CapsuleState
+
+    if state is None:
+        return None
+    return to_browser(from_browser(state, CapsuleState()), now_s=system_clock().now_ms() // 1000)
+
+
+async def _unreported(action: Action, risk: Risk, approved: bool) -> None:
+    """Nothing is written down: there is no node."""
+
+
+class _Memory:
+    """Which one-time codes were typed by this command."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    async def get_meta(self, key: str) -> bytes | None:
+        """Implements ``node.live.codes.Meta``."""
+        return self._kept.get(key)
+
+    async def put_meta(self, key: str, value: bytes) -> None:
+        """Implements ``node.live.codes.Meta``."""
+        self._kept[key] = value

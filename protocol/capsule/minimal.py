@@ -1,0 +1,111 @@
+"""Leaves out of a state what a login does not need: delta debugging (Zeller and Hildebrandt 2002, ddmin). Pure.
+
+Somebody else shows each proposal to the site, and says whether the login still held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from protocol.capsule.state import CapsuleState
+
+_HALVES: Final = 2
+
+
+class Part(NamedTuple):
+    """One thing that can be left out, by its name alone."""
+
+    kind: Literal["cookie", "local", "session", "database"]
+    host: str
+    """Of a cookie its domain, of all else the origin, with the storage key where it has one."""
+    name: str
+    where: str = ""
+    """Path and partition of a cookie: two of a name differ by them."""
+
+
+def parts_of(state: CapsuleState) -> dict[Part, str]:
+    """All parts of ``state``, each with a text that changes with its value."""
+    found = {
+        Part("cookie", each.domain, each.name, f"{each.path} {each.partition}"): each.value for each in state.cookies
+    }
+    for stored in state.storage:
+        host = f"{stored.origin} {stored.key}".rstrip()
+        found |= {Part("local", host, each.name): each.value for each in stored.local}
+        found |= {Part("session", host, each.name): each.value for each in stored.session}
+        found |= {
+            Part("database", host, each.name): msgspec.json.encode(each, order="deterministic").decode()
+            for each in stored.databases
+        }
+    return found
+
+
+def only(state: CapsuleState, kept: Iterable[Part]) -> CapsuleState:
+    """``state`` with these parts alone."""
+    wanted = frozenset(kept)
+    storage = []
+    for stored in state.storage:
+        host = f"{stored.origin} {stored.key}".rstrip()
+        left = msgspec.structs.replace(
+            stored,
+            local=tuple(each for each in stored.local if Part("local", host, each.name) in wanted),
+            session=tuple(each for each in stored.session if Part("session", host, each.name) in wanted),
+            databases=tuple(each for each in stored.databases if Part("database", host, each.name) in wanted),
+        )
+        if left.local or left.session or left.databases:
+            storage.append(left)
+    cookies = tuple(
+        each
+        for each in state.cookies
+        if Part("cookie", each.domain, each.name, f"{each.path} {each.partition}") in wanted
+    )
+    return msgspec.structs.replace(state, cookies=cookies, storage=tuple(storage))
+
+
+def as_minimal(newer: CapsuleState, before: CapsuleState) -> CapsuleState:
+    """``newer`` without what was left out ``before``. All of it if something that was kept is gone: the site may have renamed it,
+    or ended the login."""
+    kept = parts_of(before)
+    return only(newer, kept) if kept.keys() <= parts_of(newer).keys() else newer
+
+
+class Halving:
+    """The search for parts that can go: halves, then quarters, and so on, of what is left."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self.kept = tuple(parts)
+        """What is left. Each time it was changed, the login was seen to hold with exactly this."""
+        self._pieces = _HALVES
+        self._next = 0
+        self._proposed: tuple[Part, ...] = ()
+
+    def propose(self) -> tuple[Part, ...] | None:
+        """With which parts to look next; None once each single one was seen to be needed. ``tell`` follows."""
+        if self._next >= self._pieces and not self._finer():
+            return None
+        size = -(-len(self.kept) // self._pieces)
+        first = self._next * size
+        self._proposed = (*self.kept[:first], *self.kept[first + size :])
+        if len(self.kept) < _HALVES or len(self._proposed) == len(self.kept):
+            return None if self._pieces >= len(self.kept) else self._skip()
+        return self._proposed
+
+    def _skip(self) -> tuple[Part, ...] | None:
+        self._next = self._pieces
+        return self.propose()
+
+    def _finer(self) -> bool:
+        if self._pieces >= len(self.kept):
+            return False
+        self._pieces, self._next = min(len(self.kept), self._pieces * 2), 0
+        return True
+
+    def tell(self, *, held: bool) -> None:
+        """Whether the login held with what was proposed."""
+        if not held:
+            self._next += 1
+            return
+        self.kept = self._proposed
+        self._pieces, self._next = max(_HALVES, self._pieces - 1), 0
