@@ -5,7 +5,7 @@ Nothing is kept without it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any, Protocol
 
 import msgspec
@@ -24,6 +24,7 @@ from node.verbs.capsule import PolicyParams
 from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
 from node.verbs.session import RecordedSession
 from protocol.capsule.capsule import BrowserProfile
+from protocol.capsule.hidden import hidden_values
 from protocol.capsule.login import Look, judge_login
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -46,8 +47,9 @@ class Perform(Protocol):
         approve_class: int,
         tell: Tell,
         after: Any,
+        makes: Any,
     ) -> Awaitable[RecordedSession]:
-        """after: called with the context once all actions are done, before it is closed."""
+        """after: called with the context once all actions are done, before it is closed. makes: after each, for what is redacted."""
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +96,10 @@ class Logins:
                 raise MeshError("capsule.not_logged_in", fails)
             held.append(state)
 
+        async def makes(context: Context) -> Iterable[str]:
+            # A page can say back what it has just stored, and the session of the login goes to others.
+            return hidden_values(from_browser(await context.state(whole=True), CapsuleState())).values()
+
         done = await self._perform(
             given.actions,
             name=given.name,
@@ -102,6 +108,7 @@ class Logins:
             approve_class=given.approve_class,
             tell=tell,
             after=after,
+            makes=makes,
         )
         login = Login(
             url=given.url,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -48,6 +48,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """An earlier recording of the same steps, which this one is compared with."""
     capsule: str = ""
     """Id of the capsule that is mounted."""
+    makes: Callable[[], Awaitable[Iterable[str]]] | None = None
+    """Of a flow that logs in: the values that the site has made for it so far. They are redacted from the step on that made them."""
     sites: tuple[SiteRule, ...] = ()
     """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
 

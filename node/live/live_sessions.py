@@ -163,7 +163,7 @@ class LiveSessions:
             await meter.start(
                 self._browsers.metering
             )  # not before there is a context: who waits for one uses no browser
-            plan = await self._plan(params, profile, caller, context.mount)
+            plan = await self._plan(params, profile, caller, context)
         except BaseException:
             await to_its_end(context.close())
             await to_its_end(meter.stop())
@@ -179,7 +179,8 @@ class LiveSessions:
         )
         return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
 
-    async def _plan(self, params: OpenParams, profile: Profile, caller: str, mount: Mount) -> Plan:
+    async def _plan(self, params: OpenParams, profile: Profile, caller: str, context: HeldContext) -> Plan:
+        mount = context.mount
         report = self._witness.trail.gate
         recording = Recording(
             title=params.title or redact_url(params.url)[: limits.TITLE_CHARS_MAX],
@@ -189,6 +190,7 @@ class LiveSessions:
             gate=mount.gate(Gate(report=report, history=self._browsers.known(mount.guard))),
             secrets=mount.secrets(Secrets(params.secrets, begins=params.url)),
             capsule=mount.capsule,
+            makes=partial(mount.makes, context) if mount.capsule else None,
             uploads=Uploads(self._config.browser.upload_folders),
             codes=self._browsers.codes,
             caller=caller,
