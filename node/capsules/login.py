@@ -49,7 +49,8 @@ class Perform(Protocol):
         after: Any,
         makes: Any,
     ) -> Awaitable[RecordedSession]:
-        """after: called with the context once all actions are done, before it is closed. makes: after each, for what is redacted."""
+        """after: called with the context once all actions are done, before it is closed. makes: after each, for what is
+        redacted."""
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,7 +49,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     capsule: str = ""
     """Id of the capsule that is mounted."""
     makes: Callable[[], Awaitable[Iterable[str]]] | None = None
-    """Of a flow that logs in: the values that the site has made for it so far. They are redacted from the step on that made them."""
+    """Of work with a login, or one that is being made: the values that the site has made for it so far, redacted from the step on
+    that made them."""
     sites: tuple[SiteRule, ...] = ()
     """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
 

@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +24,7 @@ from node.live.browsers import Browsers
 from node.live.keeping import Recording
 from node.live.live_session import LiveSession, Means, Plan, ended, kept
 from node.live.metering import Meter
-from node.live.mounting import Mount, Wish, held_context
+from node.live.mounting import HeldContext, Wish, held_context
 from node.live.policy import guard_for
 from node.live.uploads import Uploads
 from node.signing import Witness

@@ -63,7 +63,18 @@ _NAMED: Final = re.compile(
     r"|(?P<us_ssn>ssn)|(?P<no_fodselsnummer>fødselsnummer|fodselsnummer)|(?P<tr_tckimlik>kimlik)|(?P<za_idnr>id number))"
     r"\b(?:[^\W\d]|[ .]){0,12}[:#=]? {0,2}(?P<number>\d(?:[ .-]?\d){8,12})(?![\w-])",
 )
-_NAMED_WORDS: Final = ("pesel", "bsn", "burgerservice", "steuer", "idnr", "ssn", "fødselsnummer", "fodselsnummer", "kimlik", "id number")
+_NAMED_WORDS: Final = (
+    "pesel",
+    "bsn",
+    "burgerservice",
+    "steuer",
+    "idnr",
+    "ssn",
+    "fødselsnummer",
+    "fodselsnummer",
+    "kimlik",
+    "id number",
+)
 """Numbers that are told from others only by what stands before them."""
 _MODULES: Final = {"in__pan": "in_.pan", "in__aadhaar": "in_.aadhaar"}
 _DIGITS: Final = re.compile(r"\D")
@@ -151,7 +162,7 @@ def _phones(text: str) -> Iterator[Found]:
 
 
 def _labelled(pattern: re.Pattern[str], words: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
-    """What ``pattern`` fits, in order; it begins with one of ``words``. These are found faster than a place where it could begin."""
+    """What ``pattern`` fits, in order; it begins with one of ``words``, which are found faster than it."""
     places = set[int]()
     for word in words:
         at = text.find(word)

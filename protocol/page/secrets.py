@@ -100,7 +100,9 @@ class Secrets(Mapping[str, str]):
         known = set(self.values())
         new = [value for value in dict.fromkeys(values) if value not in known]
         if len(self._login) + len(new) > limits.LOGIN_VALUES_MAX:
-            raise MeshError("input.too_large", f"the site made more than {limits.LOGIN_VALUES_MAX} values for one login")
+            raise MeshError(
+                "input.too_large", f"the site made more than {limits.LOGIN_VALUES_MAX} values for one login"
+            )
         for value in new:
             self._login[f"login.{len(self._login) + 1}"] = value
         return bool(new)

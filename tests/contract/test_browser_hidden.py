@@ -12,8 +12,8 @@ from protocol.page.action import Goto
 from protocol.page.hidden_text import HiddenText, HiddenTexts, speaking
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
-from tests.sites.pages.server import PageServer
 from tests.sites.pages.hiding import SAID
+from tests.sites.pages.server import PageServer
 from tests.unit.test_instructions import HIDDEN, PLAIN_SHAPES
 from tests.unit.test_instructions import SAID as WORDINGS
 

@@ -22,7 +22,11 @@ from trailmesh.demo.mesh import pair
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 COOKIE, SEEN = "Q7x9ZpL2vK8mW3tR6yB1nD5sF0hJ4gTc", "Hn3Vb8Xr1Kd6Wq0Zs5Lf9Pj2Mt7Yc4Ga"
-STORED, KEPT, TAB = "T2zLk9Xw4Rb7Nf1Qp6Vd3Jh8Sm5Gc0Ye", "B5mKx8Rt2Wz6Lq9Df1Hn4Vs7Jc3Py0Ug", "U9gPy4Cj7Sv3Hn8Fd1Ql6Zw2Tr5Xk0Mb"
+STORED, KEPT, TAB = (
+    "T2zLk9Xw4Rb7Nf1Qp6Vd3Jh8Sm5Gc0Ye",
+    "B5mKx8Rt2Wz6Lq9Df1Hn4Vs7Jc3Py0Ug",
+    "U9gPy4Cj7Sv3Hn8Fd1Ql6Zw2Tr5Xk0Mb",
+)
 LOGIN = """<title>Sign in</title><form method="post" action="/login">
 <label>Password <input type="password" name="password"></label><button>Sign in</button></form>"""
 ACCOUNT = f"""<title>Account {COOKIE}</title><h1>Your account</h1><p>Signed in as {COOKIE}.</p>
@@ -110,7 +114,7 @@ def cells(store: Path) -> Iterator[bytes]:
 async def test_no_value_of_a_sealed_login_is_in_a_byte_of_a_node_or_in_what_leaves_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: protocol/capsule/hidden.py, hidden_values."""
+    """Guard: node/live/recorder.py, Recorder._note_login."""
     ear, site = Ear(monkeypatch), Members()
     anna, bruno = (Node(tmp_path / name / "home", name) for name in ("anna", "bruno"))
     made = tmp_path / "made"
@@ -139,7 +143,14 @@ async def test_no_value_of_a_sealed_login_is_in_a_byte_of_a_node_or_in_what_leav
                         "  - fill: {role: textbox, name: Password, value: {secret: word}}\n"
                         "  - click: {role: button, name: Sign in}\n"
                     )
-                    allowed = ["--secret", f"word@{url}=@{word}", "--allow", f"POST {url}/login", "--approve-class", "7"]
+                    allowed = [
+                        "--secret",
+                        f"word@{url}=@{word}",
+                        "--allow",
+                        f"POST {url}/login",
+                        "--approve-class",
+                        "7",
+                    ]
                     given = ["--with", str(login), "--name", "members", "--cross-installation", "--cross-device"]
                     kept = await said("capsule", "login", f"{url}/account", *given, *allowed)
                     work.write_text(
@@ -178,7 +189,11 @@ async def test_no_value_of_a_sealed_login_is_in_a_byte_of_a_node_or_in_what_leav
         }
         assert every == ({"witness.key": {"witness seed (hex)"}} if node is anna else {})
         assert {hit for cell in cells(node.home / "store.db") for hit in found_in(cell, secrets)} == set()
-    for name, data in {"said to a peer": bytes(ear.heard), "printed": said.out, "printed there": bruno_said.out}.items():
+    for name, data in {
+        "said to a peer": bytes(ear.heard),
+        "printed": said.out,
+        "printed there": bruno_said.out,
+    }.items():
         assert {hit for layer in layers(data) for hit in found_in(layer, secrets)} == set(), name
     for path in made.iterdir():
         assert {hit for layer in layers(path.read_bytes()) for hit in found_in(layer, secrets)} == set(), path.name
