@@ -126,6 +126,7 @@ CAPSULE_DAYS_MAX: Final = 366
 CAPSULE_FRESH_S_MAX: Final = 31 * 86_400
 CAPSULE_LEASE_S_MAX: Final = 86_400
 CAPSULE_HIDDEN_MAX: Final = 128  # values of a login that are looked for in what a page says
+LOGIN_VALUES_MAX: Final = 1_024  # that a site makes while a flow logs in, all of which are looked for
 CAPSULE_CHECK_S: Final = 30  # a use that lasts is judged again so often
 CAPSULE_CONTENTS_MAX: Final = 64  # names of what a capsule holds, in the signed list
 CAPSULE_LOOKS_MAX: Final = 24  # at a page, to find out what of a login it does not need

@@ -211,7 +211,7 @@ def _needed() -> tuple[str, str]:
     inner, edged = set[str](), set[str]()
     for word in needed_words():
         parts = word.split(" ")
-        place = max((place for place, part in enumerate(parts)), key=lambda place: len(parts[place]))
+        place = max(range(len(parts)), key=lambda place: len(parts[place]))
         before, after = place > 0, place + 1 < len(parts)
         if len(parts[place]) > _UNIQUE_CHARS_MIN or not (before or after):
             inner.add(parts[place])
@@ -229,13 +229,13 @@ _BOUNDS: Final = (
     f"const WORDS = new RegExp({json.dumps(_WORDS)}), EDGED = new RegExp({json.dumps(_EDGED)});"
 )
 HIDDEN_TEXT: Final = f"(() => {{{_BOUNDS}{_READ}}})()"
-"""A promise of what a document hides that may speak to a model, ``[why, at, text]`` each, and whether it was read to its end, in JSON.
-It runs in an isolated world.
+"""A promise of what a document hides that may speak to a model, ``[why, at, text]`` each, and whether it was read to its end, in
+JSON. It runs in an isolated world.
 """
 
 
 def hidden_texts(answers: Sequence[Any], mask: Mask, *, whole: bool) -> HiddenTexts:
-    """What the script has found in the frames, without secrets. answers: of each frame, as JSON. whole: whether all have answered."""
+    """What the script has found in the frames, without secrets. answers: of each frame, as JSON. whole: whether all answered."""
     read = [json.loads(answer) for answer in answers]
     found = [
         {"why": why, "at": well_formed(at)[: limits.HIDDEN_AT_CHARS_MAX], "text": mask(well_formed(text))}

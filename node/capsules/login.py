@@ -5,7 +5,7 @@ Nothing is kept without it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any, Protocol
 
 import msgspec
@@ -25,6 +25,7 @@ from node.verbs.capsule import PolicyParams
 from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
 from node.verbs.session import RecordedSession
 from protocol.capsule.capsule import BrowserProfile
+from protocol.capsule.hidden import hidden_values
 from protocol.capsule.login import Look, judge_login
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -48,8 +49,10 @@ class Perform(Protocol):
         tell: Tell,
         after: Any,
         before: Any,
+        makes: Any,
     ) -> Awaitable[RecordedSession]:
-        """before: called with the context and its blank page. after: once all actions are done, before the context is closed."""
+        """before: called with the context and its blank page. after: once all actions are done, before the context is closed.
+        makes: after each, for what is redacted."""
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +111,10 @@ class Logins:
                 raise MeshError("capsule.not_logged_in", fails)
             held.append(state)
 
+        async def makes(context: Context) -> Iterable[str]:
+            # A page can say back what it has just stored, and the session of the login goes to others.
+            return hidden_values(from_browser(await context.state(whole=True), CapsuleState())).values()
+
         done = await self._perform(
             given.actions,
             name=given.name,
@@ -117,6 +124,7 @@ class Logins:
             tell=tell,
             after=after,
             before=before,
+            makes=makes,
         )
         login = Login(
             url=given.url,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord
+from adapters.ports import BrowserState
 from node.base import to_its_end
 from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules
@@ -23,6 +24,7 @@ from node.verbs import CallerKind, current_caller
 from protocol import limits
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.policy import Policy, Task
+from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.recording.session import UsedLogin
 from protocol.risk.classes import WRITE_CLASS
@@ -66,6 +68,7 @@ class Mounting:
                 capsule=header.id,
                 kept=kept,
                 hidden=await asyncio.to_thread(hidden_values, used.state),
+                renewed=_renewed,
                 class_max=header.policy.class_max,
                 login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
                 used=UsedLogin(
@@ -146,6 +149,10 @@ class Mounting:
         """A capsule was revoked: end what runs with it."""
         for over in tuple(self._running.get(capsule_id, ())):
             over(MeshError("capsule.revoked", capsule=capsule_id))
+
+
+def _renewed(state: BrowserState) -> Iterable[str]:
+    return hidden_values(from_browser(state, CapsuleState())).values()
 
 
 def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -50,6 +50,9 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the capsule that is mounted."""
     login: UsedLogin | msgspec.UnsetType = msgspec.UNSET
     """What it is."""
+    makes: Callable[[], Awaitable[Iterable[str]]] | None = None
+    """Of work with a login, or one that is being made: the values that the site has made for it so far, redacted from the step on
+    that made them."""
     sites: tuple[SiteRule, ...] = ()
     """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
 

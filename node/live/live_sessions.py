@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +24,7 @@ from node.live.browsers import Browsers
 from node.live.keeping import Recording
 from node.live.live_session import LiveSession, Means, Plan, ended, kept
 from node.live.metering import Meter
-from node.live.mounting import Mount, Wish, held_context
+from node.live.mounting import HeldContext, Wish, held_context
 from node.live.policy import guard_for
 from node.live.uploads import Uploads
 from node.signing import Witness
@@ -163,7 +164,7 @@ class LiveSessions:
             await meter.start(
                 self._browsers.metering
             )  # not before there is a context: who waits for one uses no browser
-            plan = await self._plan(params, profile, caller, context.mount)
+            plan = await self._plan(params, profile, caller, context)
         except BaseException:
             await to_its_end(context.close())
             await to_its_end(meter.stop())
@@ -179,7 +180,8 @@ class LiveSessions:
         )
         return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
 
-    async def _plan(self, params: OpenParams, profile: Profile, caller: str, mount: Mount) -> Plan:
+    async def _plan(self, params: OpenParams, profile: Profile, caller: str, context: HeldContext) -> Plan:
+        mount = context.mount
         report = self._witness.trail.gate
         recording = Recording(
             title=params.title or redact_url(params.url)[: limits.TITLE_CHARS_MAX],
@@ -190,6 +192,7 @@ class LiveSessions:
             secrets=mount.secrets(Secrets(params.secrets, begins=params.url)),
             capsule=mount.capsule,
             login=mount.used,
+            makes=partial(mount.makes, context) if mount.capsule else None,
             uploads=Uploads(self._config.browser.upload_folders),
             codes=self._browsers.codes,
             caller=caller,

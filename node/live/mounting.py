@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -65,6 +65,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     kept: Kept | None = None
     hidden: Mapping[str, str] = {}
     """Values of the state that no text and no picture may show, by a name that says nothing of them."""
+    renewed: Callable[[BrowserState], Iterable[str]] | None = None
+    """What of a state is to be hidden like that; None without a capsule."""
     class_max: int = 7
     login: LoginShown | None = None
     """Judges the first page of each context; None where nothing tells the login from none."""
@@ -96,6 +98,12 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     def secrets(self, given: Secrets) -> Secrets:
         """``given``, and what the capsule hides."""
         return given.hiding(self.hidden) if self.hidden else given
+
+    async def makes(self, context: Context) -> Iterable[str]:
+        """The values of the login as the site has renewed it in ``context``, which are sealed at its end. Errors: ``browser.*``."""
+        if self.renewed is None:
+            return ()
+        return await asyncio.to_thread(self.renewed, await context.state(whole=True))
 
     def gate(self, gate: Gate) -> Gate:
         """``gate``, but for what the capsule does not allow."""

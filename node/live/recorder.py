@@ -158,10 +158,24 @@ class Recorder:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
             found = str(error.detail.get("found", ""))
+            with contextlib.suppress(MeshError):
+                await self._note_login()
             await self._keep(action, started_ms, expect, error=error.code, found=found)
             raise
+        await self._note_login()
         await self._keep(action, started_ms, expect, outcome=outcome)
         return outcome
+
+    async def _note_login(self) -> None:
+        """Learn what the site has made for a login, before the step that made it is stored or told. If that fails, nothing that the
+        page says is kept."""
+        if self._plan.makes is None:
+            return
+        seen, self._driver.observation = self._driver.observation, None
+        if self._secrets.note_login(await self._plan.makes()) and seen is not None:
+            # In what was seen before stand the values; what is done next, and told of it, is about this observation.
+            seen = await self._page.observe()
+        self._driver.observation = seen
 
     def told(self, action: Action) -> str:
         """``action`` in words, if it failed: without what it was to type, which may be a refused password."""
@@ -291,7 +305,8 @@ class Recorder:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
         encoded = cbor.encode(step) + text.encode()
         self._names.update(secrets_named(step.action))
-        self._names.update(name for name in self._plan.secrets if placeholder(name).encode() in encoded)
+        shown = (name for name in self._secrets if placeholder(name).encode() in encoded)
+        self._names.update(name for name in shown if not self._secrets.made(name))
 
     async def _blob(self, data: bytes) -> bytes:
         digest = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -90,6 +91,7 @@ def _named_capsule(file: ActionFile, given: str, *, logs_in: bool) -> str:
 
 
 After = Callable[[Context], Awaitable[None]]
+Makes = Callable[[Context], Awaitable[Iterable[str]]]
 """Called with a browser context once all actions of a recording are done in it."""
 
 
@@ -160,10 +162,12 @@ class Sessions:
         tell: Tell,
         after: After | None = None,
         before: After | None = None,
+        makes: Makes | None = None,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them. capsule: the login to begin with; empty for the one of the file.
 
-        ``after``: called with the browser context once all of them are done. ``before``: with it and its blank page.
+        ``after``: called with the browser context once all of them are done. ``before``: with it and its blank page. ``makes``:
+        after each action, for the values that are redacted from there on.
 
         ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
@@ -183,6 +187,7 @@ class Sessions:
             tell=tell,
             after=after,
             before=before,
+            makes=makes,
         )
 
     async def fork(
@@ -255,6 +260,7 @@ class Sessions:
         following: Following | None = None,
         after: After | None = None,
         before: After | None = None,
+        makes: Makes | None = None,
     ) -> RecordedSession:
         """Errors: those of ``record``; ``session.unlike`` with ``following``."""
         missing = sorted(set(file.secrets) - secrets.keys())
@@ -297,6 +303,7 @@ class Sessions:
                 parent=parent,
                 skipped=file.skipped,
                 following=following,
+                makes=partial(makes or mount.makes, context) if makes or mount.capsule else None,
             )
             for note in limits_of(plan.browser.backend):
                 tell({"note": note})

@@ -162,7 +162,7 @@ def _phones(text: str) -> Iterator[Found]:
 
 
 def _labelled(pattern: re.Pattern[str], words: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
-    """What ``pattern`` fits, in order; it begins with one of ``words``. These are found faster than a place where it could begin."""
+    """What ``pattern`` fits, in order; it begins with one of ``words``, which are found faster than it."""
     places = set[int]()
     for word in words:
         at = text.find(word)

@@ -29,7 +29,8 @@ _LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "
 _SCAFFOLD: Final = re.compile(
     # Of a line of a snapshot what the page does not say: indentation, dash, role, states. The end of the line before it is a part,
     # and both alternatives begin with a character that a search finds fast.
-    rf"[\n ](?:(?<=\n) *- (?:(?:{'|'.join(sorted(ROLES))}|text)(?=[ :\n]|\Z):?)?|(?<= )\[[a-z]{{3,12}}(?:=[a-z0-9]{{1,8}})?\](?=\Z|[ :\n]))"
+    rf"[\n ](?:(?<=\n) *- (?:(?:{'|'.join(sorted(ROLES))}|text)(?=[ :\n]|\Z):?)?"
+    r"|(?<= )\[[a-z]{3,12}(?:=[a-z0-9]{1,8})?\](?=\Z|[ :\n]))"
 )
 
 

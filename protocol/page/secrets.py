@@ -7,7 +7,7 @@ would hand it to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
 from typing import Annotated, Final
@@ -69,7 +69,9 @@ class Secrets(Mapping[str, str]):
         self._totp = {name: parse_totp(secret.value) for name, secret in self._given.items() if secret.totp}
         # One list for all that is made of these secrets: a code is to be found by everybody as soon as it can be typed.
         self._codes: list[tuple[str, str]] = []
-        self._searches: tuple[int, Search] | None = None
+        # Likewise the values of a login that is being made.
+        self._login: dict[str, str] = {}
+        self._searches: tuple[tuple[int, int], Search] | None = None
         self._hidden: Mapping[str, str] = {}
         self._tokens: Tokens | None = None
         self._keeps: Keeps = _nowhere
@@ -78,7 +80,7 @@ class Secrets(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         """The value; of a seed the code that was made last, if there is one."""
         if name not in self._given:
-            return self._hidden[name]
+            return self._hidden[name] if name in self._hidden else self._login[name]
         codes = (code for named, code in reversed(self._codes) if named == name)
         return next(codes, self._given[name].value)
 
@@ -90,12 +92,32 @@ class Secrets(Mapping[str, str]):
         """From now on ``code`` is what is typed for the seed ``name``, and is redacted as a secret is."""
         self._codes.append((name, code))
 
+    def note_login(self, values: Iterable[str]) -> bool:
+        """From now on ``values``, which a site has made for a login, are redacted; whether one of them is new.
+
+        Errors: ``input.too_large`` (a site makes more than ``LOGIN_VALUES_MAX``: what is beyond them would be stored).
+        """
+        known = set(self.values())
+        new = [value for value in dict.fromkeys(values) if value not in known]
+        if len(self._login) + len(new) > limits.LOGIN_VALUES_MAX:
+            raise MeshError(
+                "input.too_large", f"the site made more than {limits.LOGIN_VALUES_MAX} values for one login"
+            )
+        for value in new:
+            self._login[f"login.{len(self._login) + 1}"] = value
+        return bool(new)
+
+    def made(self, name: str) -> bool:
+        """Whether ``name`` is a value of ``note_login``, which nobody can give to a replay."""
+        return name in self._login
+
     def __iter__(self) -> Iterator[str]:
         yield from self._given
         yield from (name for name in self._hidden if name not in self._given)
+        yield from (name for name in self._login if name not in self._given and name not in self._hidden)
 
     def __len__(self) -> int:
-        return len(self._given.keys() | self._hidden.keys())
+        return len(self._given.keys() | self._hidden.keys() | self._login.keys())
 
     def hiding(self, values: Mapping[str, str]) -> Secrets:
         """These secrets, and values that are redacted as they are and may be typed nowhere: those of a login."""
@@ -167,10 +189,10 @@ class Secrets(Mapping[str, str]):
 
     @property
     def search(self) -> Search:
-        """What finds the values again, made once for each code: a page has thousands of lines to look through."""
-        known, found = len(self._codes), self._searches
+        """What finds the values again, made once for each code and each login: a page has thousands of lines to look through."""
+        known, found = (len(self._codes), len(self._login)), self._searches
         if found is None or found[0] != known:
-            found = self._searches = known, Search(self, (*self._seeds(), *self._codes[:known]))
+            found = self._searches = known, Search(self, (*self._seeds(), *self._codes[: known[0]]))
         return found[1]
 
     def _seeds(self) -> Iterator[tuple[str, str]]:

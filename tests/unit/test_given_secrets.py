@@ -203,3 +203,21 @@ async def test_no_error_repeats_what_was_to_be_typed(traits: Traits, approve_cla
     shown = await bench.call("show", session=kept.id)
     for text in (repr(refused.to_dict()), repr(bench.told), repr(shown)):
         assert "tell-nobody" not in text
+
+
+def test_what_a_site_makes_for_a_login_is_found_by_whoever_has_the_secrets_already() -> None:
+    secrets = Secrets({"word": GivenSecret(value="correct horse", origins=(SHOP,))})
+    keyed = secrets.keyed(None)
+    stored = keyed.stored
+    assert redact_text("sid Q7x9ZpL2vK8mW3tR", stored) == "sid Q7x9ZpL2vK8mW3tR"
+    assert secrets.note_login(["Q7x9ZpL2vK8mW3tR", "correct horse"])
+    assert redact_text("sid Q7x9ZpL2vK8mW3tR", stored) == "sid ‹secret:login.1›"
+    assert not keyed.note_login(["Q7x9ZpL2vK8mW3tR"])
+    assert secrets.made("login.1")
+    assert not secrets.made("word")
+    with pytest.raises(MeshError) as refused:
+        secrets.value_for("login.1", Element(ref="e1", role="textbox"), SHOP)
+    assert refused.value.code == "action.secret_missing"
+    with pytest.raises(MeshError) as refused:
+        secrets.note_login(f"Q7x9ZpL2vK8mW3t{number}" for number in range(limits.LOGIN_VALUES_MAX))
+    assert refused.value.code == "input.too_large"
