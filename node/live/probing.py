@@ -131,7 +131,7 @@ class Probing:
             trial = waiting[0]
             tried = await self._try(visit, trial, pressed)
             press, as_before = await visit.leave()
-            if not (tried and trial.presses and press.clear and not press.tried):
+            if not tried or trial.ends(press):
                 waiting.popleft()
             self._spend()
             if not as_before:
@@ -156,11 +156,14 @@ class Probing:
             if key in self.ledger.tried:
                 continue
             if risk.doubt:
-                doubtful.setdefault(key, _Trial(key=key, action=action, presses=limits.HISTORY_PRESSES_MIN))
+                trial = doubtful.setdefault(key, _Trial(key=key, presses=limits.HISTORY_PRESSES_MIN))
             elif (risk.unproven or risk.untried) and not self._history.was_pressed(element, page, deed):
                 # One press can only raise the class of what is believed to be harmless; to lower a class takes several.
                 found = unproven if risk.unproven else untried
-                found.setdefault(key, _Trial(key=key, action=action, presses=1))
+                trial = found.setdefault(key, _Trial(key=key, presses=1))
+            else:
+                continue
+            trial.actions = [*trial.actions[:1], action]
         return [*doubtful.values(), *unproven.values(), *list(untried.values())[: self.ledger.spare]]
 
     async def _try(self, visit: _Visit, trial: _Trial, pressed: dict[bytes, Action]) -> bool:
@@ -168,14 +171,14 @@ class Probing:
         self.ledger.tried.add(trial.key)
         trial.begun = True
         try:
-            await visit.press(trial.action)
+            await visit.press(trial.next)
         except MeshError as error:
             if not error.code.startswith("action.") and error.code != "risk.refused":
                 raise
             log.info("a control was not tried: %s", error)
             return False
-        pressed[trial.key] = trial.action
-        trial.presses -= 1
+        pressed[trial.key] = trial.next
+        trial.done += 1
         return True
 
     def _count(self, page: Observation, doubtful: Sequence[tuple[bytes, Action]]) -> None:
@@ -194,13 +197,25 @@ class Probing:
 
 
 class _Trial(msgspec.Struct, kw_only=True):
-    """One control to be tried."""
+    """A form of control to be tried."""
 
     key: bytes
-    action: Action
+    actions: list[Action] = []
+    """The first and the last one of that form on the page: what looks alike need not do the same."""
     presses: int
-    """How many more it takes to know it."""
+    """How many it takes to know it."""
+    done: int = 0
     begun: bool = False
+
+    @property
+    def next(self) -> Action:
+        """What to do next."""
+        return self.actions[self.done % len(self.actions)]
+
+    def ends(self, last: Press) -> bool:
+        """Whether it is known: each was tried, and often enough. To lower a class, each press must have been clear."""
+        lowers = self.presses >= limits.HISTORY_PRESSES_MIN
+        return self.done >= max(self.presses, len(self.actions)) or bool(last.tried) or (lowers and not last.clear)
 
 
 class _Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,6 +253,7 @@ class _Visit:
             # An empty field is often not sent. It may not take a word: a number, a date.
             with contextlib.suppress(MeshError):
                 await self._driver.act(Fill(target=target, value=_WORD), stays=True)
+                await self._as_time_passes()  # what typing sends says nothing about Enter
         outcome = await self._driver.act(Click(target=target) if isinstance(action, Check) else action, stays=True)
         prepared = self._driver.prepared
         refused = [*zip(outcome.blocked, outcome.blocked_by, strict=True)]

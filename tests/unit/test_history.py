@@ -91,7 +91,6 @@ def test_each_deed_has_a_history_of_its_own(action: Action, deed: str) -> None:
     ("action", "element", "before"),
     [
         (Fill(target=_BUTTON, value="figs"), Element(ref="e2", role="textbox", name="Note"), 3),
-        (Fill(target=_BUTTON, value="figs"), Element(ref="e2", role="searchbox", name="Search"), 1),
         (Select(target=_BUTTON, option="one"), Element(ref="e2", role="combobox", name="Size", options=("one",)), 3),
         (Key(key="Enter", target=_BUTTON), Element(ref="e2", role="searchbox", name="Search"), 1),
         (Click(target=_BUTTON), Element(ref="e2", role="link", name="News", url="https://shop.example/news"), 1),
@@ -107,6 +106,13 @@ def test_what_the_browser_does_by_itself_is_class_4_once_it_was_seen_to_write(
     assert classify(action, element, page(element), history=wrote).level == 4
     quiet = classify(action, element, page(element), history=evidence_of(past(2), NOW_MS))
     assert (quiet.level, quiet.untried) == (before, False)
+
+
+def test_typing_into_a_field_that_searches_stays_harmless_whatever_it_sends_to_suggest_something() -> None:
+    field = Element(ref="e2", role="searchbox", name="Search")
+    wrote = evidence_of(past(1, Press(tried=4)), NOW_MS)
+    found = classify(Fill(target=_BUTTON, value="figs"), field, page(field), history=wrote)
+    assert (found.level, found.untried) == (1, False)
 
 
 def test_what_runs_a_script_when_it_changes_is_class_3_once_it_was_seen_to_write_nothing() -> None:
@@ -231,6 +237,8 @@ def test_a_press_after_which_a_dialog_asked_back_is_not_clear() -> None:
     held = [("GET /shelf", PROBED_PAGE)]
     assert judge_press(held, frozenset(), shows=True) == Press()
     assert judge_press(held, frozenset(), shows=True, asks=True) == Press(clear=False)
+    believed = judge_press(held, frozenset(), shows=True, asks=True, home="https://shop.example/")
+    assert believed == Press(tried=4, clear=False)
 
 
 def test_a_press_that_shows_nothing_is_not_clear() -> None:

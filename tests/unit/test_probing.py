@@ -338,6 +338,23 @@ async def test_a_probe_opens_no_page_but_the_one_that_it_tries() -> None:
     assert set(site.reached) == {"GET /"}
 
 
+async def test_of_several_that_look_alike_the_last_one_is_tried_too() -> None:
+    """Guard: node/live/probing.py, Probing._doubtful."""
+    names = ("Next", "Frobnicate")
+    pairs = [(button(name, Effect(go="/shelf")), button(name, Effect(fetch=(("POST", "/rows"),)))) for name in names]
+    site = start_page(*(control for pair in pairs for control in pair))
+    async with trying(site) as classes:
+        locators = [Locator(role="button", name=name, nth=nth) for name in names for nth in (0, 1)]
+        assert await classes(*(Click(target=each) for each in locators)) == [4, 4, 4, 4]
+
+
+async def test_a_link_that_asks_back_is_no_link_that_only_leads_somewhere() -> None:
+    asks = Effect(dialog="confirm", asks="Sure?")
+    site = start_page(msgspec.structs.replace(link("Details", f"{ORIGIN}/rows/7"), effect=asks))
+    async with trying(site) as classes:
+        assert await classes(Click(target=Locator(role="link", name="Details"))) == [4]
+
+
 class Fragile(MemoryPage):
     """A page that does not survive a press of “Break”."""
 
