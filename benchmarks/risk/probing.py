@@ -7,6 +7,7 @@ afterwards is measured as well: a probe must have no effect.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -38,6 +39,8 @@ from protocol.risk.requests import GuardPolicy
 _KEY: Final = b"only for measuring on copies 32b"
 """By which the store knows a control again; on a node it is a secret of the installation."""
 _PLACE_TIMEOUT_S: Final = 600
+_VISITS: Final = 2
+"""How often a page is opened to see what that changes: some only note that somebody has come again."""
 
 
 class Unhurried(Ledger):
@@ -153,8 +156,10 @@ class _Prober:
         except (MeshError, TimeoutError) as failed:
             error = str(failed)[:200] or "it took too long"
         found = effects(await self._copy.changes(), noise)
+        visit: list[str] = []
         if found:
             await self._copy.restore()
+            visit = effects(await self._visited(place), noise)
         counts = self._ledger.counts
         return Probed(
             application=self._copy.target.name,
@@ -164,10 +169,26 @@ class _Prober:
             probed=counts.probed - before.probed,
             harmless=counts.harmless - before.harmless,
             writing=counts.writing - before.writing,
-            effect=tuple(found),
+            effect=tuple(each for each in found if each not in visit),
+            visit=tuple(visit),
             seconds=round(time.monotonic() - began, 1),
             error=error,
         )
+
+    async def _visited(self, place: Place) -> list[str]:
+        """What opening the page changes by itself in the copy, which is restored: a subscription, a time of the last visit.
+
+        Probes open it several times, which no search could do without.
+        """
+        with contextlib.suppress(MeshError, TimeoutError):
+            async with asyncio.timeout(_PLACE_TIMEOUT_S):
+                for _ in range(_VISITS):
+                    async with self._browsers.opened(self._profile, GuardPolicy(), state=self._login) as (_, page):
+                        await open_place(page, self._copy.target, place)
+        changes = await self._copy.changes()
+        if changes:
+            await self._copy.restore()
+        return changes
 
 
 async def _actions(page: Page, observation: Observation, truths: Iterable[Truth]) -> list[Action]:

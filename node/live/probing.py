@@ -19,6 +19,7 @@ from node.live.acting import Driver, remembering
 from node.live.browsers import Browsers
 from node.live.gate import Gate
 from node.live.history import History, only_reads
+from node.live.probe_ledger import Ledger
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Check, Click, Fill, Goto, target_of
@@ -39,53 +40,6 @@ _SILENT_DIALOGS: Final = frozenset({"alert"})
 """Kinds of dialogs that ask nothing. Every other one is dismissed, and what its other answer does is not known."""
 _WORD: Final = "figs"
 """What is typed into a field before Enter is pressed in it."""
-
-
-class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What the probes of a search found, in controls."""
-
-    probed: int = 0
-    harmless: int = 0
-    """Nothing but plain reads was tried."""
-    writing: int = 0
-    """Something was tried that may change something."""
-    asked: int = 0
-    """Questions to the owner about what stayed in doubt, or writes."""
-    milliseconds: int = 0
-    """Time spent."""
-
-
-class Ledger:
-    """What one search has probed, whichever of its branches is worked on."""
-
-    def __init__(self, counts: Probes, clock: Clock, seconds: float) -> None:
-        """seconds: how long the search may take."""
-        self.counts = counts
-        self.tried: set[bytes] = set()
-        """Forms of elements that are not tried again in this search."""
-        self.asked: set[str] = set()
-        self._clock = clock
-        self._began_ms = clock.now_ms()
-        self._before_ms = counts.milliseconds
-        # At the beginning everything is new, so it may have more than its share: but no more than its share of the whole.
-        self._free_ms = min(limits.PROBE_FREE_MS, limits.PROBE_SHARE_MAX * seconds * 1000)
-
-    @property
-    def room(self) -> int:
-        """How many controls may still be tried. Probes take no more than a share of the time of their search."""
-        passed_ms = self._clock.now_ms() - self._began_ms
-        spent_ms = self.counts.milliseconds - self._before_ms
-        expected_ms = spent_ms / len(self.tried) if self.tried else limits.PROBE_EXPECTED_MS
-        if spent_ms + expected_ms > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
-            return 0
-        return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
-
-    @property
-    def spare(self) -> int:
-        """How many of those that the browser acts on by itself, as far as is known: they get less, and nothing in advance."""
-        passed_ms = self._clock.now_ms() - self._began_ms
-        spent_ms = self.counts.milliseconds - self._before_ms
-        return self.room if spent_ms < limits.PROBE_UNTRIED_SHARE_MAX * passed_ms else 0
 
 
 def guard_of_probes(guard: GuardPolicy) -> GuardPolicy:
@@ -177,7 +131,7 @@ class Probing:
             trial = waiting[0]
             tried = await self._try(visit, trial, pressed)
             press, as_before = await visit.leave()
-            if not (tried and trial.presses and press.clear and not press.tried):
+            if not tried or trial.ends(press):
                 waiting.popleft()
             self._spend()
             if not as_before:
@@ -202,11 +156,14 @@ class Probing:
             if key in self.ledger.tried:
                 continue
             if risk.doubt:
-                doubtful.setdefault(key, _Trial(key=key, action=action, presses=limits.HISTORY_PRESSES_MIN))
+                trial = doubtful.setdefault(key, _Trial(key=key, presses=limits.HISTORY_PRESSES_MIN))
             elif (risk.unproven or risk.untried) and not self._history.was_pressed(element, page, deed):
                 # One press can only raise the class of what is believed to be harmless; to lower a class takes several.
                 found = unproven if risk.unproven else untried
-                found.setdefault(key, _Trial(key=key, action=action, presses=1))
+                trial = found.setdefault(key, _Trial(key=key, presses=1))
+            else:
+                continue
+            trial.actions = [*trial.actions[:1], action]
         return [*doubtful.values(), *unproven.values(), *list(untried.values())[: self.ledger.spare]]
 
     async def _try(self, visit: _Visit, trial: _Trial, pressed: dict[bytes, Action]) -> bool:
@@ -214,14 +171,14 @@ class Probing:
         self.ledger.tried.add(trial.key)
         trial.begun = True
         try:
-            await visit.press(trial.action)
+            await visit.press(trial.next)
         except MeshError as error:
             if not error.code.startswith("action.") and error.code != "risk.refused":
                 raise
             log.info("a control was not tried: %s", error)
             return False
-        pressed[trial.key] = trial.action
-        trial.presses -= 1
+        pressed[trial.key] = trial.next
+        trial.done += 1
         return True
 
     def _count(self, page: Observation, doubtful: Sequence[tuple[bytes, Action]]) -> None:
@@ -240,13 +197,25 @@ class Probing:
 
 
 class _Trial(msgspec.Struct, kw_only=True):
-    """One control to be tried."""
+    """A form of control to be tried."""
 
     key: bytes
-    action: Action
+    actions: list[Action] = []
+    """The first and the last one of that form on the page: what looks alike need not do the same."""
     presses: int
-    """How many more it takes to know it."""
+    """How many it takes to know it."""
+    done: int = 0
     begun: bool = False
+
+    @property
+    def next(self) -> Action:
+        """What to do next."""
+        return self.actions[self.done % len(self.actions)]
+
+    def ends(self, last: Press) -> bool:
+        """Whether it is known: each was tried, and often enough. To lower a class, each press must have been clear."""
+        lowers = self.presses >= limits.HISTORY_PRESSES_MIN
+        return self.done >= max(self.presses, len(self.actions)) or bool(last.tried) or (lowers and not last.clear)
 
 
 class _Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -284,6 +253,7 @@ class _Visit:
             # An empty field is often not sent. It may not take a word: a number, a date.
             with contextlib.suppress(MeshError):
                 await self._driver.act(Fill(target=target, value=_WORD), stays=True)
+                await self._as_time_passes()  # what typing sends says nothing about Enter
         outcome = await self._driver.act(Click(target=target) if isinstance(action, Check) else action, stays=True)
         prepared = self._driver.prepared
         refused = [*zip(outcome.blocked, outcome.blocked_by, strict=True)]

@@ -60,6 +60,7 @@ def classify(action: Action, element: Element | None, page: Observation, *, hist
     """
     risk = _judged(action, element, page, history)
     open_ = history is None and risk.level < APPROVAL_CLASS and not risk.unproven
+    open_ = open_ and not (isinstance(action, Fill) and risk.level == 1)
     return msgspec.structs.replace(risk, untried=True) if open_ and element is not None and deed_of(action) else risk
 
 
@@ -89,7 +90,9 @@ def _judged(action: Action, element: Element | None, page: Observation, history:
         case _ if element is None:
             return settled(4, "its element is unknown")
         case Fill():
-            return experienced(_filled(action, element, page), history)
+            filled = _filled(action, element, page)
+            # A field that searches may send what is typed, to suggest what to search for: the network guard judges that.
+            return filled if filled.level == 1 else experienced(filled, history)
         case Select(option=option, also=also) if element.role in LIST_ROLES:
             later = sent_by_a_button(element, page)
             return experienced(worst(*(chosen(element, label, sent_later=later) for label in (option, *also))), history)

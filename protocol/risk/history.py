@@ -156,11 +156,15 @@ def judge_press(
     unless it sent a form that reads.
     home: address of the page, if what goes to other sites says nothing. Of a control that says that it is harmless, that mostly
     counts clicks.
-    asks: whether a dialog asked back. What its other answer does is not known.
+    asks: whether a dialog asked back. What its other answer does is not known; what only reads asks nothing.
     """
     refused = list(refused)
     # What a search form would have shown is the next page, which a probe does not load.
-    tried, clear = 0, not asks and (shows or any(rule == PROBED_PAGE for _, rule in refused))
+    believed = bool(home)
+    tried, clear = (
+        APPROVAL_CLASS if asks and believed else 0,
+        not asks and (shows or any(rule == PROBED_PAGE for _, rule in refused)),
+    )
     for line, rule in refused:
         level = _tried(line, rule)
         if line in noise or level is None or (home and _elsewhere(line, home)):
