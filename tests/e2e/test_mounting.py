@@ -84,7 +84,11 @@ async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_p
         page = tmp_path / "session.html"
         await ask(node, "session.show", session=recorded.id, html=str(page))
         told = page.read_text()
-        assert f"<code>{login.tenant}</code>" in told and f"at {site.origin}; to " in told and "“shop”, generation 1" in told
+        assert (
+            f"<code>{login.tenant}</code>" in told
+            and f"at {site.origin}; to " in told
+            and "“shop”, generation 1" in told
+        )
         assert "GET /login" not in site.reached
         replayed = await ask(node, "session.replay", session=recorded.id, capsule="shop", level="text")
         assert replayed.report.verdict == "pass", (replayed.report.reason, replayed.differences)
