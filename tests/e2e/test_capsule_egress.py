@@ -148,7 +148,6 @@ async def test_no_page_gets_anything_out_of_a_running_browser_that_holds_a_login
 async def test_a_redirect_out_of_the_origins_is_an_error_that_says_where_it_led(
     ground: Listening, tmp_path: Path, backend: str
 ) -> None:
-    """Guard: node/capsules/mounting.py, _narrowed."""
     async with node_with(ground, tmp_path, backend) as node, logged_in(node, ground) as (context, page):
         for status in (301, 302, 303, 307, 308):
             with pytest.raises(MeshError) as caught:
