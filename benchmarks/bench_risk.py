@@ -80,7 +80,9 @@ async def run_collect(options: argparse.Namespace) -> None:
                 if options.stage == "sample":
                     await sample(browser, copy, OUT, tell, languages=options.languages, each=options.each)
                 else:
-                    await collect(browser, copy, OUT, tell, minutes=options.minutes, pages=options.pages)
+                    await collect(
+                        browser, copy, OUT, tell, minutes=options.minutes, pages=options.pages, paths=options.paths
+                    )
         except (RuntimeError, OSError) as error:
             tell(f"{target.name}: {error}")
 
@@ -247,6 +249,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="an application, or a part: development, test")
     parser.add_argument("--minutes", type=float, default=0, help="collect or probe for so long with each application")
     parser.add_argument("--pages", type=int, default=0, help="only the first pages of each application")
+    parser.add_argument("--paths", default="", help="collect only pages whose path this regular expression fits")
     parser.add_argument("--languages", type=int, default=99, help="how many further languages of each application")
     parser.add_argument(
         "--revision", default="", help="name of what is measured; the checked-out commit if it is not given"

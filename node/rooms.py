@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from nacl.signing import SigningKey
 
 from adapters.ports import (
     Clock,
@@ -28,6 +30,7 @@ from node.capsules import (
     Logins,
     LoginWork,
     Mounting,
+    Passkeys,
     Proving,
     SealingKeys,
     Upkeep,
@@ -193,7 +196,13 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         end_pairing=pairing.close,
         end_work=explorer.stop_all,
     )
-    own_keys.rewrap = capsules.kept.keys.rewrap
+    passkeys = Passkeys(home, witness, clock)
+
+    def rewrap(under: Sequence[SigningKey]) -> None:
+        capsules.kept.keys.rewrap(under)
+        passkeys.rewrap(under)
+
+    own_keys.rewrap = rewrap
     keys_of_owners.prove_recovery = own_keys.prove_recovery
     return Rooms(
         home=home,
@@ -218,7 +227,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         capsule_upkeep=upkeep,
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
-        logins=Logins(capsules, witness, sessions.record),
+        logins=Logins(capsules, witness, sessions.record, passkeys),
         live=live,
         explorer=explorer,
         schedules=schedules,

@@ -607,6 +607,12 @@ CODES: dict[str, Code] = {
         "The message gives the rule. The owner can name the site: for an agent with `agent add --origin`, for all callers with"
         " `policy.origins` in the configuration. `--allow` helps only where the rule is the method or what the address says.",
     ),
+    "browser.no_passkeys": Code(
+        _E,
+        False,
+        "The browser has no authenticator for the passkeys of this node.",
+        "Use a Chromium that this node starts: leave `browser.cdp_url` out of the configuration. A passkey may also be damaged: register another.",
+    ),
     "browser.scheme": Code(
         _C, False, "Only http and https pages can be opened.", "Use an address that starts with http:// or https://."
     ),
@@ -972,6 +978,12 @@ CODES: dict[str, Code] = {
         "A fresh browser that was given the captured state is not logged in, or that cannot be told: nothing was kept.",
         "Name an address that only the login opens, or --until. If the site binds the login to its browser"
         " (`trailmesh capsule probe URL`), let this node do the work.",
+    ),
+    "capsule.no_passkey": Code(
+        _C,
+        False,
+        "This node has no passkey for the site, or the site has not made one while it was to be registered.",
+        "Register one once: log in with a file whose steps add a passkey, and --register-passkey. No other node's passkey can be used.",
     ),
     "capsule.attestation": Code(
         _E,

@@ -183,7 +183,11 @@ PROBES_PER_SEARCH_MAX: Final = 60  # controls
 PROBE_FREE_MS: Final = 20_000  # of a search, spent on probes before their share of its time counts
 PROBE_EXPECTED_MS: Final = 2_000  # of the first control of a search
 PROBE_SHARE_MAX: Final = 0.25  # of the time of a search
-PROBE_SETTLE_MS: Final = 500  # what a script may send after the page is still
+PROBE_SETTLE_MS: Final = 150  # what a script may show after the page is still
+PROBE_AHEAD_MS: Final = 5_000  # timers that are due within so long run at once, …
+PROBE_AHEADS: Final = 2  # … so many times, since what they asked for may set others
+PROBE_AHEAD_SETTLE_MS: Final = 150  # what they send
+PROBE_UNTRIED_SHARE_MAX: Final = 0.08  # of the time of a search, on what the browser does by itself as far as is known
 PROBE_WAIT_S: Final = 1
 
 # Distrust (docs/protocol/distrust.md)
@@ -231,6 +235,7 @@ SECRET_SOURCE_BYTES_MAX: Final = 64 * KIB
 """Of a file or a program that a secret is read from."""
 SECRET_COMMAND_S: Final = 120
 """How long such a program may take: it may ask a person to unlock what it reads."""
+PASSKEYS_MAX: Final = 256
 TOTP_SEED_BYTES_MIN: Final = 8
 TOTP_PERIOD_S_MAX: Final = 300
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB
@@ -400,12 +405,16 @@ TABS_MAX: Final = 8  # open at the same time, in one session
 TABS_OPENED_MAX: Final = 100  # in one session, those included that were closed
 TUNNEL_CONNECTIONS_MAX: Final = 1_024
 TUNNEL_WAIT_MS: Final = 250  # a connection can come before the request that it is for
+TUNNEL_ATTACHED_WAIT_MS: Final = 1_000  # the same in an attached browser, where each request is stopped twice
 TUNNEL_ADMITTED_S: Final = (
     60  # a request that waits for one of six connections to its host may need a new one only then
 )
 SOCKETS_MAX: Final = 64  # WebSockets that one page opens
 SOCKET_MESSAGES_MAX: Final = 10_000  # over one WebSocket, both directions together
 SOCKET_BYTES_MAX: Final = 16 * MIB
+STREAMS_MAX: Final = 64  # addresses at which one page opens EventSources
+STREAM_EVENTS_MAX: Final = 10_000  # from one address
+STREAM_BYTES_MAX: Final = 16 * MIB
 TUNNEL_PLACES_MAX: Final = 2_000  # hosts and ports that a guard has let through
 TUNNEL_REQUESTS_MAX: Final = 20_000
 TUNNEL_HEAD_BYTES_MAX: Final = 256 * KIB

@@ -60,6 +60,8 @@ def default_of(field: types.Field) -> str:
     """What a field is when it is left out, or that it may not be."""
     if field.required:
         return "required"
+    if field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT:
+        return "not there"  # ``UNSET``
     return value_words(field.default if field.default is not msgspec.NODEFAULT else field.default_factory())
 
 

@@ -42,6 +42,8 @@ class LoginSite:
         self.sessions = {SESSION}
         self.binds = False
         """Whether its pages offer to bind the session to the device."""
+        self.resets = False
+        """Whether ``/login`` gives a session to whoever is not logged in, in the place of the old one."""
         self.logs_in = False
         """Whether ``/enter`` logs in whoever opens it."""
         self.origin = ""
@@ -82,7 +84,10 @@ class LoginSite:
             entered.set_cookie("sid", SESSION, httponly=True)
             return entered
         if path == "login":
-            return web.Response(text=_LOGIN, content_type="text/html")
+            asked = web.Response(text=_LOGIN, content_type="text/html")
+            if self.resets:
+                asked.set_cookie("sid", "n0-s3ss10n-Zz00", httponly=True)
+            return asked
         given = request.cookies.get("sid", "")
         if given not in self.sessions:
             raise web.HTTPFound("/login")

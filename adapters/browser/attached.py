@@ -1,9 +1,10 @@
-"""Attaches to a running Chromium: uses separate contexts in it and leaves it running."""
+"""Attaches to a running Chromium, uses separate contexts in it, behind our tunnel where it reaches that, and leaves it running."""
 
 from __future__ import annotations
 
 from playwright.async_api import Browser, Playwright
 
+from adapters.browser.beside import Beside
 from adapters.browser.browser import ChromiumBrowser, connected
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import OpenBrowser
@@ -24,11 +25,7 @@ def attacher(settings: BrowserSettings) -> OpenBrowser:
             return await driver.chromium.connect_over_cdp(settings.cdp_url, timeout=settings.launch_timeout_ms)
 
         return await connected(
-            connect,
-            backend="attached",
-            ground=None,
-            otherwise="browser.unreachable",
-            doing="connecting to the running browser",
+            connect, ground=Beside(), otherwise="browser.unreachable", doing="connecting to the running browser"
         )
 
     return attach

@@ -11,16 +11,17 @@ from typing import Any, cast
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 
 from adapters.browser.activity import Activity
+from adapters.browser.beside import Beside
 from adapters.browser.context import ChromiumContext
-from adapters.browser.destinations import Destinations
 from adapters.browser.faults import translated
 from adapters.browser.ground import Ground
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.state import Stored, of_tabs, plain_state, read_state
+from adapters.browser.wall import Turned
 from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.recording.session import BrowserInfo, Profile
+from protocol.recording.session import ATTACHED, ATTACHED_WALLED, LAUNCHED, BrowserInfo, Profile
 from protocol.risk.requests import GuardPolicy
 
 _CLOSE_TIMEOUT_S = 5.0
@@ -35,11 +36,11 @@ class ChromiumBrowser:
         browser: Browser,
         backend: str,
         judge: BrowserJudge | None,
-        ground: Ground | None,
+        ground: Ground | Beside,
     ) -> None:
         """judge: of every request of the browser; None if it is somebody else's too. ground: what ends with it."""
         self._ground = ground
-        self._destinations = Destinations() if ground is None else ground.destinations
+        self._destinations = ground.destinations
         self._closing: asyncio.Task[None] | None = None
         self._driver = driver
         self._browser = browser
@@ -50,6 +51,8 @@ class ChromiumBrowser:
         browser.on("disconnected", lambda _: self._lost())
         if judge is not None:
             judge.watch(self._unjudged)
+        elif ground.wall is not None:
+            ground.wall.watch(self._turned_away)
 
     @property
     def info(self) -> BrowserInfo:
@@ -64,7 +67,7 @@ class ChromiumBrowser:
     @property
     def profile_directory(self) -> Path:
         """Where a launched browser keeps its files."""
-        assert self._ground is not None, "an attached browser has a directory of its owner's choice"
+        assert isinstance(self._ground, Ground), "an attached browser has a directory of its owner's choice"
         return self._ground.profile_directory
 
     @property
@@ -73,16 +76,21 @@ class ChromiumBrowser:
         return len(self._browser.contexts)
 
     def _lost(self) -> None:
+        self._ground.cut()
         for context in list(self._contexts.values()):
             context.lost()
         self._life.lost()
 
     def _unjudged(self) -> None:
         """Nobody judges any more: nothing may be sent, and the browser ends. Its pages learn of it at once."""
-        assert self._ground is not None, "a browser with a judge was launched here"
-        self._ground.cut()
         self._lost()
         self._begin_to_close()
+
+    def _turned_away(self, turned: Turned) -> None:
+        """The tunnel of an attached browser refused what no guard has let through."""
+        asking = [context for context in self._contexts.values() if context.pages]
+        if not turned.own and len(asking) == 1:
+            asking[0].turned_away(turned)
 
     async def open(
         self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, tabs: bool = False
@@ -102,7 +110,7 @@ class ChromiumBrowser:
         self, profile: Profile, policy: GuardPolicy, stored: Stored | None, *, tabs: bool
     ) -> ChromiumContext:
         storage = plain_state(stored) if stored is not None else None
-        making = asyncio.ensure_future(self._browser.new_context(**_options(profile), storage_state=storage))
+        making = asyncio.ensure_future(self._browser.new_context(**self._options(profile), storage_state=storage))
         try:
             made = await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -139,9 +147,11 @@ class ChromiumBrowser:
             # Closing must not raise: the browser may be gone, or the driver's process with it.
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(cast(Any, work)(), _CLOSE_TIMEOUT_S)
-        if self._ground is not None:
-            await self._ground.close()
+        await self._ground.close()
         self._lost()
+
+    def _options(self, profile: Profile) -> dict[str, Any]:
+        return _options(profile) | (self._ground.options if isinstance(self._ground, Beside) else {})
 
 
 def _options(profile: Profile) -> dict[str, Any]:
@@ -165,34 +175,24 @@ async def _closed(making: asyncio.Future[BrowserContext]) -> None:
 
 
 async def connected(
-    connect: Callable[[Playwright], Awaitable[Browser]],
-    *,
-    backend: str,
-    ground: Ground | None,
-    otherwise: str,
-    doing: str,
+    connect: Callable[[Playwright], Awaitable[Browser]], *, ground: Ground | Beside, otherwise: str, doing: str
 ) -> ChromiumBrowser:
     """A browser over a fresh Playwright driver.
 
-    ground: of a browser that nobody else uses, so that each of its requests may wait for us; it ends with the browser.
+    ground: ends with the browser. A ``Ground`` is that of one that nobody else uses, so that each of its requests may wait for us.
     Errors: ``otherwise`` for whatever Playwright raises.
     """
     try:
         with translated("browser.launch", "starting the browser driver"):
             driver = await async_playwright().start()
     except BaseException:
-        if ground is not None:
-            await ground.close()
+        await ground.close()
         raise
     try:
         try:
             with translated(otherwise, doing):
                 browser = await connect(driver)
-                judge = (
-                    BrowserJudge(await browser.new_browser_cdp_session(), ground.wall) if ground is not None else None
-                )
-                if judge is not None:
-                    await judge.start()
+                judge = await _grounded(browser, ground)
         except MeshError as error:
             if error.code in ("browser.crashed", "browser.timeout"):
                 raise MeshError(otherwise, f"{doing} failed") from None
@@ -200,7 +200,22 @@ async def connected(
     except BaseException:
         with contextlib.suppress(Exception):  # the failure above is the one to report
             await driver.stop()
-        if ground is not None:
-            await ground.close()
+        await ground.close()
         raise
-    return ChromiumBrowser(driver, browser, backend, judge, ground)
+    return ChromiumBrowser(driver, browser, _backend(ground), judge, ground)
+
+
+async def _grounded(browser: Browser, ground: Ground | Beside) -> BrowserJudge | None:
+    """Begin to judge what ``browser`` sends; what judges all of it, if nobody else uses it."""
+    if isinstance(ground, Beside):
+        await ground.prove(browser)
+        return None
+    judge = BrowserJudge(await browser.new_browser_cdp_session(), ground.wall)
+    await judge.start()
+    return judge
+
+
+def _backend(ground: Ground | Beside) -> str:
+    if isinstance(ground, Ground):
+        return LAUNCHED
+    return ATTACHED_WALLED if ground.walled else ATTACHED

@@ -56,8 +56,6 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
                 handle_sighup=False,
             )
 
-        return await connected(
-            connect, backend="launched", ground=ground, otherwise="browser.launch", doing="starting Chromium"
-        )
+        return await connected(connect, ground=ground, otherwise="browser.launch", doing="starting Chromium")
 
     return launch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,14 +17,17 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage
+from adapters.browser.passkeys import Authenticator
+from adapters.browser.passkeys import opened as opened_authenticator
 from adapters.browser.plain import WINDOW_WITHOUT_FILES
 from adapters.browser.routing import Routing
 from adapters.browser.state import write_state
 from adapters.browser.tab_storage import TabStorage
 from adapters.browser.tabs import Tabs
 from adapters.browser.untaken import untaken
+from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
-from adapters.ports import BrowserState
+from adapters.ports import BrowserState, Passkey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.risk.requests import GuardPolicy
@@ -65,16 +68,22 @@ class ChromiumContext:
         self._storage: dict[Page, TabStorage] = {}
         self.begins: Mapping[str, Mapping[str, str]] = {}
         """By origin, the sessionStorage of the first page. A tab that is opened beside it begins without, as for a person."""
+        self._guards: set[NetworkGuard] = set()
+        """Of the pages that are open."""
         self._activities: set[Activity] = set()
+        self._authenticator: Authenticator | None = None
         self._opening = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Judge from now on; there must be no page yet."""
+        if self._policy.probe:
+            # A probe lets timers run ahead (``Page.pause``): what a script only sends after seconds is seen at once.
+            await self._context.clock.install()
         await NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         if self._routing is not None:
             await self._routing.start()
-        elif self._windows is None:
+        if self._windows is None:  # what is written into a window seems to come from the page that opened it
             await self._context.add_init_script(WINDOW_WITHOUT_FILES)
         self._context.on("page", self._window)
 
@@ -128,18 +137,22 @@ class ChromiumContext:
         guard = NetworkGuard(self._policy, activity, self._destinations, self._windows)
         session: CDPSession
         _, session = await asyncio.gather(guard.watch_sockets(page), self._context.new_cdp_session(page))
+        guard.streams.watch(session)
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]
         if self._windows is not None and not self._windows.take(target["targetId"]):
             raise MeshError("input.too_large", f"a session has at most {limits.TABS_MAX} tabs at a time")
         if self._routing is not None:
             await self._routing.admit(page, session, guard, activity)
+            self._opens_wall(activity)
         elif self._judge is not None:
             await self._judge.admit(page, session, guard, target)
             activity.gone.add_done_callback(partial(self._released, guard))
         driven = ChromiumPage(page, session, activity, guard, cuts_off=self._judge is None)
         self._pages[page] = driven
+        self._guards.add(guard)
         self._storage[page] = TabStorage(session, activity)
         activity.gone.add_done_callback(lambda _: (self._pages.pop(page, None), self._storage.pop(page, None)))
+        activity.gone.add_done_callback(lambda _: self._guards.discard(guard))
         await driven.start()
         if self._windows is not None and self._tabs is not None:
             windows, name = self._windows, target["targetId"]
@@ -147,6 +160,18 @@ class ChromiumContext:
             self._tabs.add(windows.take(name), driven)
             windows.arrived(name)
         return driven
+
+    def _opens_wall(self, activity: Activity) -> None:
+        """The tunnel of an attached browser lets out what a page may contact, for as long as it is open."""
+        if self._destinations is not None:
+            wall = self._destinations.wall
+            wall.opens(self._policy)
+            activity.gone.add_done_callback(lambda _: wall.closes(self._policy))
+
+    def turned_away(self, turned: Turned) -> None:
+        """The tunnel refused what no guard of this context has let through."""
+        for guard in self._guards:
+            guard.turned_away(turned)
 
     def _released(self, guard: NetworkGuard, _: object) -> None:
         if self._judge is not None:
@@ -229,6 +254,29 @@ class ChromiumContext:
 
         self._context.on("response", note)
         return found
+
+    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+        """``adapters.ports.Context.hold_passkeys``."""
+        self._require_open()
+        page = next(iter(self._pages.values()))
+        self._authenticator = await self._life.alive(
+            page.watched_by(lambda _, session: opened_authenticator(session, held)),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="giving passkeys to a page",
+        )
+
+    async def passkeys(self) -> tuple[Passkey, ...]:
+        """``adapters.ports.Context.passkeys``."""
+        self._require_open()
+        if self._authenticator is None:
+            return ()
+        return await self._life.alive(
+            self._authenticator.held(),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the passkeys of a page",
+        )
 
     def _require_open(self) -> None:
         if self._life.gone.done() or self._closing is not None:

@@ -30,8 +30,8 @@ _USUAL_PORT: Final = {"http": 80, "https": 443}
 class Destinations:
     """Of one browser: its guards write it, its tunnel reads it."""
 
-    def __init__(self) -> None:
-        self.wall = Wall()
+    def __init__(self, wall: Wall | None = None) -> None:
+        self.wall = wall or Wall()
         """What else the tunnel asks before it connects."""
         self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
         """Names, until when what they resolved to is used again, and what that was."""

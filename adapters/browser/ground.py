@@ -1,4 +1,4 @@
-"""The resources of one launched Chromium: its profile directory and its SOCKS tunnel to the network."""
+"""What a Chromium stands on here: its SOCKS tunnel to the network, and, if it was launched, its profile directory."""
 
 from __future__ import annotations
 

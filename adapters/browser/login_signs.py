@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +17,7 @@ from playwright.async_api import Page as PlaywrightPage
 
 from adapters.browser.page import ChromiumPage
 from adapters.ports import BrowserState, Context, OpenBrowser, Page
-from adapters.ports.login_signs import HearPage, ReadSigns
+from adapters.ports.login_signs import ReadSigns
 from protocol.capsule.auth_flow import BASIC_HEADER, BINDING_HEADERS, CookieSign, FormSign, LinkSign, SendSign, Signs
 from protocol.errors import MeshError
 from protocol.page.action import Goto
@@ -103,8 +103,12 @@ class _Heard:
     """Implements ``HeardPage``."""
 
     def __init__(self, context: Context, page: ChromiumPage, hearing: _Hearing) -> None:
-        self.page, self.state = page, partial(context.state, whole=True)
+        self.page: Page = page
         self._chromium, self._context, self.hearing = page, context, hearing
+
+    async def state(self) -> BrowserState:
+        """Implements ``HeardPage.state``."""
+        return await self._context.state(whole=True)
 
     async def signs(self) -> Signs:
         """Implements ``HeardPage.signs``."""
@@ -124,7 +128,7 @@ class _Heard:
         )
 
 
-def hearer(open_browser: OpenBrowser) -> HearPage:
+def hearer(open_browser: OpenBrowser) -> Callable[[Profile, GuardPolicy], AbstractAsyncContextManager[_Heard]]:
     """A ``HearPage`` in browsers of ``open_browser``, which must be those of this package."""
 
     @contextlib.asynccontextmanager
@@ -150,7 +154,6 @@ def reader(open_browser: OpenBrowser) -> ReadSigns:
 
     async def read(profile: Profile, guard: GuardPolicy, url: str) -> Signs:
         async with hear(profile, guard) as heard:
-            assert isinstance(heard, _Heard)
             await _opened(heard.page, url, heard.hearing)
             return await heard.signs()
 

@@ -17,11 +17,23 @@ from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Destinations
 from adapters.browser.sockets import pass_on, refuse
+from adapters.browser.streams import Streams, is_stream
 from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
-from protocol.risk.refused import SOCKET_FULL, UNSEEN, WINDOW, Refused, may_be_allowed, refused, request_line, site_of
+from protocol.risk.refused import (
+    PROBED_PAGE,
+    SOCKET_FULL,
+    STREAM_FULL,
+    UNSEEN,
+    WINDOW,
+    Refused,
+    may_be_allowed,
+    refused,
+    request_line,
+    site_of,
+)
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket, page_url
 
@@ -89,7 +101,11 @@ class NetworkGuard:
         self._document: Refused | None = None
         self._led_by: list[str] = []
         self._pop_ups: dict[str, str] = {}
+        self.stays = False
+        """Whether the page may open no other document (``Given.stays``)."""
         self._sockets = 0
+        self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
+        """Its EventSources."""
 
     async def watch_sockets(self, of: BrowserContext | Page) -> None:
         """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
@@ -124,6 +140,10 @@ class NetworkGuard:
         rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
         if rule is not None and may_be_allowed(rule):
             rule = self._covered(method, url, body, told, rule)
+        if rule is None and is_stream(headers) and not self.streams.permits(url):
+            rule = STREAM_FULL
+        if rule is None and self.stays and kind == "document" and url.startswith("http"):
+            rule = PROBED_PAGE
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)

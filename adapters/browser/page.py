@@ -257,14 +257,21 @@ class ChromiumPage:
         whole = len(answers) == frames == len(self._page.frames)
         return await asyncio.to_thread(hidden_texts, answers, masker(self._secrets), whole=whole)
 
-    async def pause(self, pause_ms: int) -> None:
+    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         """``adapters.ports.Page.pause``."""
+        ahead_ms = ahead_ms if self._guard.policy.probe else 0
         await self._activity.alive(
-            asyncio.sleep(pause_ms / 1000),
-            timeout_ms=pause_ms + 1_000,
+            self._pass(pause_ms, ahead_ms),
+            timeout_ms=pause_ms + (limits.STEP_TIMEOUT_MS if ahead_ms else 1_000),
             otherwise="browser.crashed",
             doing="waiting for the page",
         )
+
+    async def _pass(self, pause_ms: int, ahead_ms: int) -> None:
+        if ahead_ms:
+            with contextlib.suppress(PlaywrightError):  # of a timer of the page, or another document has come meanwhile
+                await self._page.clock.fast_forward(ahead_ms)
+        await asyncio.sleep(pause_ms / 1000)
 
     # --- performing ---
 
@@ -301,6 +308,7 @@ class ChromiumPage:
         looks = isinstance(action, Wait | Assert | Extract)
         # What only reads changes nothing: the page is as it was when what is to be read was looked for.
         seen = self._looked and isinstance(action, Assert | Extract)
+        self._guard.stays = given.stays
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
         self._following.begin()

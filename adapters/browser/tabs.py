@@ -185,9 +185,9 @@ class Tabs:
         """``adapters.ports.Page.read``."""
         return await self._front.read(ref, attribute)
 
-    async def pause(self, pause_ms: int) -> None:
+    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         """``adapters.ports.Page.pause``."""
-        await self._front.pause(pause_ms)
+        await self._front.pause(pause_ms, ahead_ms=ahead_ms)
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""

@@ -1,4 +1,5 @@
-"""A SOCKS5 proxy (RFC 1928) on loopback: the only network connection of a launched Chromium. It forwards bytes unchanged.
+"""A SOCKS5 proxy (RFC 1928) on loopback: the only network connection of a launched Chromium, and of our contexts in one that we
+attached to. It forwards bytes unchanged.
 
 Requests are judged before, one by one (``judge.BrowserJudge``). The tunnel is the second wall behind that: it opens a connection
 only to a place that a guard has let through a moment ago, and of plain HTTP lets only such requests pass (``wall.Wall``). It
@@ -6,7 +7,8 @@ resolves names itself, so a connection leads to no other place than was judged (
 WebTransport, which no interception sees, are refused behind a proxy. And it can be cut: from then on nothing is sent, whatever
 Chromium still wants.
 
-Chromium says by the port at which it asks for what it asks: plain HTTP, TLS, or a WebSocket.
+A launched Chromium says by the port at which it asks for what it asks: plain HTTP, TLS, or a WebSocket. A context of an attached
+one has one port for everything, so there the first bytes say it (``relays.Entrance``).
 """
 
 from __future__ import annotations
@@ -17,24 +19,17 @@ import ipaddress
 from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple, cast
-from urllib.parse import urlsplit
 
 from aiohappyeyeballs import start_connection
 
 from adapters.browser.destinations import Destinations
-from adapters.browser.heads import Head, Heads
-from adapters.browser.network import said
-from adapters.browser.wall import Place, Wall
+from adapters.browser.relays import Entrance, Relay, checked
 from protocol import limits
 
 _VERSION: Final = 5
 _NO_AUTHENTICATION: Final = b"\x05\x00"
 _UNREACHABLE: Final = b"\x05\x04\x00\x01" + bytes(6)
 _OPEN: Final = b"\x05\x00\x00\x01" + bytes(6)
-
-
-_HELLO: Final = b"\x16\x03"
-"""How TLS begins. What an interception does not see and needs no TLS (TURN over TCP) gets no further."""
 
 
 class Entries(NamedTuple):
@@ -55,12 +50,23 @@ class Tunnel:
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.Transport] = set()
         self._cut = False
+        self._expected: dict[str, asyncio.Event] = {}
 
     async def start(self) -> Entries:
         """Listen on free ports of loopback."""
         for scheme in ("http", "https", "ws"):
             self._servers.append(await asyncio.start_server(partial(self._accept, scheme), "127.0.0.1", 0))
         return Entries(*(int(server.sockets[0].getsockname()[1]) for server in self._servers))
+
+    async def start_as_one(self) -> int:
+        """Listen on one free port of loopback for all kinds of traffic."""
+        self._servers.append(await asyncio.start_server(partial(self._accept, ""), "127.0.0.1", 0))
+        return int(self._servers[0].sockets[0].getsockname()[1])
+
+    def expects(self, host: str) -> asyncio.Event:
+        """What is set once a connection to ``host`` is asked for. There is no such host: nothing is connected."""
+        self._expected[host] = asyncio.Event()
+        return self._expected[host]
 
     def _accept(self, scheme: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._cut or len(self._tasks) >= limits.TUNNEL_CONNECTIONS_MAX:
@@ -77,11 +83,14 @@ class Tunnel:
                 wanted = await _destination(reader, writer)
             if wanted is None or reader.at_eof() or here.is_closing():
                 return
-            place = await self._wall.connects(scheme, *wanted)
-            if place is None:  # before its name is looked up: that is a way out too
+            if wanted[0] in self._expected:
+                self._expected[wanted[0]].set()
+                return
+            inward = await self._admitted(scheme, *wanted)
+            if inward is None:  # before its name is looked up: that is a way out too
                 writer.write(_UNREACHABLE)
                 return
-            inward, outward = _checked(place, self._wall), _Relay()
+            outward = Relay()
             # A SOCKS client sends no data before the reply, so the reader's buffer is empty here.
             here.set_protocol(inward)
             task = asyncio.current_task()
@@ -90,7 +99,7 @@ class Tunnel:
             loop = asyncio.get_running_loop()
             try:
                 async with asyncio.timeout(limits.NAVIGATION_TIMEOUT_MS / 1000):
-                    ways = await self._destinations.ways(place.host, place.port)
+                    ways = await self._destinations.ways(*wanted)
                     connected = await start_connection(ways, happy_eyeballs_delay=0.25)
                     there, _ = await loop.create_connection(lambda: outward, sock=connected)
             except (OSError, TimeoutError, UnicodeError):  # UnicodeError: a malformed host name
@@ -103,6 +112,13 @@ class Tunnel:
                 there.resume_reading()
                 # Chromium never half-closes a connection. A site may, or may never close its side, so do not wait for it.
                 await inward.ended
+
+    async def _admitted(self, scheme: str, host: str, port: int) -> Relay | None:
+        """What passes on what is sent there; None if nothing may be. scheme: empty if it is not known yet."""
+        if not scheme:
+            return Entrance(host, port, self._wall) if await self._wall.expects(host, port) else None
+        place = await self._wall.connects(scheme, host, port)
+        return None if place is None else checked(place, self._wall)
 
     @contextlib.contextmanager
     def _kept(self, transport: asyncio.Transport) -> Iterator[None]:
@@ -130,145 +146,6 @@ class Tunnel:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-class _Relay(asyncio.Protocol):
-    """Writes what comes in on one connection to the other. Streams would cost twice the time of a request."""
-
-    def __init__(self) -> None:
-        self._to: asyncio.Transport | None = None
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done once nothing more comes in."""
-
-    def lead(self, to: asyncio.Transport) -> None:
-        """Where what comes in goes."""
-        self._to = to
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Of the connection that is opened here: nothing comes in before whoever asked knows that it is open."""
-        cast(asyncio.Transport, transport).pause_reading()
-
-    def data_received(self, data: bytes) -> None:
-        """Pass it on. What comes before the way is open breaks the protocol, and ends it."""
-        if self._to is None:
-            self._end()
-        else:
-            self._to.write(data)
-
-    def eof_received(self) -> bool:
-        """Pass on the end; the other direction stays open."""
-        if self._to is not None and not self._to.is_closing():
-            self._to.write_eof()
-        self._end()
-        return True
-
-    def pause_writing(self) -> None:
-        """This connection takes no more for now: what is to be written to it waits in the other one."""
-        if self._to is not None:
-            self._to.pause_reading()
-
-    def resume_writing(self) -> None:
-        """It takes more again."""
-        if self._to is not None:
-            self._to.resume_reading()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Without one of the two there is no use for the other."""
-        if self._to is not None:
-            self._to.close()
-        self._end()
-
-    def _end(self) -> None:
-        if not self.ended.done():
-            self.ended.set_result(None)
-
-
-class _Plain(_Relay):
-    """The way of plain HTTP to a site: each request is compared with what the guards have let through."""
-
-    def __init__(self, place: Place, wall: Wall) -> None:
-        super().__init__()
-        self._wall, self._place = wall, place
-        self._heads = Heads(place.scheme)
-        self._raw = False
-        """Whether it is an open WebSocket by now."""
-        self._asking: asyncio.Task[None] | None = None
-
-    def data_received(self, data: bytes) -> None:
-        """Pass on what may be sent."""
-        if self._to is None or self._raw:
-            super().data_received(data)
-            return
-        self._heads.receive(data)
-        if self._asking is None:
-            self._pass()
-
-    def _pass(self) -> None:
-        try:
-            while (piece := self._heads.next()) is not None and self._to is not None:
-                if isinstance(piece, Head) and not self._permits(piece):
-                    return
-                self._to.write(piece.raw if isinstance(piece, Head) else piece)
-        except ValueError:
-            self._wall.turn_away("CONNECT", self._place.origin)
-            self._abort()
-
-    def _permits(self, head: Head) -> bool:
-        if urlsplit(head.url).netloc.lower() != urlsplit(self._place.origin).netloc:
-            raise ValueError("the request is for another host than the connection")
-        if self._place.scheme == "ws":
-            self._raw = self._wall.opens_socket(head.url)
-            if not self._raw:
-                self._abort()
-            return self._raw
-        if "upgrade" in head.headers:
-            raise ValueError("what follows would be no request")
-        replaced = said(head.method, head.headers).replaced_by
-        if self._wall.permits(head.method, head.url, replaced):
-            return True
-        self._asking = asyncio.ensure_future(self._ask(head, replaced))
-        return False
-
-    async def _ask(self, head: Head, replaced: str) -> None:
-        """Wait a moment for the guard."""
-        if not await self._wall.sends(head.method, head.url, replaced):
-            self._abort()
-        elif self._to is not None:
-            self._to.write(head.raw)
-            self._asking = None
-            self._pass()
-
-    def _abort(self) -> None:
-        """Nothing of this connection goes on."""
-        self._to = None
-        self._end()
-
-    def _end(self) -> None:
-        super()._end()
-        if self._asking is not None:
-            self._asking.cancel()
-
-
-class _Sealed(_Relay):
-    """The way of TLS to a site."""
-
-    def __init__(self, place: Place, wall: Wall) -> None:
-        super().__init__()
-        self._wall, self._place = wall, place
-        self._begun = b""
-
-    def data_received(self, data: bytes) -> None:
-        """Pass on what begins as TLS does."""
-        if len(self._begun) < len(_HELLO):
-            self._begun += data[: len(_HELLO)]
-            if not _HELLO.startswith(self._begun[: len(_HELLO)]):
-                self._wall.turn_away("CONNECT", self._place.origin)
-                self._to = None
-        super().data_received(data)
-
-
-def _checked(place: Place, wall: Wall) -> _Relay:
-    return (_Sealed if place.scheme in ("https", "wss") else _Plain)(place, wall)
 
 
 async def _destination(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, int] | None:

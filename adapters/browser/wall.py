@@ -83,9 +83,10 @@ class _Kept(Generic[K]):
 class Wall:
     """Of one browser: its guards write it, its tunnel asks it."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        """now: seconds that only grow."""
+    def __init__(self, now: Callable[[], float] = time.monotonic, wait_ms: int = 0) -> None:
+        """now: seconds that only grow. wait_ms: how long a guard may take; 0 for the usual time."""
         self._now = now
+        self._wait_ms = wait_ms
         self.refused: Counter[tuple[str, str]] = Counter()
         """How often the tunnel refused, by who asked (``browser`` or ``page``) and method."""
         self._policies: Counter[GuardPolicy] = Counter()
@@ -157,8 +158,17 @@ class Wall:
             found: list[Place] = []
             opened = await self._in_time(lambda: self._expects(place, found), "WS", place.origin)
             return found[0] if opened else None
-        opened = await self._in_time(lambda: place in self._places and self._within(place), "CONNECT", place.origin)
-        return place if opened else None
+        return place if await self._in_time(lambda: self._open_to(place), "CONNECT", place.origin) else None
+
+    async def expects(self, host: str, port: int) -> bool:
+        """Whether anything was let through to ``host`` and ``port``. One to which nothing was is counted."""
+        places = [Place(scheme, host.lower(), port) for scheme in ("http", "https")]
+
+        def holds() -> bool:
+            return any(self._open_to(place) for place in places) or self._socket_to(*places[0][1:]) is not None
+
+        usual = places[1] if port == USUAL_PORT["https"] else places[0]
+        return await self._in_time(holds, "CONNECT", usual.origin)
 
     def permits(self, method: str, url: str, replaced_by: str = "") -> bool:
         """Whether a request that the tunnel can read may go on now. replaced_by: as for ``judge_request``."""
@@ -183,13 +193,23 @@ class Wall:
 
     def _expects(self, place: Place, found: list[Place]) -> bool:
         """Whether a WebSocket to this host and port was let through; where it leads goes to ``found``."""
-        for key in self._sockets.held():
-            leads = place_of(key[0])
-            if leads is not None and leads[1:] == place[1:] and self._within(leads):
-                found.append(leads)
-                # The address of a plain one is read once it is connected.
-                return leads.scheme == "ws" or self._sockets.drop(key)
-        return False
+        known = self._socket_to(place.host, place.port)
+        if known is None:
+            return False
+        leads, key = known
+        found.append(leads)
+        # The address of a plain one is read once it is connected.
+        return leads.scheme == "ws" or self._sockets.drop(key)
+
+    def _socket_to(self, host: str, port: int) -> tuple[Place, tuple[str, int]] | None:
+        """A WebSocket to this host and port that was let through, and its note."""
+        noted = ((place_of(key[0]), key) for key in self._sockets.held())
+        return next(
+            ((leads, key) for leads, key in noted if leads and leads[1:] == (host, port) and self._within(leads)), None
+        )
+
+    def _open_to(self, place: Place) -> bool:
+        return place in self._places and self._within(place)
 
     def _within(self, place: Place) -> bool:
         """Whether an open page may contact ``place`` at all."""
@@ -203,7 +223,7 @@ class Wall:
         stirred = asyncio.Event()
         self._waiting.add(stirred)
         try:
-            async with asyncio.timeout(limits.TUNNEL_WAIT_MS / 1000):
+            async with asyncio.timeout((self._wait_ms or limits.TUNNEL_WAIT_MS) / 1000):
                 while not holds():
                     stirred.clear()
                     await stirred.wait()

@@ -15,6 +15,7 @@ from adapters.ports.browser import (
     OpenBrowser,
     Outcome,
     Page,
+    Passkey,
     Untaken,
 )
 from adapters.ports.clock import Clock, Events, Notifier
@@ -104,6 +105,7 @@ __all__ = [
     "PairingClient",
     "PairingConnection",
     "PairingServer",
+    "Passkey",
     "PeerAddress",
     "PeerClient",
     "PeerHandler",

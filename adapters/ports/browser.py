@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -85,6 +85,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
     onto: str = ""
     """Where a drag ends: the ref of an element in the last observation."""
+    stays: bool = False
+    """The page stays: until the next action every other document that it asks for is refused, with ``PROBED_PAGE`` as the rule."""
 
 
 NOTHING = Given()
@@ -165,8 +167,11 @@ class Page(Protocol):
         Errors: ``browser.timeout``, ``browser.crashed``.
         """
 
-    async def pause(self, pause_ms: int) -> None:
-        """Let the page go on for so long. Errors: ``browser.crashed``."""
+    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
+        """Let the page go on for so long. Errors: ``browser.crashed``, ``browser.timeout``.
+
+        ahead_ms: where the guard is one of probes, timers of the page that are due within so long run first, each once.
+        """
 
     async def perform(
         self,
@@ -203,6 +208,24 @@ class Page(Protocol):
         """Close the page; its context stays. Never raises; a second call does nothing."""
 
 
+class Passkey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A passkey of this node: a key pair for one account of one site (WebAuthn, discoverable credential)."""
+
+    rp: str
+    """The site, as the browser checks it: a host or its parent domain."""
+    credential: bytes
+    """Its id at the site."""
+    private: bytes
+    """PKCS #8. It is in no file in clear, and in nothing that leaves the node."""
+    user: bytes = b""
+    """The site's handle of the account."""
+    count: int = 0
+    """How often it was used: sites refuse a count that does not go up."""
+
+    def __repr__(self) -> str:
+        return f"Passkey(rp={self.rp!r}, count={self.count})"
+
+
 class Context(Protocol):
     """Pages that share cookies and storage, under one guard, isolated from every other context.
 
@@ -231,6 +254,16 @@ class Context(Protocol):
 
         Such a session ends soon in any other browser. That it was bound is not seen: what a site offers is all that is told.
         """
+
+    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+        """From now on its first page has an authenticator of its own with these passkeys, which agrees to everything that is asked.
+
+        No authenticator of the machine is reached from there any more. Errors: ``browser.crashed``, ``browser.timeout``,
+        ``browser.no_passkeys``.
+        """
+
+    async def passkeys(self) -> tuple[Passkey, ...]:
+        """What that authenticator holds now: new ones too. Errors: ``browser.crashed``, ``browser.timeout``."""
 
     async def close(self) -> None:
         """Close its pages, and forget its cookies and storage. Never raises; a second call does nothing."""

@@ -82,7 +82,7 @@ async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
     target, waiting, alike = copy.target, deque(copy.target.starts), Counter[str]()
     known, made = set(target.starts), Map(application=target.name)
     loads: dict[str, list[str]] = {}
-    while waiting and len(made.places) < _PAGES_MAX:
+    while waiting and len(made.places) < max(_PAGES_MAX, len(target.starts)):
         path = waiting.popleft()
         alike[_masked(path)] += 1
         if alike[_masked(path)] > max(_ALIKE_PAGES_MAX, target.alike - 1):
@@ -180,11 +180,12 @@ def _further(made: Map, place: Place, control: Control, after: list[Control]) ->
 
 
 async def collect(
-    browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], *, minutes: float, pages: int
+    browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], *, minutes: float, pages: int, paths: str = ""
 ) -> None:
     """All truth runs of one application that are not in the book yet.
 
-    minutes: stop so many after the crawl. pages: only the controls of the first ones. 0: all.
+    minutes: stop so many after the crawl. pages: only the controls of the first ones. 0: all. paths: a regular expression, only of
+    pages whose path it fits.
     """
     target = copy.target
     book = Book(out / "truth.jsonl")
@@ -213,7 +214,7 @@ async def collect(
             break
         place, control = left[0]
         worked.add(_key(place, control))
-        if pages and made.places.index(place) >= pages:
+        if (pages and made.places.index(place) >= pages) or not re.search(paths, place.path):
             continue
         if _truth_key(target, place, control) in known:
             continue

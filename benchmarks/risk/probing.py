@@ -7,6 +7,7 @@ afterwards is measured as well: a probe must have no effect.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -24,12 +25,12 @@ from adapters.ports.browser import Page
 from adapters.storage.sqlite import SqliteStore
 from benchmarks.risk.copies import Copy
 from benchmarks.risk.effects import effects
-from benchmarks.risk.judging import find, held_by, open_place, same_control
+from benchmarks.risk.judging import action_of, find, held_by, open_place, same_control
 from benchmarks.risk.records import Book, Place, Probed, Truth
 from node.live import Browsers, History, Ledger, Probes, Probing
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click
+from protocol.page.action import Action, with_target
 from protocol.page.locator import locate
 from protocol.page.observation import Observation
 from protocol.recording.session import Profile
@@ -38,12 +39,15 @@ from protocol.risk.requests import GuardPolicy
 _KEY: Final = b"only for measuring on copies 32b"
 """By which the store knows a control again; on a node it is a secret of the installation."""
 _PLACE_TIMEOUT_S: Final = 600
+_VISITS: Final = 2
+"""How often a page is opened to see what that changes: some only note that somebody has come again."""
 
 
 class Unhurried(Ledger):
     """Probes as long as the measurement lasts; each press has the limits of a search."""
 
     room = limits.PROBES_PER_PAGE_MAX
+    spare = room
 
 
 @asynccontextmanager
@@ -88,7 +92,7 @@ async def probe(
     done = {(each.application, each.language, each.place) for each in book.read(Probed)}
     by_place: dict[str, list[Truth]] = {}
     for truth in truths:
-        if not truth.error and truth.kind == "click" and (name, language, truth.place.key) not in done:
+        if not truth.error and (name, language, truth.place.key) not in done:
             by_place.setdefault(truth.place.key, []).append(truth)
     profile = Profile(width_px=1280, height_px=900, locale=language)
     held = BrowserState(storage=msgspec.json.encode(state)) if state else None
@@ -152,8 +156,10 @@ class _Prober:
         except (MeshError, TimeoutError) as failed:
             error = str(failed)[:200] or "it took too long"
         found = effects(await self._copy.changes(), noise)
+        visit: list[str] = []
         if found:
             await self._copy.restore()
+            visit = effects(await self._visited(place), noise)
         counts = self._ledger.counts
         return Probed(
             application=self._copy.target.name,
@@ -163,18 +169,34 @@ class _Prober:
             probed=counts.probed - before.probed,
             harmless=counts.harmless - before.harmless,
             writing=counts.writing - before.writing,
-            effect=tuple(found),
+            effect=tuple(each for each in found if each not in visit),
+            visit=tuple(visit),
             seconds=round(time.monotonic() - began, 1),
             error=error,
         )
 
+    async def _visited(self, place: Place) -> list[str]:
+        """What opening the page changes by itself in the copy, which is restored: a subscription, a time of the last visit.
+
+        Probes open it several times, which no search could do without.
+        """
+        with contextlib.suppress(MeshError, TimeoutError):
+            async with asyncio.timeout(_PLACE_TIMEOUT_S):
+                for _ in range(_VISITS):
+                    async with self._browsers.opened(self._profile, GuardPolicy(), state=self._login) as (_, page):
+                        await open_place(page, self._copy.target, place)
+        changes = await self._copy.changes()
+        if changes:
+            await self._copy.restore()
+        return changes
+
 
 async def _actions(page: Page, observation: Observation, truths: Iterable[Truth]) -> list[Action]:
-    """The clicks of the truth runs, as a search would name them."""
+    """The actions of the truth runs, as a search would name them."""
     found: list[Action] = []
     for truth in truths:
         element = await find(page, observation, truth.control)
         if element is not None and same_control(truth, element):
-            pressed = held_by(element, observation)
-            found.append(Click(target=locate(pressed, observation)))
+            acted = held_by(element, observation) if truth.kind == "click" else element
+            found.append(with_target(action_of(truth.kind, acted), locate(acted, observation)))
     return found

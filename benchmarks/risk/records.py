@@ -139,6 +139,8 @@ class Probed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     writing: int = 0
     effect: tuple[str, ...] = ()
     """Kinds of changes in the copy: there must be none."""
+    visit: tuple[str, ...] = ()
+    """Kinds of changes that opening the page makes too, when nothing is tried."""
     seconds: float = 0
     error: str = ""
 

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from benchmarks.drift.applications import PASSWORD, Application, Side, application
-from benchmarks.risk.traps.families import pages
+from benchmarks.risk.traps.families import pages, path_of
 
 HERE: Final = Path(__file__).parent
 TRAPS: Final = "traps"
@@ -97,7 +97,7 @@ _LISTED: Final = (
         name=TRAPS,
         on=_one(TRAPS, TRAPS, 0, ((*_SITE, "0"),), (*_SITE, "{port}"), path="/f/1"),
         part="development",
-        starts=tuple(f"/f/{family}" for family in pages()),
+        starts=tuple(path_of(family) for family in pages()),
         skip="^/(?!f/)",
         alike=1_000,
         wait_s=1.0,  # some wait 0.7 s before they act

@@ -1,8 +1,8 @@
 """The capsules of this node: logins that are kept sealed, used under their policy, exported to peers and revoked.
 
-Owns the sealing keys and their files, the capsules and their ledger. Every use is judged, counted and signed before the state is
-opened. Makes capsules of logins that are done now, and proves each in fresh browsers. Never writes state in clear to a disk, a log
-or a result.
+Owns the sealing keys and their files, the capsules and their ledger, and the passkeys that this node has registered. Every use is
+judged, counted and signed before the state is opened. Makes capsules of logins that are done now, each proven in fresh browsers.
+Never writes state in clear to a disk, a log or a result.
 """
 
 from node.capsules.asking_work import WorkAsking
@@ -14,6 +14,8 @@ from node.capsules.kept import Kept
 from node.capsules.login import Logins
 from node.capsules.login_state import digests
 from node.capsules.mounting import Mounting
+from node.capsules.passkeys import DIRECTORY as PASSKEY_DIRECTORY
+from node.capsules.passkeys import Passkeys
 from node.capsules.proving import Proving, Source
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
@@ -22,6 +24,7 @@ from node.capsules.uses import Mounted, Wanted
 from node.capsules.work import LoginWork
 
 __all__ = [
+    "PASSKEY_DIRECTORY",
     "SEALING_DIRECTORY",
     "CapsuleExchange",
     "Capsules",
@@ -30,6 +33,7 @@ __all__ = [
     "Logins",
     "Mounted",
     "Mounting",
+    "Passkeys",
     "Proving",
     "SealingKeys",
     "Source",

@@ -393,7 +393,7 @@ class Capsules:
             self._own(before)
             inside = within(state, before.policy.origins)
             header = msgspec.structs.replace(
-                before, generation=before.generation + 1, origins=counted(inside, before.policy)
+                before, generation=before.generation + 1, origins=counted(inside, before.policy, empty=True)
             )
             await self._sealed(header, inside, record, {})
 

@@ -10,10 +10,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from adapters.ports import Context
+from adapters.ports import Context, Passkey
 from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules
 from node.capsules.login_state import digests
+from node.capsules.passkeys import Passkeys
 from node.capsules.proving import Asked
 from node.capsules.reading import state_of
 from node.capsules.sealing import within
@@ -47,10 +48,11 @@ class Perform(Protocol):
         approve_class: int,
         tell: Tell,
         after: Any,
+        before: Any,
         makes: Any,
     ) -> Awaitable[RecordedSession]:
-        """after: called with the context once all actions are done, before it is closed. makes: after each, for what is
-        redacted."""
+        """before: called with the context and its blank page. after: once all actions are done, before the context is closed.
+        makes: after each, for what is redacted."""
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,8 +69,9 @@ class Login(msgspec.Struct, frozen=True, kw_only=True):
 class Logins:
     """Logs in, and keeps logins."""
 
-    def __init__(self, capsules: Capsules, witness: Witness, perform: Perform) -> None:
-        self._capsules, self._witness, self._perform = capsules, witness, perform
+    def __init__(self, capsules: Capsules, witness: Witness, perform: Perform, passkeys: Passkeys) -> None:
+        self._capsules, self._witness = capsules, witness
+        self._perform, self._passkeys = perform, passkeys
         self.bound: Bound = {
             verbs.LOGIN: self.login,
             verbs.KEEP: self.keep,
@@ -87,8 +90,19 @@ class Logins:
         if not given.actions:
             raise MeshError("input.invalid", "name the action file that logs in with --with")
         held: list[CapsuleState] = []
+        registered: list[int] = []
+        lent = await self._lent(given)
+
+        async def before(context: Context) -> None:
+            if given.passkey or given.register_passkey:
+                await context.hold_passkeys(lent)
 
         async def after(context: Context) -> None:
+            # Before anything that may fail: what the site knows now is lost otherwise.
+            await self._passkeys.keep(now_held := await context.passkeys())
+            registered.append(len({each.credential for each in now_held} - {each.credential for each in lent}))
+            if given.register_passkey and not registered[0]:
+                raise MeshError("capsule.no_passkey", "the steps are done, and the site has made no passkey")
             state = from_browser(await context.state(whole=True), CapsuleState())
             page = context.pages[0]
             now = Look(seen=await page.observe(), held=digests(state))
@@ -109,6 +123,7 @@ class Logins:
             approve_class=given.approve_class,
             tell=tell,
             after=after,
+            before=before,
             makes=makes,
         )
         login = Login(
@@ -119,7 +134,22 @@ class Logins:
             profile=done.profile,
             session=done.id,
         )
-        return await self._kept(given, login, tell)
+        kept = await self._kept(given, login, tell)
+        return msgspec.structs.replace(kept, registered=registered[0])
+
+    async def _lent(self, given: LoginParams) -> tuple[Passkey, ...]:
+        """The passkeys that the browser gets. One is registered beside those that there are: the site says if it has enough.
+
+        Errors: ``capsule.no_passkey``, ``store.*``.
+        """
+        if not given.passkey and not given.register_passkey:
+            return ()
+        try:
+            return await self._passkeys.lend(given.url)
+        except MeshError as error:
+            if given.passkey or error.code != "capsule.no_passkey":
+                raise
+            return ()
 
     async def keep(self, given: KeepParams, tell: Tell) -> LoggedIn:
         """Keep what the window held in which a person has logged in. Errors: as ``login``, without those of the steps."""

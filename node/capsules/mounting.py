@@ -26,6 +26,7 @@ from protocol.capsule.hidden import hidden_values
 from protocol.capsule.policy import Policy, Task
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
+from protocol.recording.session import UsedLogin
 from protocol.risk.classes import WRITE_CLASS
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import ANY, common, fits, origin_of
@@ -70,6 +71,12 @@ class Mounting:
                 renewed=_renewed,
                 class_max=header.policy.class_max,
                 login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
+                used=UsedLogin(
+                    name=header.name,
+                    tenant=header.tenant,
+                    generation=used.header.generation,
+                    policy=header.policy,
+                ),
             )
             watch = asyncio.create_task(self._watch(used, wanted, over), name=f"watching {header.id}")
             self._running.setdefault(header.id, set()).add(over)

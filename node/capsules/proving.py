@@ -113,8 +113,13 @@ class Proving:
         if not fits(asked.origins, origin_of(asked.page)):
             raise MeshError("capsule.origin", f"the page is of {origin_of(asked.page) or 'no site'}")
         tell({"note": "opening the page in two fresh browsers, with the login and without it"})
-        without, _ = await self._look(asked, None)
-        given, held = await self._look(asked, asked.state)
+        try:
+            without, _ = await self._look(asked, None)
+            given, held = await self._look(asked, asked.state)
+        except MeshError as error:
+            if asked.must or not error.code.startswith("browser."):
+                raise
+            return _kept_whole(asked, f"no browser could open the page ({error.code})")
         proof = judge_proof(without, given, asked.until)
         if proof.fails or given.seen is None:
             if asked.must or proof.dead:
@@ -187,7 +192,8 @@ class Proving:
 
 def _kept_whole(asked: Asked, why: str) -> Shown:
     shows = (asked.until.text or "") if asked.until else ""
-    looks = {name: text for name, text in (("page", asked.page), ("shows", shows)) if text}
+    # What was known of another page, or of the state before, tells nothing of this one.
+    looks = {"page": asked.page, "shows": shows, "probe": Probe(), "minimal": False}
     return Shown(state=asked.state, proven="unknown", proof=(why,), looks=looks)
 
 

@@ -89,12 +89,17 @@ def origins_of(state: CapsuleState) -> tuple[str, ...]:
     return tuple(sorted(origin for origin in stored | hosts if origin and origin_of(origin) == origin))
 
 
-def counted(state: CapsuleState, policy: Policy) -> tuple[OriginState, ...]:
-    """How much of ``state`` is of which origin. Errors: ``input.invalid`` if there is none of any."""
+def counted(state: CapsuleState, policy: Policy, *, empty: bool = False) -> tuple[OriginState, ...]:
+    """How much of ``state`` is of which origin. empty: take one without anything, as a site leaves it that ended the login.
+
+    Errors: ``input.invalid`` if there is none of any.
+    """
     named = {pattern for pattern in policy.origins if "://*." not in pattern}
     named |= {origin for origin in origins_of(state) if fits(policy.origins, origin)}
     found = tuple(_count(state, origin) for origin in sorted(named))
-    if not any(each.cookies or each.local or each.session or each.databases for each in found):
+    if not (empty and found) and not any(
+        each.cookies or each.local or each.session or each.databases for each in found
+    ):
         raise MeshError("input.invalid", "there is no state of the origins that were named")
     if len(found) > limits.CAPSULE_ORIGINS_MAX:
         raise MeshError("input.too_large", f"state of {len(found)} origins, {limits.CAPSULE_ORIGINS_MAX} are allowed")

@@ -234,12 +234,18 @@ def _show_logged_in(r: Result) -> None:
     _show_proof(r)
     if r["session"]:
         click.echo(f"the login was recorded as {r['session']}")
+    if r["registered"]:
+        click.echo(f"registered {counted(r['registered'], 'passkey')} of this node: --passkey logs in with it")
     click.echo("The login is kept. Try what needs it before you close other windows: sites may end older logins.")
 
 
 def _prepare_login(params: Result, typed: Result) -> None:
     if params["until"] is not None:
         params["until"] = read_condition(params["until"])
+
+
+_OF_STEPS: Final = ("secrets", "allow", "approve_class", "passkey", "register_passkey")
+"""Options about steps of a file, which a person in a window does without."""
 
 
 def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
@@ -252,16 +258,14 @@ def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Ca
     from node.process.watching import refuse_without_display
 
     owner_only("capsule login")
-    if any(typed[name] for name in ("secrets", "allow", "approve_class")):
-        raise MeshError("input.invalid", "--secret, --allow and --approve-class belong to --with")
+    if any(typed[name] for name in _OF_STEPS):
+        raise MeshError("input.invalid", "--secret, --allow, --approve-class and those for passkeys belong to --with")
     if not typed["attach"]:
         refuse_without_display(dict(os.environ))
     held = run_async(
         log_in(home_path(home), params["url"], params["until"], typed["attach"] or "", showing(_window_line))
     )
-    given = {
-        name: value for name, value in params.items() if name not in ("actions", "secrets", "allow", "approve_class")
-    }
+    given = {name: value for name, value in params.items() if name not in ("actions", *_OF_STEPS)}
     return run_verb(home, verbs_of_login.KEEP.name, {**given, **held}, show=line)
 
 

@@ -94,6 +94,11 @@ def _show_list(r: Result) -> None:
         click.echo(f"  {s['title']}\n  {s['start_url']}{_incomplete(s['start_url'])}")
 
 
+def _login_of(session: Result) -> str:
+    login = session.get("login")
+    return f"“{login['name']}” of {login['tenant'][:7]}, generation {login['generation']}: " if login else ""
+
+
 def _show_session(r: Result) -> None:
     if "removed" in r:
         _show_remains(r["removed"], r["names"])
@@ -111,7 +116,7 @@ def _show_session(r: Result) -> None:
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
     if s["capsule"]:
-        click.echo(f"login    {s['capsule']} (`trailmesh capsule show`)")
+        click.echo(f"login    {_login_of(s)}{s['capsule']} (`trailmesh capsule show`)")
     if s["parent"]:
         click.echo(f"parent   {s['parent']}")
     if r["archived"]:

@@ -25,7 +25,8 @@ from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_conte
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
-from node.live.probing import Ledger, Probes, Probing
+from node.live.probe_ledger import Ledger, Probes
+from node.live.probing import Probing
 from node.live.recorder import Recorder, record, record_actions
 from node.live.signer import Signer
 from node.live.uploads import NO_UPLOADS, Uploads

@@ -20,7 +20,7 @@ from node.live.gate import Gate as Gate
 from node.live.gate import Report as Report
 from node.live.gate import never as never
 from node.live.giving import accepting
-from node.live.history import Known, Nothing, is_press
+from node.live.history import Known, Nothing
 from node.live.options import as_label, fit
 from node.live.personal import judge_of, shown_name
 from node.live.selecting import around, selected
@@ -58,7 +58,7 @@ from protocol.recording.effects import redact_answer, redact_dialogs
 from protocol.risk.answers import with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
-from protocol.risk.history import judge_press
+from protocol.risk.history import deed_of, judge_press
 
 NOTHING_KNOWN: Final = Nothing()
 
@@ -127,11 +127,13 @@ class Driver:
         evidence: Evidence | None = None,
         evidence_onto: Evidence | None = None,
         answer: Answer | None = None,
+        stays: bool = False,
     ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
         ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer.
+        ``stays``: the page opens no other document (``Given.stays``).
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -160,7 +162,7 @@ class Driver:
         covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
         if condition is not None:
             await self._hold(condition, action, evidence)
-        given = msgspec.structs.replace(await self._given(answer, self.prepared), covers=covers)
+        given = msgspec.structs.replace(await self._given(answer, self.prepared), covers=covers, stays=stays)
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
@@ -183,14 +185,16 @@ class Driver:
         than that; it counts at once. Errors: ``store.*``.
         """
         lowered = any(each.source == "history" for each in prepared.risk.evidence)
-        believed = prepared.risk.unproven and self._gate.history.wary and is_press(prepared.action)
-        if not (lowered or believed) or prepared.element is None:
+        believed = prepared.risk.unproven and self._gate.history.wary and deed_of(prepared.action) == "press"
+        deed = deed_of(prepared.action)
+        if not (lowered or believed) or prepared.element is None or not deed:
             self._noise |= frozenset(outcome.blocked)
             return
         home = prepared.observation.url if believed else ""
         refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
         press = judge_press(refused, self._noise, shows=False, home=home)
-        await self._gate.history.note(_pressed(prepared.element, prepared.observation), prepared.observation, press)
+        element = _pressed(prepared.element, prepared.observation) if deed == "press" else prepared.element
+        await self._gate.history.note(element, prepared.observation, press, deed)
 
     def _sought(self, prepared: Prepared) -> Sought:
         """What an owner would be asked about the action that is about to be performed."""
@@ -335,10 +339,10 @@ def _pressed(element: Element, observation: Observation) -> Element:
 def remembering(action: Action, element: Element, observation: Observation, history: Known) -> Risk:
     """The risk of ``action`` on ``element`` itself; what is in doubt is settled by what it did before, if that is known.
 
-    So is what is harmless only by what it says, where ``history`` is wary.
+    So is, where ``history`` is wary, what is harmless only by what it says, or by what the browser does with it by itself.
     """
     risk = classify(action, element, observation)
-    open_question = risk.doubt or (risk.unproven and history.wary)
+    open_question = risk.doubt or ((risk.unproven or risk.untried) and history.wary)
     past = history.of(action, element, observation) if open_question else None
     return risk if past is None else classify(action, element, observation, history=past)
 

@@ -195,6 +195,7 @@ class Lent:
         self._pages: dict[Page, Page] = {}
         self._closing: asyncio.Task[None] | None = None
         self.state, self.note_offers = context.state, context.note_offers
+        self.hold_passkeys, self.passkeys = context.hold_passkeys, context.passkeys
 
     @property
     def pages(self) -> tuple[Page, ...]:

@@ -28,6 +28,8 @@ class LoginShown:
         """over: ends the work, also where it would take the error for one of a step."""
         self._capsule, self._page, self._probe, self._over = capsule, page, probe, over
         self._alive = False
+        self.dead = False
+        """Whether the site was seen to refuse it: what it leaves in the browser then is no newer state of the login."""
 
     async def opened(self, first: Goto, open_: Open) -> Outcome:
         """Open the first page of a context, and judge it. Errors: ``capsule.logged_out``, those of ``open_``."""
@@ -61,6 +63,7 @@ class LoginShown:
         return judge_page(self._probe, self._page, asked, seen)
 
     def _dead(self) -> MeshError:
+        self.dead = True
         error = MeshError("capsule.logged_out", capsule=self._capsule)
         self._over(error)
         return error

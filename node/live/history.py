@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from adapters.ports import Clock, HistoryRecord, HistoryStore
-from protocol.page.action import Action, Check, Click
+from protocol.page.action import Action
 from protocol.page.observation import Element, Observation
-from protocol.risk.history import Past, Press, after, element_key, evidence_of, has_label
+from protocol.risk.history import Deed, Past, Press, after, deed_of, element_key, evidence_of, has_label
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import rule_at
@@ -30,8 +30,8 @@ class Known(Protocol):
     def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
         """What ``action`` did on this form of element before; None if too little is known."""
 
-    async def note(self, element: Element, page: Observation, press: Press) -> None:
-        """Keep what a press of ``element`` did on this node. Errors: ``store.*``."""
+    async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
+        """Keep what a press of ``element`` did on this node, or another ``deed``. Errors: ``store.*``."""
 
 
 class Nothing:
@@ -45,7 +45,7 @@ class Nothing:
     def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
         """Implements ``Known.of``."""
 
-    async def note(self, element: Element, page: Observation, press: Press) -> None:
+    async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
         """Implements ``Known.note``."""
 
 
@@ -71,9 +71,9 @@ class Held:
         lowers = found is not None and found.level < APPROVAL_CLASS
         return None if lowers and not only_reads(self._guard, page.url) else found
 
-    async def note(self, element: Element, page: Observation, press: Press) -> None:
+    async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
         """Implements ``Known.note``."""
-        await self._known.note(element, page, press)
+        await self._known.note(element, page, press, deed)
 
 
 def only_reads(guard: GuardPolicy, url: str) -> bool:
@@ -105,43 +105,39 @@ class History:
                 del self._origins[old]
         return self._origins[origin]
 
-    def key(self, element: Element, page: Observation) -> bytes:
-        """What ``element`` is known again by."""
-        return element_key(element, page, self._key)
+    def key(self, element: Element, page: Observation, deed: Deed = "press") -> bytes:
+        """What ``element`` is known again by, of one deed."""
+        return element_key(element, page, self._key, deed)
 
     def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
         """Implements ``Known.of``."""
         known = self._origins.get(origin_of(page.url))
-        if not known or not is_press(action):
+        deed = deed_of(action)
+        if not known or not deed:
             return None
-        key = self.key(element, page)
+        key = self.key(element, page, deed)
         found = evidence_of(known.get(key), self._clock.now_ms())
         lowers = found is not None and found.level < APPROVAL_CLASS
-        return None if lowers and not self._alone(element, page, key) else found
+        return None if lowers and not self._alone(element, page, key, deed) else found
 
-    def was_pressed(self, element: Element, page: Observation) -> bool:
-        """Whether a press of this form of element has shown anything before."""
-        return self.key(element, page) in self._origins.get(origin_of(page.url), {})
+    def was_pressed(self, element: Element, page: Observation, deed: Deed = "press") -> bool:
+        """Whether a press of this form of element, or another ``deed``, has shown anything before."""
+        return self.key(element, page, deed) in self._origins.get(origin_of(page.url), {})
 
-    def _alone(self, element: Element, page: Observation, key: bytes) -> bool:
+    def _alone(self, element: Element, page: Observation, key: bytes, deed: Deed) -> bool:
         """Whether what is known by ``key`` can only mean ``element``: without a label it means every such control of a page."""
         return has_label(element) or not any(
-            other.ref != element.ref and other.role == element.role and self.key(other, page) == key
+            other.ref != element.ref and other.role == element.role and self.key(other, page, deed) == key
             for other in page.elements
         )
 
-    async def note(self, element: Element, page: Observation, press: Press) -> None:
+    async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
         """Implements ``Known.note``."""
         origin = origin_of(page.url)
         if not origin:
             return
-        known, key = await self._read(origin), self.key(element, page)
+        known, key = await self._read(origin), self.key(element, page, deed)
         before = known.get(key, Past())
         known[key] = now = after(before, press, self._clock.now_ms())
         if now != before:
             await self._store.put_history(HistoryRecord(key=key, origin=origin, past=now))
-
-
-def is_press(action: Action) -> bool:
-    """Whether ``action`` is a plain press: what is known of those says nothing about a double click or a menu."""
-    return isinstance(action, Check) or (isinstance(action, Click) and (action.button, action.count) == ("left", 1))

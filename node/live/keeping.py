@@ -18,7 +18,7 @@ from protocol.page.observation import Observation, encode
 from protocol.page.redaction import placeholder, redact_text
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import references, text_of, with_text
-from protocol.recording.session import BrowserInfo, Held, Input, Profile, Session, Skipped, Verdict
+from protocol.recording.session import BrowserInfo, Held, Input, Profile, Session, Skipped, UsedLogin, Verdict
 from protocol.risk.sites import SiteRule
 
 
@@ -48,6 +48,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """An earlier recording of the same steps, which this one is compared with."""
     capsule: str = ""
     """Id of the capsule that is mounted."""
+    login: UsedLogin | msgspec.UnsetType = msgspec.UNSET
+    """What it is."""
     makes: Callable[[], Awaitable[Iterable[str]]] | None = None
     """Of work with a login, or one that is being made: the values that the site has made for it so far, redacted from the step on
     that made them."""
@@ -77,6 +79,7 @@ def opened(plan: Recording, *, id: str, node: str, created_ms: int, start_url: s
             for one in plan.skipped
         ),
         capsule=plan.capsule,
+        login=plan.login,
     )
 
 

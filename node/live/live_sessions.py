@@ -191,6 +191,7 @@ class LiveSessions:
             gate=mount.gate(Gate(report=report, history=self._browsers.known(mount.guard))),
             secrets=mount.secrets(Secrets(params.secrets, begins=params.url)),
             capsule=mount.capsule,
+            login=mount.used,
             makes=partial(mount.makes, context) if mount.capsule else None,
             uploads=Uploads(self._config.browser.upload_folders),
             codes=self._browsers.codes,

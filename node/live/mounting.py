@@ -22,7 +22,7 @@ from node.live.metering import End
 from protocol.capsule.policy import Task
 from protocol.errors import MeshError
 from protocol.page.secrets import Secrets
-from protocol.recording.session import Profile
+from protocol.recording.session import Profile, UsedLogin
 from protocol.risk.requests import GuardPolicy
 
 log = logging.getLogger(__name__)
@@ -70,6 +70,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     class_max: int = 7
     login: LoginShown | None = None
     """Judges the first page of each context; None where nothing tells the login from none."""
+    used: UsedLogin | msgspec.UnsetType = msgspec.UNSET
+    """What a recording says of it."""
 
     @property
     def state(self) -> BrowserState | None:
@@ -83,7 +85,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
     async def leave(self, context: Context) -> None:
         """Keep what ``context`` holds, before it is closed: the site may have renewed or ended the login. Never raises."""
-        if self.kept is None:
+        if self.kept is None or (self.login is not None and self.login.dead):
             return
         try:
             self.kept.state = await context.state(whole=True)
@@ -182,6 +184,7 @@ class HeldContext:
     def __init__(self, lent: Lent, mount: Mount, held: contextlib.AsyncExitStack) -> None:
         self.mount, self.gone, self.page, self.state = mount, lent.gone, lent.page, lent.state
         self.note_offers = lent.note_offers
+        self.hold_passkeys, self.passkeys = lent.hold_passkeys, lent.passkeys
         self._lent, self._held = lent, held
         self._closing: asyncio.Task[None] | None = None
 

@@ -18,15 +18,17 @@ from adapters.ports import BrowserState, Clock, Outcome, Page
 from node.live.acting import Driver, remembering
 from node.live.browsers import Browsers
 from node.live.gate import Gate
-from node.live.history import History, is_press, only_reads
+from node.live.history import History, only_reads
+from node.live.probe_ledger import Ledger
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Goto, target_of
+from protocol.page.action import Action, Check, Click, Fill, Goto, target_of
+from protocol.page.action import Press as Key
 from protocol.page.locator import resolve
 from protocol.page.observation import Element, Observation
 from protocol.recording.session import Profile
 from protocol.risk.classes import APPROVAL_CLASS, Risk
-from protocol.risk.history import Press, judge_press
+from protocol.risk.history import Deed, Press, deed_of, judge_press
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import rule_at
 
@@ -36,46 +38,8 @@ _OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_l
 """Codes of errors that only mean that a control could not be tried."""
 _SILENT_DIALOGS: Final = frozenset({"alert"})
 """Kinds of dialogs that ask nothing. Every other one is dismissed, and what its other answer does is not known."""
-
-
-class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What the probes of a search found, in controls."""
-
-    probed: int = 0
-    harmless: int = 0
-    """Nothing but plain reads was tried."""
-    writing: int = 0
-    """Something was tried that may change something."""
-    asked: int = 0
-    """Questions to the owner about what stayed in doubt, or writes."""
-    milliseconds: int = 0
-    """Time spent."""
-
-
-class Ledger:
-    """What one search has probed, whichever of its branches is worked on."""
-
-    def __init__(self, counts: Probes, clock: Clock, seconds: float) -> None:
-        """seconds: how long the search may take."""
-        self.counts = counts
-        self.tried: set[bytes] = set()
-        """Forms of elements that are not tried again in this search."""
-        self.asked: set[str] = set()
-        self._clock = clock
-        self._began_ms = clock.now_ms()
-        self._before_ms = counts.milliseconds
-        # At the beginning everything is new, so it may have more than its share: but no more than its share of the whole.
-        self._free_ms = min(limits.PROBE_FREE_MS, limits.PROBE_SHARE_MAX * seconds * 1000)
-
-    @property
-    def room(self) -> int:
-        """How many controls may still be tried. Probes take no more than a share of the time of their search."""
-        passed_ms = self._clock.now_ms() - self._began_ms
-        spent_ms = self.counts.milliseconds - self._before_ms
-        expected_ms = spent_ms / len(self.tried) if self.tried else limits.PROBE_EXPECTED_MS
-        if spent_ms + expected_ms > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
-            return 0
-        return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
+_WORD: Final = "figs"
+"""What is typed into a field before Enter is pressed in it."""
 
 
 def guard_of_probes(guard: GuardPolicy) -> GuardPolicy:
@@ -114,8 +78,8 @@ class Probing:
         self._since_ms = 0
 
     async def settle(self, page: Observation, way: Sequence[Action], actions: Iterable[Action]) -> bool:
-        """Try those of ``actions`` on ``page`` that are in doubt, then those that are harmless only by what they say; whether any
-        was tried.
+        """Try those of ``actions`` on ``page`` that are in doubt, then those that are harmless only by what they say, then what the
+        browser does by itself; whether any was tried.
 
         way: what leads to the page from a blank one. What is found out, ``History`` keeps. Errors: those of ``Browsers.opened``
         about the caller, ``store.*``.
@@ -129,22 +93,33 @@ class Probing:
         waiting = deque(doubtful)
         self._since_ms = self._clock.now_ms()
         try:
-            guard = guard_of_probes(self._guard)
-            while waiting and self.ledger.room:
-                state = await self._state()
-                async with self._browsers.opened(self._profile, guard, state=state, wait_s=limits.PROBE_WAIT_S) as (
-                    _,
-                    opened,
-                ):
-                    await self._visit(_Visit(opened, page, way, self._history), waiting, pressed)
-        except MeshError as error:
-            if not error.code.startswith(_OF_THE_PAGE):
-                raise
-            log.info("controls were not tried: %s", error)
+            while waiting and self.ledger.room and await self._open(page, way, waiting, pressed):
+                continue
         finally:
             self._spend()
         self._count(page, list(pressed.items()))
         return bool(pressed)
+
+    async def _open(
+        self, page: Observation, way: Sequence[Action], waiting: deque[_Trial], pressed: dict[bytes, Action]
+    ) -> bool:
+        """Try what is waiting in a new context; whether the rest may be tried in another one."""
+        first, left = waiting[0], len(waiting)
+        try:
+            state, guard = await self._state(), guard_of_probes(self._guard)
+            async with self._browsers.opened(self._profile, guard, state=state, wait_s=limits.PROBE_WAIT_S) as (
+                _,
+                opened,
+            ):
+                await self._visit(_Visit(opened, page, way, self._history), waiting, pressed)
+        except MeshError as error:
+            if not error.code.startswith(_OF_THE_PAGE):
+                raise
+            log.info("controls were not tried: %s", error)
+            if waiting and waiting[0].begun:
+                waiting.popleft()  # it broke the page: the others are tried without it
+            return len(waiting) < left or waiting[0] is not first
+        return True
 
     async def _visit(self, visit: _Visit, waiting: deque[_Trial], pressed: dict[bytes, Action]) -> None:
         """Try what is waiting, until there is no more time, or the page is no longer as it was.
@@ -154,10 +129,10 @@ class Probing:
         await visit.begin()
         while waiting and (waiting[0].begun or self.ledger.room):
             trial = waiting[0]
-            again = await self._try(visit, trial, pressed)
-            if not again:
+            tried = await self._try(visit, trial, pressed)
+            press, as_before = await visit.leave()
+            if not tried or trial.ends(press):
                 waiting.popleft()
-            as_before = await visit.leave()
             self._spend()
             if not as_before:
                 return
@@ -169,61 +144,90 @@ class Probing:
         self._since_ms = now_ms
 
     def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[_Trial]:
-        """Each form of element once: those in doubt first."""
+        """Each form of element once for each deed: those in doubt first."""
         doubtful: dict[bytes, _Trial] = {}
         unproven: dict[bytes, _Trial] = {}
+        untried: dict[bytes, _Trial] = {}
         for action in actions:
-            element = _element(action, page)
-            if element is None or not is_press(action):
-                continue
-            key, risk = self._history.key(element, page), remembering(action, element, page, self._history)
+            element, deed = _element(action, page), deed_of(action)
+            if element is None or not deed or (isinstance(action, Fill) and not isinstance(action.value, str)):
+                continue  # what is secret is typed nowhere to try it
+            key, risk = self._history.key(element, page, deed), remembering(action, element, page, self._history)
             if key in self.ledger.tried:
                 continue
             if risk.doubt:
-                doubtful.setdefault(key, _Trial(key=key, action=action, presses=limits.HISTORY_PRESSES_MIN))
-            elif risk.unproven and not self._history.was_pressed(element, page):
+                trial = doubtful.setdefault(key, _Trial(key=key, presses=limits.HISTORY_PRESSES_MIN))
+            elif (risk.unproven or risk.untried) and not self._history.was_pressed(element, page, deed):
                 # One press can only raise the class of what is believed to be harmless; to lower a class takes several.
-                unproven.setdefault(key, _Trial(key=key, action=action, presses=1))
-        return [*doubtful.values(), *unproven.values()]
+                found = unproven if risk.unproven else untried
+                trial = found.setdefault(key, _Trial(key=key, presses=1))
+            else:
+                continue
+            trial.actions = [*trial.actions[:1], action]
+        return [*doubtful.values(), *unproven.values(), *list(untried.values())[: self.ledger.spare]]
 
     async def _try(self, visit: _Visit, trial: _Trial, pressed: dict[bytes, Action]) -> bool:
-        """Press a control once; whether it is to be pressed again."""
+        """Do it once; whether that could be done."""
         self.ledger.tried.add(trial.key)
         trial.begun = True
         try:
-            press = await visit.press(trial.action)
+            await visit.press(trial.next)
         except MeshError as error:
             if not error.code.startswith("action.") and error.code != "risk.refused":
                 raise
             log.info("a control was not tried: %s", error)
             return False
-        pressed[trial.key] = trial.action
-        trial.presses -= 1
-        return bool(trial.presses) and press.clear and not press.tried
+        pressed[trial.key] = trial.next
+        trial.done += 1
+        return True
 
     def _count(self, page: Observation, doubtful: Sequence[tuple[bytes, Action]]) -> None:
         counts = self.ledger.counts
         for _, action in doubtful:
-            element = _element(action, page)
+            element, deed = _element(action, page), deed_of(action)
             counts.probed += 1
-            if element is None:
+            if element is None or not deed:
                 continue
             past = self._history.of(action, element, page)
             writes = past is not None and past.level >= APPROVAL_CLASS
-            seen = self._history.was_pressed(element, page)
+            seen = self._history.was_pressed(element, page, deed)
             harmless = remembering(action, element, page, self._history).level < APPROVAL_CLASS
             counts.writing += writes
             counts.harmless += seen and harmless and not writes
 
 
 class _Trial(msgspec.Struct, kw_only=True):
-    """One control to be tried."""
+    """A form of control to be tried."""
 
     key: bytes
-    action: Action
+    actions: list[Action] = []
+    """The first and the last one of that form on the page: what looks alike need not do the same."""
     presses: int
-    """How many more it takes to know it."""
+    """How many it takes to know it."""
+    done: int = 0
     begun: bool = False
+
+    @property
+    def next(self) -> Action:
+        """What to do next."""
+        return self.actions[self.done % len(self.actions)]
+
+    def ends(self, last: Press) -> bool:
+        """Whether it is known: each was tried, and often enough. To lower a class, each press must have been clear."""
+        lowers = self.presses >= limits.HISTORY_PRESSES_MIN
+        return self.done >= max(self.presses, len(self.actions)) or bool(last.tried) or (lowers and not last.clear)
+
+
+class _Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done last on a page, until the page is left."""
+
+    element: Element
+    page: Observation
+    deed: Deed
+    refused: list[tuple[str, str]]
+    shows: bool
+    home: str
+    asks: bool
 
 
 class _Visit:
@@ -235,36 +239,58 @@ class _Visit:
         self._driver = Driver(page, self._gate)
         self._noise: frozenset[str] = frozenset()
         """What the page tries when nothing is pressed."""
-        self._last: tuple[Element, Observation, bool, str] | None = None
-        """What was pressed, whether that counts as quiet if nothing is tried as the page is left, and its ``home``."""
+        self._watched = False
+        """Whether it is known what the page tries as time passes."""
+        self._last: _Done | None = None
 
-    async def press(self, action: Action) -> Press:
-        """Press the control of ``action`` on the opened page. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
-        before = self._driver.observation
-        assert before is not None, "the page was opened"
+    async def press(self, action: Action) -> None:
+        """Do ``action`` on the opened page, which stays. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
+        before, deed = self._driver.observation, deed_of(action)
+        assert before is not None and deed, "the page was opened"
         target = target_of(action)
         assert target is not None, "what is pressed has a target"
-        outcome = await self._driver.act(Click(target=target) if isinstance(action, Check) else action)
-        await self._page.pause(limits.PROBE_SETTLE_MS)
-        late, shown = self._page.blocked(), await self._page.observe()
-        refused = [
-            *zip(outcome.blocked, outcome.blocked_by, strict=True),
-            *zip(late.requests, late.rules, strict=True),
-        ]
-        asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
+        if deed == "enter":
+            # An empty field is often not sent. It may not take a word: a number, a date.
+            with contextlib.suppress(MeshError):
+                await self._driver.act(Fill(target=target, value=_WORD), stays=True)
+                await self._as_time_passes()  # what typing sends says nothing about Enter
+        outcome = await self._driver.act(Click(target=target) if isinstance(action, Check) else action, stays=True)
         prepared = self._driver.prepared
-        shows = _shows(before, outcome, shown) and not asks
-        if prepared is not None and prepared.element is not None and prepared.element.traits.submits:
+        refused = [*zip(outcome.blocked, outcome.blocked_by, strict=True)]
+        if deed in ("type", "choose"):
+            # Many pages save a field when it is left.
+            with contextlib.suppress(MeshError):
+                left = await self._driver.act(Key(key="Tab"), stays=True)
+                refused += zip(left.blocked, left.blocked_by, strict=True)
+        await self._page.pause(limits.PROBE_SETTLE_MS)
+        shown = await self._page.observe()
+        refused += await self._as_time_passes()
+        if prepared is None or prepared.element is None:
+            return
+        # Outside of a form, what Enter does is done by a script or by nobody.
+        native = deed in ("type", "choose") or (deed == "enter" and not prepared.element.traits.form_method)
+        shows = native or _shows(before, outcome, shown)
+        asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
+        if prepared.element.traits.submits or (deed == "enter" and prepared.element.traits.form_method):
             # A form that is not filled in only complains. What it would have sent is not known then.
             shows = shows and shown.url != before.url
-        home = before.url if prepared is not None and prepared.risk.unproven else ""
-        press = judge_press(refused, self._noise, shows=shows, home=home)
-        if prepared is not None and prepared.element is not None:
-            quiet = press.clear and not press.tried
-            self._last = (prepared.element, prepared.observation, quiet, home)
-            if not quiet:
-                await self._history.note(prepared.element, prepared.observation, press)
-        return press
+        home = before.url if prepared.risk.unproven or prepared.risk.untried else ""
+        self._last = _Done(
+            element=prepared.element,
+            page=prepared.observation,
+            deed=deed,
+            refused=refused,
+            shows=shows,
+            home=home,
+            asks=asks,
+        )
+
+    async def _as_time_passes(self) -> list[tuple[str, str]]:
+        """What the page tries within the next seconds, which do not pass outside of it; with what it tried just before."""
+        for _ in range(limits.PROBE_AHEADS):
+            await self._page.pause(limits.PROBE_AHEAD_SETTLE_MS, ahead_ms=limits.PROBE_AHEAD_MS)
+        late = self._page.blocked()
+        return [*zip(late.requests, late.rules, strict=True)]
 
     async def begin(self) -> None:
         """Open the page. Errors: ``browser.navigation`` (the way to it leads elsewhere now), ``browser.*``."""
@@ -273,17 +299,28 @@ class _Visit:
             raise MeshError("browser.navigation", "the way to the page led to another one")
         self._noise = frozenset(line for line, _ in refused)
 
-    async def leave(self) -> bool:
-        """Open the page anew: what it tries to send as it is left counts for what was pressed; whether it is as before.
+    async def leave(self) -> tuple[Press, bool]:
+        """Open the page anew: what it tries to send as it is left counts for what was pressed. What that did; whether the page is
+        as before.
 
         Errors: ``browser.*``.
         """
         refused, as_before = await self._open()
-        if self._last is not None:
-            left = [each for each in refused if each[0] not in self._noise]
-            element, page, quiet, home = self._last
-            await self._history.note(element, page, judge_press(left, self._noise, shows=quiet, home=home))
-        self._last = None
+        last, self._last = self._last, None
+        if last is None:
+            return Press(clear=False), as_before
+        tried = [*last.refused, *(each for each in refused if each[0] not in self._noise)]
+        if not self._watched and judge_press(tried, self._noise, shows=False, home=last.home).tried:
+            as_before = await self._watch()
+        press = judge_press(tried, self._noise, shows=last.shows, home=last.home, asks=last.asks)
+        await self._history.note(last.element, last.page, press, last.deed)
+        return press, as_before
+
+    async def _watch(self) -> bool:
+        """Find out what the page tries when time passes and nothing is pressed; whether the page is as before then."""
+        self._noise |= frozenset(line for line, _ in await self._as_time_passes())
+        self._watched = True
+        _, as_before = await self._open()
         return as_before
 
     async def _open(self) -> tuple[list[tuple[str, str]], bool]:

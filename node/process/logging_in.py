@@ -44,7 +44,7 @@ async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> d
     profile = config.browser.profile
     async with open_watched(config.browser, attach)(profile, guard, _unheard) as page:
         await page.open(url)
-        tell({"open": url, "unguarded": list(limits_of("attached") if attach else ())})
+        tell({"open": url, "unguarded": list(limits_of(page.info.backend))})
         state = await _logged_in(page, wanted)
         return {
             "storage": state,

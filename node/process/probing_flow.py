@@ -15,10 +15,9 @@ from protocol.errors import MeshError
 
 if TYPE_CHECKING:
     from adapters.ports import BrowserState
-    from adapters.ports.login_signs import HeardPage
     from node.config import Config
     from node.live import Browsers, Driver
-    from node.sessions import ActionFile
+    from node.sessions.action_files import ActionFile
     from node.verbs import Tell
     from protocol.capsule.auth_flow import Signs
     from protocol.capsule.flow_findings import Ended
@@ -112,7 +111,7 @@ class _Probe:
     async def _driven(
         self, file: ActionFile, secrets: Secrets, tell: Tell
     ) -> tuple[list[Signs], BrowserState, BrowserState]:
-        """Perform the steps; signs before the first secret and at the end, and what the browser held at both moments."""
+        """Perform the steps; signs before each secret and at the end, and what the browser held before the first and at the end."""
         from node.live import Driver, Gate, KeptCodes, guard_for
         from node.process.machine import system_clock
         from node.process.wiring import open_heard
@@ -127,14 +126,13 @@ class _Probe:
             looks: list[Signs] = []
             before: BrowserState | None = None
             for number, action in enumerate(file.actions, 1):
-                if before is None and secrets_named(action):
-                    looks, before = [await heard.signs()], await heard.state()
+                if secrets_named(action):
+                    looks.append(await heard.signs())
+                    before = before or await heard.state()
                 await _act(driver, action, number)
                 tell({"step": number, "of": len(file.actions), "did": describe(action), "ok": True})
             if before is None:
                 raise MeshError("input.invalid", "no step of the file types a secret, so none of them logs in")
-            # A login by script has its cookie only a moment after the click.
-            await _settled(heard)
             return [*looks, await heard.signs()], before, await heard.state()
 
     async def _proof(self, state: BrowserState) -> Proof:
@@ -190,10 +188,6 @@ async def _act(driver: Driver, action: Action, number: int) -> None:
     except MeshError as error:
         error.detail.setdefault("step", number)
         raise
-
-
-async def _settled(heard: HeardPage) -> None:
-    await heard.page.observe()
 
 
 def _begun(state: BrowserState | None) -> BrowserState | None:

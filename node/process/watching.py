@@ -48,8 +48,9 @@ async def watch(home: Path, config_file: str, asked: Watching, tell: Tell) -> di
     await book.write()  # before the person begins: a file that cannot be written is no surprise at the end
     sent: tuple[str, ...] = ()
     scripted = 0
-    unguarded = limits_of("attached") if asked.attach else ()
+    unguarded: tuple[str, ...] = ()
     async with open_watched(config.browser, asked.attach)(config.browser.profile, guard, book.heard) as page:
+        unguarded = limits_of(page.info.backend)
         try:
             await page.open(asked.url)
             tell({"open": asked.url, "unguarded": list(unguarded)})

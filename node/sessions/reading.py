@@ -154,7 +154,9 @@ class Reading:
         caller = current_caller()
         if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
             return True
-        if session.verdict is Verdict.OPEN or (session.capsule and not caller.may_mount(session.capsule)):
+        if session.verdict is Verdict.OPEN:
+            return False
+        if session.capsule and not caller.may_mount(session.capsule):
             return False
         return may_open(self._config.policy, session.start_url)
 

@@ -161,12 +161,13 @@ class Sessions:
         capsule: str = "",
         tell: Tell,
         after: After | None = None,
+        before: After | None = None,
         makes: Makes | None = None,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them. capsule: the login to begin with; empty for the one of the file.
 
-        ``after``: called with the browser context once all of them are done. ``makes``: called after each, for the values that are
-        redacted from there on.
+        ``after``: called with the browser context once all of them are done. ``before``: with it and its blank page. ``makes``:
+        after each action, for the values that are redacted from there on.
 
         ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
@@ -185,6 +186,7 @@ class Sessions:
             capsule=capsule,
             tell=tell,
             after=after,
+            before=before,
             makes=makes,
         )
 
@@ -257,6 +259,7 @@ class Sessions:
         capsule: str = "",
         following: Following | None = None,
         after: After | None = None,
+        before: After | None = None,
         makes: Makes | None = None,
     ) -> RecordedSession:
         """Errors: those of ``record``; ``session.unlike`` with ``following``."""
@@ -294,6 +297,7 @@ class Sessions:
                 codes=self._browsers.codes,
                 gate=mount.gate(self._gate(approve_class, mount.guard)),
                 capsule=mount.capsule,
+                login=mount.used,
                 inputs=file.inputs,
                 sites=self._config.policy.sites,
                 parent=parent,
@@ -308,6 +312,8 @@ class Sessions:
                 async with recording as recorder:
                     self._witness.trail.about(recorder.session.id)
                     try:
+                        if before is not None:
+                            await before(context)
                         await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
                         if after is not None:
                             await after(context)

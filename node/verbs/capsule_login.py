@@ -43,6 +43,13 @@ class LoginParams(PolicyParams, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
     approve_class: Annotated[int, APPROVE] = 0
+    passkey: Annotated[
+        bool, option("With --with: give the browser the passkeys that this node has registered at the site.")
+    ] = False
+    register_passkey: Annotated[
+        bool,
+        option("With --with: the steps add a passkey to the account; this node keeps it, and never gives it away."),
+    ] = False
 
     def __repr__(self) -> str:
         return f"LoginParams(name={self.name!r}, secrets={sorted(self.secrets)})"
@@ -66,6 +73,8 @@ class LoggedIn(CapturedCapsule, frozen=True, kw_only=True):
 
     session: str
     """The recorded session of the login; empty if a person did it in a window."""
+    registered: int = 0
+    """How many passkeys the site has made for this node meanwhile."""
 
 
 LOGIN: Final = Verb(
@@ -75,8 +84,9 @@ LOGIN: Final = Verb(
     gives=LoggedIn,
     help="""Log in, and keep the login as a capsule.
 
-    With --with, the steps of an action file log in: they are recorded as a session, and their secrets come from files. Without it,
-    a window opens at URL, and a person logs in there; as soon as the login has succeeded, the window closes. Ctrl-C leaves nothing.
+    With --with, the steps of an action file log in: they are recorded as a session, and their secrets come from where
+    --secret says that they are kept. Without it, a window opens at URL, and a person logs in there; as soon as the login has
+    succeeded, the window closes. Ctrl-C leaves nothing.
 
     The capsule is kept only if a fresh browser with the captured state opens URL logged in, and one without it does not. It holds
     the state of URL's origin, or of those that --origin names.
@@ -84,8 +94,8 @@ LOGIN: Final = Verb(
     \b
     Examples:
       trailmesh capsule login https://shop.example/account --name shop
-      trailmesh capsule login https://shop.example/account --with login.yaml --secret password=@pw.txt \\
-        --allow 'POST https://shop.example/login' --approve-class 6
+      trailmesh capsule login https://shop.example/account --with login.yaml --secret password=prompt: \\
+        --secret code=totp:keyring:shop/anna --allow 'POST https://shop.example/login' --approve-class 6
     """,
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"name": given.name}),

@@ -21,6 +21,7 @@ from typing import Annotated, BinaryIO, Final
 import msgspec
 
 from protocol import ids, limits
+from protocol.capsule.policy import check_policy
 from protocol.errors import MeshError
 from protocol.log import merkle
 from protocol.recording import flat_zip
@@ -365,6 +366,13 @@ def _check_session(manifest: Manifest, header: envelope.Header) -> None:
     ):
         if (wanted or text) and not ids.is_id(kind, text):
             raise MeshError("bundle.invalid", f"the session record has no {kind} id in its canonical form")
+    if session.login is not msgspec.UNSET:
+        if not session.capsule:
+            raise MeshError("bundle.invalid", "the session record has a login without its capsule")
+        try:
+            check_policy(session.login.policy)
+        except MeshError as error:
+            raise MeshError("bundle.invalid", f"the login of the session record: {error.message}") from error
     # Otherwise a trusted peer could sign a session as if another node had recorded it.
     if session.node != header.issuer:
         raise MeshError("envelope.issuer", f"recorded by {session.node[:7]}, signed by {header.issuer[:7]}")

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from protocol import limits
+from protocol.capsule.policy import Policy
 from protocol.ids import NodeId, ReportId, SessionId
 from protocol.page.action import Action
 from protocol.page.dialogs import Answer, Dialog
@@ -16,6 +17,7 @@ from protocol.page.evidence import Evidence
 from protocol.page.hidden_text import HiddenText
 from protocol.recording.findings import Difference
 from protocol.recording.time_zones import TIME_ZONES
+from protocol.wire.line import LINE_PATTERN
 
 LOCALE_PATTERN: Final = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z"
 INPUT_NAME_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_.-]*\Z"
@@ -35,11 +37,16 @@ class Verdict(enum.StrEnum):
     INTERRUPTED = "interrupted"
 
 
+LAUNCHED: Final = "launched"
+ATTACHED: Final = "attached"
+ATTACHED_WALLED: Final = "attached-walled"
+
+
 class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which browser, through which backend."""
 
     backend: str
-    """``launched`` or ``attached``."""
+    """``launched``; for one that somebody else started ``attached-walled``, behind the tunnel of the node, or ``attached``."""
     name: str
     version: str
 
@@ -150,6 +157,16 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Index of the step before which it stood; one more than the number of steps if it stood at the end."""
 
 
+class UsedLogin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """With which login a recording began, as its recorder states it."""
+
+    name: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_LABEL_CHARS_MAX, pattern=LINE_PATTERN)]
+    tenant: NodeId
+    """The issuer of the capsule."""
+    generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+    policy: Policy
+
+
 class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The container of a recorded run: everything but its steps and files."""
 
@@ -183,6 +200,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Steps of an imported recording that were left out, in its order. With any of them the verdict is not ``pass``."""
     capsule: Annotated[str, msgspec.Meta(max_length=32)] = ""
     """Id of the capsule whose login the recording began with; empty for none."""
+    login: UsedLogin | msgspec.UnsetType = msgspec.UNSET
+    """What that capsule was; not there without one, and in sessions that were recorded before this was said."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

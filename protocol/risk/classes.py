@@ -17,6 +17,8 @@ a second, independent check: it judges each request, whatever caused it (``reque
 
 from __future__ import annotations
 
+import msgspec
+
 from protocol.page.action import (
     Action,
     Assert,
@@ -43,7 +45,8 @@ from protocol.page.action import (
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url
 from protocol.risk.fields import FIELD_ROLES, LIST_ROLES, any_choice, chosen, sent_by_a_button, takes_text, typed
-from protocol.risk.judgement import APPROVAL_CLASS, WRITE_CLASS, Evidence, Risk, raised, settled, worst
+from protocol.risk.history import deed_of
+from protocol.risk.judgement import APPROVAL_CLASS, WRITE_CLASS, Evidence, Risk, experienced, raised, settled, worst
 from protocol.risk.keys import ENTER, entered, pressed
 from protocol.risk.structure import clicked
 
@@ -53,8 +56,15 @@ __all__ = ["APPROVAL_CLASS", "WRITE_CLASS", "Risk", "classify"]
 def classify(action: Action, element: Element | None, page: Observation, *, history: Evidence | None = None) -> Risk:
     """The risk of ``action`` on ``element`` (None when it has no target) of ``page``.
 
-    history: what clicks on this form of element did on this site before, as this node observed it; None if nothing is known.
+    history: what this action on this form of element did on this site before, as this node observed it; None if nothing is known.
     """
+    risk = _judged(action, element, page, history)
+    open_ = history is None and risk.level < APPROVAL_CLASS and not risk.unproven
+    open_ = open_ and not (isinstance(action, Fill) and risk.level == 1)
+    return msgspec.structs.replace(risk, untried=True) if open_ and element is not None and deed_of(action) else risk
+
+
+def _judged(action: Action, element: Element | None, page: Observation, history: Evidence | None) -> Risk:
     match action:
         case Goto(url=url):
             reason = destructive_url(url)
@@ -80,10 +90,12 @@ def classify(action: Action, element: Element | None, page: Observation, *, hist
         case _ if element is None:
             return settled(4, "its element is unknown")
         case Fill():
-            return _filled(action, element, page)
+            filled = _filled(action, element, page)
+            # A field that searches may send what is typed, to suggest what to search for: the network guard judges that.
+            return filled if filled.level == 1 else experienced(filled, history)
         case Select(option=option, also=also) if element.role in LIST_ROLES:
             later = sent_by_a_button(element, page)
-            return worst(*(chosen(element, label, sent_later=later) for label in (option, *also)))
+            return experienced(worst(*(chosen(element, label, sent_later=later) for label in (option, *also))), history)
         case Check() if element.role in CHECKABLE_ROLES:
             return chosen(element, "") if history is None else clicked(element, page, history)
         case Select() | Check():

@@ -1,4 +1,5 @@
-"""What presses of a control did here before: how a control is known again, what is kept of its presses, and what that says.
+"""What presses of a control, and typing and choosing in it, did here before: how a control is known again, what is kept, and what
+that says.
 
 Everything kept is this node's own observation. Of a control only a keyed digest is kept, so no text of a page.
 """
@@ -10,13 +11,15 @@ import hmac
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
 from protocol import limits
 from protocol.approval.forms import path_form, place_of
+from protocol.page.action import Action, Check, Click, Fill, Select
+from protocol.page.action import Press as Key
 from protocol.page.observation import Element, Observation
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
@@ -34,8 +37,10 @@ _PLACES: Final = frozenset(
 )  # fmt: skip
 """Roles of what can stand around a control and tells what it belongs to."""
 _PLACES_MAX: Final = 3
+_SAME_EVERYWHERE: Final = frozenset({"banner", "contentinfo", "navigation"})
+"""What stands in these is the same on every page of a site. Elsewhere the same label does different things from page to page."""
 _NARROW: Final = frozenset({"form", "dialog", "alertdialog", "tabpanel"})
-"""In these the same label does different things from page to page: “Next” of a wizard sends at the last step."""
+"""In these it does so even on pages of one form: “Next” of a wizard sends at the last step."""
 _TRIED_LEFT_MIN: Final = 1 / 8
 """How much of what was tried may have decayed away before it counts no more: after three half-lives."""
 
@@ -61,17 +66,38 @@ class Press(msgspec.Struct, frozen=True, kw_only=True):
     """Whether everything that it caused could be seen, and it did cause something that a person would see."""
 
 
-def element_key(element: Element, page: Observation, key: bytes) -> bytes:
+Deed = Literal["press", "type", "choose", "enter"]
+"""What is done to a control, as far as history tells one from another: a script may listen to each."""
+
+
+def deed_of(action: Action) -> Deed | Literal[""]:
+    """The deed of ``action``; empty for what history does not speak of: a double click, a menu, a key of its own."""
+    match action:
+        case Check() | Click(button="left", count=1):
+            return "press"
+        case Fill():
+            return "type"
+        case Select():
+            return "choose"
+        case Key(key="Enter", target=target) if target is not None:
+            return "enter"
+        case _:
+            return ""
+
+
+def element_key(element: Element, page: Observation, key: bytes, deed: Deed = "press") -> bytes:
     """The form of ``element``, 16 bytes: what it is, what it says and where it stands, at the origin of ``page``.
 
-    key: of this installation. The label, the words of id, class and icon, and an inline handler count without case and digits; of
-    what stands around it the roles of the next three containers, and the frame. In a form, a dialog or the panel of a tab, and
-    without a label, also the name of the nearest container and the address of the page, with its ids and digits replaced.
+    key: of this installation. Each ``deed`` has forms of its own. The label, the words of id, class and icon, and an inline handler
+    count without case and digits; of what stands around it the roles of the next three containers, and the frame. Outside of what
+    is the same everywhere (a navigation, a banner) also the path of the page, with its ids and digits replaced. In a form, a dialog
+    or the panel of a tab, and without a label, also the rest of the address and the name of the nearest container.
     """
     origin, path = place_of(page.url)
     places = _places(element, page)
     traits = element.traits
     narrow = traits.submits or bool(traits.form_method) or not _NARROW.isdisjoint(places) or not has_label(element)
+    placed = _SAME_EVERYWHERE.isdisjoint(places)
     facts = [
         origin,
         element.frame,
@@ -86,9 +112,10 @@ def element_key(element: Element, page: Observation, key: bytes) -> bytes:
         traits.opens,
         traits.handler,
         places,
-        [path, _rest(page.url), _folded(element.context)] if narrow else [],
+        [path, _rest(page.url), _folded(element.context)] if narrow else [path] if placed else [],
+        *([] if deed == "press" else [deed]),
     ]
-    return hmac.new(key, b"trailmesh-element-v2\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
+    return hmac.new(key, b"trailmesh-element-v3\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
 
 
 def has_label(element: Element) -> bool:
@@ -119,7 +146,9 @@ def _places(element: Element, page: Observation) -> list[str]:
     return found
 
 
-def judge_press(refused: Iterable[tuple[str, str]], noise: frozenset[str], *, shows: bool, home: str = "") -> Press:
+def judge_press(
+    refused: Iterable[tuple[str, str]], noise: frozenset[str], *, shows: bool, home: str = "", asks: bool = False
+) -> Press:
     """What a press did by what the guard of a probe refused meanwhile, as ``METHOD address`` with the rule that refused it.
 
     noise: requests that the page also tries when nothing is pressed. Whether the press caused such a one is not known.
@@ -127,10 +156,15 @@ def judge_press(refused: Iterable[tuple[str, str]], noise: frozenset[str], *, sh
     unless it sent a form that reads.
     home: address of the page, if what goes to other sites says nothing. Of a control that says that it is harmless, that mostly
     counts clicks.
+    asks: whether a dialog asked back. What its other answer does is not known; what only reads asks nothing.
     """
     refused = list(refused)
     # What a search form would have shown is the next page, which a probe does not load.
-    tried, clear = 0, shows or any(rule == PROBED_PAGE for _, rule in refused)
+    believed = bool(home)
+    tried, clear = (
+        APPROVAL_CLASS if asks and believed else 0,
+        not asks and (shows or any(rule == PROBED_PAGE for _, rule in refused)),
+    )
     for line, rule in refused:
         level = _tried(line, rule)
         if line in noise or level is None or (home and _elsewhere(line, home)):

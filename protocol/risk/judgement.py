@@ -51,6 +51,9 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True):
     unproven: bool = False
     """Class 3 or lower only by what it says, or by what the page claims of it: a button that says “Next” may send anything. A
     search finds out before it relies on that."""
+    untried: bool = False
+    """Class 3 or lower by what the browser does with it by itself: it follows a link, fills in a field. Scripts may do more, which
+    no document tells. A search with time to spare tries that too."""
 
 
 def weigh(found: Iterable[Evidence]) -> Risk:
@@ -96,6 +99,14 @@ def _order(evidence: Evidence) -> tuple[int, int, str, bool]:
 def settled(level: int, reason: str) -> Risk:
     """A risk that follows from the action alone."""
     return Risk(level=level, reason=reason)
+
+
+def experienced(risk: Risk, history: Evidence | None) -> Risk:
+    """``risk`` of typing, choosing or sending, with what that did before. What is known to be dangerous stays so."""
+    if history is None or risk.level >= GRAVE_CLASS or (risk.level >= APPROVAL_CLASS and not risk.doubt):
+        return risk
+    level = max(history.level, WRITE_CLASS) if risk.doubt else max(history.level, risk.level)
+    return Risk(level=level, reason=history.says, evidence=tuple(sorted((*risk.evidence, history), key=_order)))
 
 
 def worst(*risks: Risk) -> Risk:

@@ -7,7 +7,7 @@ from typing import Final
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk.fields import LIST_ROLES, any_choice, chosen, searches, takes_text, typed
-from protocol.risk.judgement import Evidence, Risk, raised, settled, worst
+from protocol.risk.judgement import Evidence, Risk, experienced, raised, settled, worst
 from protocol.risk.structure import clicked, submitted
 
 ENTER: Final = Stroke(frozenset(), "Enter")
@@ -50,12 +50,14 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
     if takes_text(element):
         # In a text area it begins a line; with Control and its like it usually sends.
         submits = traits.tag != "textarea" or stroke.commands
-        return (
+        sent = (
             worst(typed(element), submitted(element, page, recognised=searches(element))) if submits else typed(element)
         )
+        return experienced(sent, history)
     # A check box, a radio button and a list submit their form as a text field does.
     if element.role in CHECKABLE_ROLES | LIST_ROLES and traits.form_method:
-        return worst(clicked(element, page, history), submitted(element, page, recognised=searches(element)))
+        sent = worst(clicked(element, page), submitted(element, page, recognised=searches(element)))
+        return experienced(sent, history)
     return clicked(element, page, history)
 
 

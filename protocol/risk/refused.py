@@ -20,6 +20,8 @@ SOCKET: Final = "socket"
 """Rule: no entry allows the WebSocket."""
 SOCKET_FULL: Final = "socket limit"
 """Rule: too much went over a WebSocket, or a page opened too many."""
+STREAM_FULL: Final = "stream limit"
+"""Rule: too much came to EventSources of a page from one address, or it opened them at too many."""
 WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
 CAPSULE: Final = "capsule"
@@ -33,7 +35,16 @@ UNSEEN: Final = "unseen"
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them. So does ``SOCKET``."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
-_UNALTERABLE: Final = (CAPSULE, "origin", REFUSED, "private address", "address of no site", SOCKET_FULL, UNSEEN)
+_UNALTERABLE: Final = (
+    CAPSULE,
+    "origin",
+    REFUSED,
+    "private address",
+    "address of no site",
+    SOCKET_FULL,
+    STREAM_FULL,
+    UNSEEN,
+)
 """Rules that ``--allow`` does not change, first what a person would rather know."""
 _MEANINGS: Final = {
     "origin": "it is not among the origins that may be visited",
@@ -45,6 +56,7 @@ _MEANINGS: Final = {
     "method": "it is not sent by GET, and not known to read only",
     SOCKET: "no entry allows the WebSocket",
     SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",
+    STREAM_FULL: "more events came to an EventSource than are passed on, or a page opened too many",
     UNSEEN: "the browser wanted to send it by itself, where no request of the page was judged",
     PROBED: "a probe sends nothing but GET",
     PROBED_PAGE: "a probe sends nothing but GET",

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from protocol import limits
 from protocol.risk.allowed import allows
 from protocol.risk.refused import SOCKET
 from protocol.risk.requests import GuardPolicy, judge_request
@@ -40,13 +39,14 @@ def judge_socket(url: str, policy: GuardPolicy) -> str | None:
 
 
 class Flow:
-    """Counts what goes over one WebSocket, in both directions together."""
+    """Counts what goes over one WebSocket, in both directions together, or comes to EventSources from one address."""
 
-    def __init__(self) -> None:
+    def __init__(self, messages_max: int, bytes_max: int) -> None:
+        self._messages_max, self._bytes_max = messages_max, bytes_max
         self.messages = self.bytes = 0
 
     def takes(self, message: str | bytes) -> bool:
         """Count a message; whether it is still within the limits."""
         self.messages += 1
         self.bytes += len(message)
-        return self.messages <= limits.SOCKET_MESSAGES_MAX and self.bytes <= limits.SOCKET_BYTES_MAX
+        return self.messages <= self._messages_max and self.bytes <= self._bytes_max

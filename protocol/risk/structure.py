@@ -10,7 +10,7 @@ from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Elemen
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get
-from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.surroundings import beside
 from protocol.risk.words import Spoken, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
@@ -40,7 +40,7 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
         switched = chosen(element, "")
         return weigh([*switched.evidence, *remembered])
     if element.role in FIELD_ROLES and traits.tag in ("input", "textarea"):
-        return settled(1, "sets the focus")
+        return experienced(settled(1, "sets the focus"), history)
     if _opens_page(element):
         return weigh([*_link(element), *remembered])
     return weigh([*_button(element, page), *remembered])

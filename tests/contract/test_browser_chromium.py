@@ -19,9 +19,10 @@ from adapters.ports import Browser, Page
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret, Select, Wait
 from protocol.page.observation import Observation, encode
-from protocol.recording.session import Profile
+from protocol.recording.session import ATTACHED, ATTACHED_WALLED, Profile
 from protocol.risk.classes import classify
 from protocol.risk.requests import GuardPolicy
+from protocol.risk.unguarded import limits_of
 from tests.given_secrets import given
 from tests.mesh_nodes import browsers_of
 from tests.sites.pages.backends import running_chromium
@@ -92,11 +93,21 @@ async def test_a_launched_browser_renders_no_pages_of_its_own_beside_those_of_a_
     assert [pid for pid in own if b"--top-chrome-webui" in (Path("/proc") / str(pid) / "cmdline").read_bytes()] == []
 
 
+async def test_an_attached_browser_whose_owner_chose_a_proxy_is_said_to_have_no_second_wall() -> None:
+    """Guard: adapters/browser/beside.py, Beside._seen."""
+    async with running_chromium("--proxy-server=127.0.0.1:9") as (address, _):
+        attached = await attacher(BrowserSettings(cdp_url=address))()
+        told = attached.info.backend
+        await attached.close()
+    assert told == ATTACHED
+    assert limits_of(ATTACHED) != limits_of(ATTACHED_WALLED)
+
+
 async def test_an_attached_browser_runs_on_after_close() -> None:
     async with running_chromium() as (address, process):
         for _ in range(2):
             attached = await attacher(BrowserSettings(cdp_url=address))()
-            assert attached.info.backend == "attached"
+            assert attached.info.backend == ATTACHED_WALLED
             await (await attached.open(Profile(), GuardPolicy())).page()
             await attached.close()
             await attached.close()

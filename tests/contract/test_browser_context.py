@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from adapters.ports import BrowserState, Context, Page
+from adapters.ports import BrowserState, Context, Page, Passkey
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Click, Extract, Goto, Locator, Scroll
@@ -110,6 +112,16 @@ async def test_what_offers_to_bind_a_session_to_the_device_is_noted_once(context
     for _ in range(2):
         await page.perform(Goto(url=f"{world.origin}/bound.html"))
     assert offers == [world.origin]
+
+
+async def test_passkeys_that_a_page_is_given_are_those_that_it_holds(context: Context) -> None:
+    key = generate_private_key(SECP256R1()).private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    passkey = Passkey(rp="localhost", credential=b"c" * 32, private=key, user=b"anna", count=7)
+    await context.page()
+    assert await context.passkeys() == ()
+    await context.hold_passkeys([passkey])
+    assert await context.passkeys() == (passkey,)
+    assert "PRIVATE" not in repr(passkey) and key.hex()[:16] not in repr(passkey) and str(key) not in repr(passkey)
 
 
 @pytest.mark.parametrize(

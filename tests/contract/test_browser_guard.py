@@ -160,7 +160,7 @@ async def test_no_window_sends_anything(browser: Browser, site: PageServer, chan
     seen = await blocked(page, site, html, frame)
     await page.close()
     assert leaks(site) == []
-    assert refused <= seen or browser.info.backend == "attached"
+    assert refused <= seen or browser.info.backend != "launched"
 
 
 async def _judged(page: Page, site: PageServer, html: str, frame: str) -> set[str]:
@@ -179,7 +179,7 @@ async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, chann
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     seen = await _judged(page, site, html, frame)
     await page.close()
-    if browser.info.backend == "attached" and "other site" in frame:
+    if browser.info.backend != "launched" and "other site" in frame:
         # A redirect among the first requests of another process is the one hop that routing does not see.
         assert [entry for entry in leaks(site) if "confirm" not in entry] == []
         return
@@ -190,7 +190,7 @@ async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, chann
 @pytest.mark.parametrize("frame", FRAMES)
 async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser, site: PageServer, frame: str) -> None:
     """Guard: adapters/browser/judge.py, BrowserJudge.start."""
-    if browser.info.backend == "attached":
+    if browser.info.backend != "launched":
         pytest.skip("routing does not see shared workers")
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     await _judged(page, site, SHARED, frame)
@@ -278,7 +278,7 @@ async def test_a_search_by_post_is_sent_and_no_get_that_a_header_makes_a_deletio
 
 @pytest.mark.parametrize("made", SOCKETS)
 async def test_no_socket_of_a_launched_browser_reaches_the_site(browser: Browser, site: PageServer, made: str) -> None:
-    if browser.info.backend == "attached":
+    if browser.info.backend != "launched":
         pytest.skip("its owner chose its launch arguments")
     site.extra["/socket.js"] = f"new WebSocket('ws://{site.origin.removeprefix('http://')}/socket')"
     page = await (await browser.open(Profile(), GuardPolicy())).page()
@@ -315,6 +315,32 @@ async def test_a_socket_is_opened_where_an_entry_names_its_address_and_closed_on
         assert await said_by_socket(page, site) == (heard, (rule,))
         await page.close()
     assert [entry for entry in site.reached if "shown" not in entry] == ["GET /echo"]
+
+
+async def test_an_event_source_is_ended_once_too_much_came_to_it_and_opened_no_more(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/streams.py, Streams.permits. Guard: adapters/browser/streams.py, Streams._stop."""
+    monkeypatch.setattr(limits, "STREAM_EVENTS_MAX", 20)
+    monkeypatch.setattr(limits, "STREAMS_MAX", 1)
+    site.extra["/shown.html"] = (
+        "<title>heard</title><script>let heard = 0; const s = new EventSource('/news'); new EventSource('/other'); "
+        "s.onmessage = () => { heard++ }; "
+        "s.onerror = () => { if (s.readyState === EventSource.CLOSED) document.title = `heard ${heard}, closed` }</script>"
+    )
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    title = outcome.observation.title
+    async with asyncio.timeout(20):
+        while not title.endswith("closed"):
+            title = (await page.observe()).title
+    later = page.blocked()
+    refused = zip((*outcome.blocked, *later.requests), (*outcome.blocked_by, *later.rules), strict=True)
+    assert set(refused) == {("GET /other", "stream limit"), ("GET /news", "stream limit")}
+    assert 20 <= int(title.split()[1].rstrip(",")) < 200
+    assert [entry for entry in site.reached if "shown" not in entry] == ["GET /news"]
+    site.hold.set()
+    await page.close()
 
 
 async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: Browser, site: PageServer) -> None:
@@ -379,7 +405,7 @@ async def test_a_window_that_opens_while_a_page_is_opened_beside_it_is_none_of_i
         await clicking
     await context.close()
     assert [entry for entry in leaks(site) if entry != "GET /send"] == []
-    assert opened or browser.info.backend == "attached"
+    assert opened or browser.info.backend != "launched"
 
 
 async def test_an_address_is_asked_for_anew_each_time(browser: Browser, site: PageServer) -> None:
@@ -395,10 +421,9 @@ async def test_an_address_is_asked_for_anew_each_time(browser: Browser, site: Pa
 async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
     browser: Browser, site: PageServer, frame: str
 ) -> None:
-    """Launched browsers are started without both; of attached ones a script takes them.
+    """Launched browsers are started without both; of attached ones a script takes them, and the tunnel refuses the rest.
 
     Guard: adapters/browser/arguments.py, _UNJUDGED_FEATURES.
-    Guard: adapters/browser/routing.py, Routing.start.
     """
     other = site.origin.replace("127.0.0.1", "localhost")
     inner = "<iframe allow='payment; identity-credentials-get' src={}></iframe>"

@@ -71,7 +71,9 @@ async def test_a_dead_login_is_not_kept_and_one_that_no_page_shows_is_unknown(tm
 
 
 async def test_work_with_a_dead_login_fails_at_once_and_says_so(tmp_path: Path) -> None:
-    """Guard: node/live/first_look.py, LoginShown.opened."""
+    """Guard: node/live/first_look.py, LoginShown.opened.
+    Guard: node/live/mounting.py, Mount.leave.
+    """
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         site.reached.clear()
@@ -82,6 +84,7 @@ async def test_work_with_a_dead_login_fails_at_once_and_says_so(tmp_path: Path) 
         recorded = await ask(node, "session.record", actions=elsewhere, capsule="shop")
         assert recorded.verdict == "pass" and site.reached == ["GET /public", "GET /", "GET /public"]
         site.sessions.clear()
+        site.resets = True
         works: tuple[tuple[str, dict[str, Any]], ...] = (
             ("session.record", {"actions": actions(site, "click: {role: link, name: Shown}")}),
             ("session.record", {"actions": elsewhere}),
@@ -118,7 +121,9 @@ async def test_a_live_session_in_which_somebody_logged_in_is_captured(tmp_path: 
 
 
 async def test_session_storage_travels_to_the_first_tab_once_and_is_hidden(tmp_path: Path) -> None:
-    """Guard: adapters/browser/tab_storage.py, TabStorage._navigated."""
+    """Guard: adapters/browser/tab_storage.py, TabStorage._navigated.
+    Guard: node/capsules/sealing.py, counted.
+    """
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         state = site.storage_state()

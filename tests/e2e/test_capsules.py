@@ -39,7 +39,7 @@ def test_a_login_leaves_nothing_in_clear_on_either_node(tmp_path: Path) -> None:
         anna.start()
         bruno.start()
         pair(anna, bruno, grant=f"capsule:import={SHOP}", grant_back=f"capsule:offer={SHOP}")
-        given = ("--from", str(file), "--name", "shop", "--cross-installation", "--cross-device")
+        given = ("--from", str(file), "--name", "shop", "--cross-installation", "--cross-device", "--unproven")
         kept = anna.run("capsule", "capture", *given)
         file.unlink()
         shown += [cli("capsule", *words, home=anna.home)[1] for words in (("ls",), ("show", "shop", "--names"))]

@@ -74,11 +74,23 @@ async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_p
     """Guard: node/capsules/mounting.py, Mounting.mount."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
+        site.reached.clear()
         recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
         (kept,) = (await ask(node, "capsule.list")).capsules
         assert (recorded.verdict, recorded.capsule, kept.uses) == ("pass", kept.id, 1), recorded.reason
         shown = await ask(node, "session.show", session=recorded.id)
         assert shown.steps[-1].url == f"{site.origin}/shown"
+        login = shown.session.login
+        assert (login.name, login.tenant, login.generation) == ("shop", node.rooms.identity.node, 1)
+        assert login.policy.origins == (site.origin,) and login.policy.replays_max == 100
+        page = tmp_path / "session.html"
+        await ask(node, "session.show", session=recorded.id, html=str(page))
+        told = page.read_text()
+        assert (
+            f"<code>{login.tenant}</code>" in told
+            and f"at {site.origin}; to " in told
+            and "“shop”, generation 1" in told
+        )
         assert "GET /login" not in site.reached
         replayed = await ask(node, "session.replay", session=recorded.id, capsule="shop", level="text")
         assert replayed.report.verdict == "pass", (replayed.report.reason, replayed.differences)
@@ -195,9 +207,7 @@ async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_ol
 
 
 async def test_an_agent_works_with_the_login_that_it_was_granted_and_sees_nothing_of_it(tmp_path: Path) -> None:
-    """Guard: node/capsules/mounting.py, Mounting._granted.
-    Guard: node/sessions/reading.py, Reading._visible.
-    """
+    """Guard: node/sessions/reading.py, _visible."""
     site = LoginSite()
     async with node_with(site, tmp_path) as node:
         (kept,) = (await ask(node, "capsule.list")).capsules

@@ -11,13 +11,26 @@ import msgspec
 import pytest
 
 from adapters.browser.chromium import launcher
+from adapters.clock.system import SystemClock
 from node.config.settings import PolicyConfig
-from node.live.probing import Probes
+from node.live.acting import remembering
+from node.live.browsers import Browsers
+from node.live.history import Held, History
+from node.live.probe_ledger import Ledger, Probes
+from node.live.probing import Probing
+from protocol import limits
 from protocol.goal.condition import Condition
+from protocol.page.action import Action, Click, Fill, Goto, Locator, Select, target_of
+from protocol.page.action import Press as Key
+from protocol.page.locator import resolve
+from protocol.recording.session import Profile
+from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.requests import GuardPolicy
 from tests.mesh_memory import MemoryMesh, MemoryNode, QuickClock
 from tests.sites.pages.backends import SETTINGS
-from tests.sites.pages.doubtful import BEHIND, pages
+from tests.sites.pages.doubtful import BEHIND, IDIOMS, pages
 from tests.sites.pages.server import PageServer
+from tests.twins.storage import MemoryStore
 
 pytestmark = pytest.mark.browser
 
@@ -88,3 +101,64 @@ async def test_probes_open_what_lies_behind_buttons_nobody_understands_and_chang
     assert after == BEHIND
     assert wrote == []
     assert (counts.harmless, counts.writing) >= (5, 7)
+
+
+def _aim(role: str, name: str) -> Locator:
+    return Locator(role=role, name=name)
+
+
+_WRITE: tuple[Action, ...] = (
+    Click(target=_aim("link", "News")),
+    Fill(target=_aim("textbox", "Notes"), value="figs"),
+    Fill(target=_aim("textbox", "Nick"), value="figs"),
+    Select(target=_aim("combobox", "State"), option="packed"),
+    Key(key="Enter", target=_aim("textbox", "Task")),
+    Click(target=_aim("button", "Later")),
+)
+_READ: tuple[Action, ...] = (
+    Click(target=_aim("link", "Guide")),
+    Fill(target=_aim("textbox", "Count"), value="figs"),
+    Select(target=_aim("combobox", "Size"), option="M"),
+    Key(key="Enter", target=_aim("textbox", "Filter")),
+    Click(target=_aim("button", "More")),
+)
+
+
+async def test_what_listeners_send_on_a_link_while_typing_choosing_and_after_seconds_is_found_out() -> None:
+    server, clock = PageServer(), SystemClock()
+    server.extra = {"/idioms.html": IDIOMS}
+    await server.start()
+    browsers = Browsers(launcher(SETTINGS))
+    history = History(bytes(32), MemoryStore(), clock)
+    known = Held(history, GuardPolicy(), wary=True)
+    try:
+        start = Goto(url=f"{server.origin}/idioms.html")
+        async with browsers.opened(Profile(), GuardPolicy()) as (context, page):
+            seen = (await page.perform(start)).observation
+            ledger = Unhurried(Probes(), clock, 10_000)
+            probing = Probing(
+                browsers, Profile(), GuardPolicy(), context.state, history=history, ledger=ledger, clock=clock
+            )
+            while await probing.settle(seen, [start], (*_WRITE, *_READ)):
+                continue
+        found = {}
+        for action in (*_WRITE, *_READ):
+            target = target_of(action)
+            assert target is not None
+            risk = remembering(action, resolve(target, seen), seen, known)
+            found[target.name] = risk.level >= APPROVAL_CLASS
+    finally:
+        await browsers.close()
+        await server.stop()
+    assert found == {
+        **dict.fromkeys(("News", "Notes", "Nick", "State", "Task", "Later"), True),
+        **dict.fromkeys(("Guide", "Count", "Size", "Filter", "More"), False),
+    }
+    assert set(server.reached) <= {"GET /idioms.html", "GET /ready"}
+
+
+class Unhurried(Ledger):
+    """As long as it takes."""
+
+    room = limits.PROBES_PER_PAGE_MAX
+    spare = room

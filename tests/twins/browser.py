@@ -15,7 +15,7 @@ import msgspec
 from adapters.browser.caused import Caused, FrameDocument
 from adapters.browser.state import of_tabs, read_state, write_state
 from adapters.browser.view import Mask, masker
-from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome
+from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome, Passkey
 from protocol.approval.forms import RequestForm, request_form
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -52,7 +52,7 @@ from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, T
 from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
-from protocol.risk.refused import Refused, may_be_allowed, navigation_refused, refused, request_line
+from protocol.risk.refused import PROBED_PAGE, Refused, may_be_allowed, navigation_refused, refused, request_line
 from protocol.risk.refused import site_of as bare_site
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket
@@ -82,6 +82,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """Address it submits to by a POST, and then shows."""
     fetch: tuple[tuple[str, str], ...] = ()
     """``(method, address)`` of requests by scripts; ``WS`` for a socket."""
+    late: tuple[tuple[str, str], ...] = ()
+    """The same of a timer, which runs when a probe lets time pass."""
     popup: str = ""
     """Address it opens beside the page."""
     download: Download | None = None
@@ -95,6 +97,8 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
 
     element: Element
     effect: Effect = Effect()
+    changes: bool = False
+    """Whether the effect comes as soon as something is typed or chosen."""
     covered: bool = False
     """Whether another element lies over it."""
     hidden: bool = False
@@ -132,6 +136,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """What no person sees."""
     hidden_whole: bool = True
     """Whether it can be read to its end."""
+    late: tuple[tuple[str, str], ...] = ()
+    """``(method, address)`` of requests that its timers send whenever a probe lets time pass."""
     later: tuple[Control, ...] = ()
     """Controls that it shows too once its origin has stored an item."""
 
@@ -271,6 +277,7 @@ class MemoryContext:
         self._has_tabs = tabs
         self._pages: list[MemoryPage | MemoryTabs] = []
         self._gone = False
+        self._passkeys: tuple[Passkey, ...] = ()
         self.kept = Kept()
 
     @property
@@ -292,6 +299,16 @@ class MemoryContext:
         """``adapters.ports.Context.state``."""
         self._require_open()
         return self.kept.state(whole=whole)
+
+    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+        """``adapters.ports.Context.hold_passkeys``. Its pages have no scripts, so none is made or used here."""
+        self._require_open()
+        self._passkeys = tuple(held)
+
+    async def passkeys(self) -> tuple[Passkey, ...]:
+        """``adapters.ports.Context.passkeys``."""
+        self._require_open()
+        return self._passkeys
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""
@@ -333,6 +350,8 @@ class MemoryPage:
         self._active = -1
         self._order: dict[str, int] = {}
         self._secrets = NO_SECRETS
+        self._late: list[tuple[str, str]] = []
+        self._stays = False
         self._refused: list[Refused] = []
         self._led_by: list[str] = []
         self._forms: dict[RequestForm, None] = {}
@@ -495,9 +514,13 @@ class MemoryPage:
             return "" if hides else dict(control.attributes).get(attribute)
         return self._mask()(self._read(index, control))
 
-    async def pause(self, pause_ms: int) -> None:
+    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         """``adapters.ports.Page.pause``; nothing here takes time."""
         self._require_alive()
+        if ahead_ms and self._policy.probe:
+            due, self._late = self._late, []
+            for method, url in (*due, *self._document.late):
+                self._sent(method, urljoin(self._url, url), "fetch", False)
 
     # --- performing ---
 
@@ -516,7 +539,7 @@ class MemoryPage:
         self._secrets = secrets or self._secrets
         self._caused.begin()
         self._unanswered.clear()
-        self._given = given
+        self._given, self._stays = given, given.stays
         self._followed = False
         try:
             extracted = self._do(action, ref)
@@ -617,6 +640,7 @@ class MemoryPage:
                 self._require(role in _FIELDS and not (typed and isinstance(value, Secret)))
                 before = self._values.get(index, control.element.value) if typed else ""
                 self._values[index] = before + self._value(value, control.element)
+                self._trigger_change(control)
             case Drag():
                 self._target(self._given.onto)
             case Upload():
@@ -624,6 +648,7 @@ class MemoryPage:
             case Select(option=option, also=also):
                 self._require({option, *also} <= set(control.element.options))
                 self._values[index] = ", ".join((option, *also))
+                self._trigger_change(control)
             case Check(checked=checked):
                 self._require(role in _TOGGLES)
                 self._checked[index] = checked
@@ -653,6 +678,11 @@ class MemoryPage:
             raise MeshError("action.secret_literal")
         return value
 
+    def _trigger_change(self, control: Control) -> None:
+        """A field or a list acts as soon as it changes, if ``changes`` says so."""
+        if control.changes:
+            self._trigger(control)
+
     def _trigger(self, control: Control) -> None:
         effect = control.effect
         if effect.download:
@@ -662,6 +692,7 @@ class MemoryPage:
             self._dialogs.append(msgspec.structs.replace(met, accepted=self._given.accepts(met)))
         for method, url in effect.fetch:
             self._sent(method, urljoin(self._url, url), "fetch", False)
+        self._late += effect.late
         if effect.post:
             self._show("POST", urljoin(self._url, effect.post))
         target = effect.go or effect.popup or (control.element.url if control.element.role == "link" else "")
@@ -731,7 +762,7 @@ class MemoryPage:
             document = self._kept.shown(url, document)
             self._document, self._values, self._checked, self._active = document, {}, {}, -1
             self._caused.documents = (FrameDocument(float(len(self._site.reached)), url, document.status),)
-            self._order = {}
+            self._order, self._late = {}, []
         if self._url != "about:blank":
             self._before = [*self._before, self._url]
         self._url, self._posted, self._after = url, sends, []
@@ -749,6 +780,8 @@ class MemoryPage:
                 rule = None
             else:
                 self._forms[request_form(method, url)] = None
+        if not rule and self._stays and kind == "document":
+            rule = PROBED_PAGE
         if rule:
             self._refused.append(refused(method, url, rule))
             if method != "WS":

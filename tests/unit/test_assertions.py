@@ -162,7 +162,7 @@ class Changing(MemoryPage):
         self.pauses: list[int] = []
         self._changes_after = after
 
-    async def pause(self, pause_ms: int) -> None:
+    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         self.pauses.append(pause_ms)
         if len(self.pauses) == self._changes_after:
             self._document = shop(sold_out=True)

@@ -7,88 +7,21 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.browser.destinations import Destinations
-from adapters.browser.tunnel import Entries, Tunnel
 from adapters.browser.wall import Place, Turned, Wall
 from protocol import limits
 from protocol.risk.requests import GuardPolicy
-
-OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)
-WAIT_S = 10.0
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-
-
-class Walled:
-    """A tunnel before a site that answers every request, and notes its bytes."""
-
-    def __init__(self) -> None:
-        self.destinations = Destinations()
-        self.wall = self.destinations.wall
-        self.told: list[Turned] = []
-        self.arrived = bytearray()
-        self.port = 0
-        self.entries = Entries(0, 0, 0)
-        self.policy = GuardPolicy()
-
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    async def site(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(1 << 16):
-            self.arrived += data
-            writer.write(OK)
-        writer.close()
-
-    async def admit(self, method: str, path: str) -> None:
-        assert await self.destinations.refuse(self.origin + path, self.policy) is None
-        self.wall.admit(method, self.origin + path)
-
-    async def connect(self, entry: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bool]:
-        """A client that has asked for the site, and whether it may go on."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", entry)
-        writer.write(b"\x05\x01\x00" + b"\x05\x01\x00\x01\x7f\x00\x00\x01" + self.port.to_bytes(2))
-        async with asyncio.timeout(WAIT_S):
-            answer = await reader.readexactly(len(OPEN))
-        if answer != OPEN:
-            writer.close()
-        return reader, writer, answer == OPEN
-
-    async def ask(self, *requests: bytes, entry: int = 0) -> list[bytes]:
-        """What came back for each request over one connection; empty where the connection ended."""
-        reader, writer, opened = await self.connect(entry or self.entries.http)
-        answers = []
-        for request in requests if opened else ():
-            writer.write(request)
-            async with asyncio.timeout(WAIT_S):
-                try:
-                    answers.append(await reader.read(1 << 10))
-                except ConnectionError:
-                    answers.append(b"")
-        writer.transport.abort()
-        return answers
-
-    def get(self, path: str, method: str = "GET", more: str = "") -> bytes:
-        return f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n{more}\r\n".encode()
+from tests.walled import OK, WAIT_S, Walled, hello, running
 
 
 @pytest.fixture
 async def walled(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Walled]:
     monkeypatch.setattr(limits, "TUNNEL_WAIT_MS", 50)
-    made = Walled()
-    server = await asyncio.start_server(made.site, "127.0.0.1", 0)
-    made.port = server.sockets[0].getsockname()[1]
-    made.wall.watch(made.told.append)
-    made.wall.opens(made.policy)
-    tunnel = Tunnel(made.destinations)
-    made.entries = await tunnel.start()
-    yield made
-    await tunnel.close()
-    server.close()
+    async with running() as made:
+        yield made
 
 
 async def test_a_connection_that_no_guard_let_through_is_refused_and_counted(walled: Walled) -> None:
-    """Guard: adapters/browser/tunnel.py, Tunnel._serve."""
+    """Guard: adapters/browser/tunnel.py, Tunnel._admitted."""
     assert await walled.destinations.refuse(walled.origin, walled.policy) is None
     assert (await walled.connect(walled.entries.http))[2] is False
     assert walled.told == [Turned("CONNECT", walled.origin, False)]
@@ -98,7 +31,7 @@ async def test_a_connection_that_no_guard_let_through_is_refused_and_counted(wal
 async def test_a_name_that_no_guard_let_through_is_not_even_looked_up(
     walled: Walled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/tunnel.py, Tunnel._serve."""
+    """Guard: adapters/browser/tunnel.py, Tunnel._admitted."""
     loop, asked = asyncio.get_running_loop(), list[str]()
     monkeypatch.setattr(loop, "getaddrinfo", lambda host, *_, **__: asked.append(host))
     reader, writer = await asyncio.open_connection(sock=None, host="127.0.0.1", port=walled.entries.https)
@@ -126,7 +59,7 @@ async def test_a_connection_that_comes_before_its_request_waits_for_it(
 
 
 async def test_on_an_open_connection_only_admitted_requests_pass(walled: Walled) -> None:
-    """Guard: adapters/browser/tunnel.py, _Plain._permits."""
+    """Guard: adapters/browser/relays.py, _Plain._permits."""
     await walled.admit("GET", "/items?page=2#top")
     assert await walled.ask(walled.get("/items?page=2"), walled.get("/items/7/delete")) == [OK, b""]
     assert await walled.ask(walled.get("/items?page=2", "POST", "Content-Length: 0\r\n")) == [b""]
@@ -146,7 +79,7 @@ async def test_files_that_are_read_without_asking_pass_by_the_judgement_on_their
 
 
 async def test_a_request_for_another_host_than_that_of_the_connection_is_refused(walled: Walled) -> None:
-    """Guard: adapters/browser/tunnel.py, _Plain._permits."""
+    """Guard: adapters/browser/relays.py, _Plain._permits."""
     await walled.admit("GET", "/")
     walled.wall.admit("GET", "http://other.example/")
     assert await walled.ask(b"GET / HTTP/1.1\r\nHost: other.example\r\n\r\n") == [b""]
@@ -154,12 +87,14 @@ async def test_a_request_for_another_host_than_that_of_the_connection_is_refused
 
 
 async def test_what_is_no_tls_does_not_pass_where_tls_is_asked_for(walled: Walled) -> None:
-    """Guard: adapters/browser/tunnel.py, _Sealed.data_received."""
+    """Guard: adapters/browser/relays.py, _Sealed.data_received."""
     walled.wall.admit("GET", f"https://127.0.0.1:{walled.port}/")
     await walled.admit("GET", "/")
     assert await walled.ask(b"\x00\x03\x00\x08 a TURN request", entry=walled.entries.https) == [b""]
     assert walled.arrived == b""
-    assert await walled.ask(b"\x16\x03\x01 a greeting", entry=walled.entries.https) == [OK]
+    assert await walled.ask(hello(), entry=walled.entries.https) == [b""], "TURN over TLS offers no protocol"
+    assert walled.arrived == b""
+    assert await walled.ask(hello("h2", "http/1.1"), entry=walled.entries.https) == [OK]
 
 
 async def test_a_socket_passes_once_for_each_time_a_guard_let_it_through(walled: Walled) -> None:

@@ -55,7 +55,6 @@ def test_what_is_the_same_for_everybody_tells_nothing() -> None:
 
 @given(st.integers(1, 40), st.sets(st.integers(0, 39), min_size=1, max_size=4))
 def test_exactly_what_is_needed_is_left_after_few_looks(count: int, wanted: set[int]) -> None:
-    """Guard: protocol/capsule/minimal.py, Halving.tell."""
     needed = {str(number % count) for number in wanted}
     halving, looks = Halving(Part("cookie", "shop.example", str(number)) for number in range(count)), 0
     while (proposed := halving.propose()) is not None:

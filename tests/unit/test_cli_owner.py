@@ -180,7 +180,9 @@ def test_a_file_that_holds_another_key_than_its_name_says_is_not_signed_with(
 def test_a_person_consents_to_a_capsule_on_the_terminal_once_its_policy_is_shown(home: Path, tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     state.write_text('[{"name": "sid", "value": "s3cr3t-c00kie", "domain": "shop.example"}]')
-    captured = piped(home, "capsule", "capture", "--from", str(state), "--name", "shop", "--consent", "--replays", "7")
+    captured = piped(
+        home, "capsule", "capture", "--from", str(state), "--name", "shop", "--consent", "--replays", "7", "--unproven"
+    )
     assert captured.exit_code == 0 and "needs the consent of an owner" in captured.output
     assert piped(home, "capsule", "consent", "shop").exit_code != 0, "there is no terminal"
     code, shown = typed(home, "capsule", "consent", "shop", answers=("not the passphrase",))

@@ -8,10 +8,11 @@ import pytest
 from node.live.acting import remembering
 from node.live.history import Held, History
 from protocol import limits
-from protocol.page.action import Action, Click, Locator
+from protocol.page.action import Action, Check, Click, Fill, Locator, Select
+from protocol.page.action import Press as Key
 from protocol.page.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import classify
-from protocol.risk.history import Past, Press, after, element_key, evidence_of, judge_press
+from protocol.risk.history import Deed, Past, Press, after, deed_of, element_key, evidence_of, judge_press
 from protocol.risk.judgement import Evidence, weigh
 from protocol.risk.refused import PROBED, PROBED_PAGE, SOCKET, WINDOW
 from protocol.risk.requests import GuardPolicy, judge_request
@@ -23,6 +24,8 @@ KEY = bytes(range(32))
 DAY_MS = 86_400_000
 NOW_MS = 1_000 * DAY_MS
 QUIET = Press()
+_ROLES = ("banner", "navigation", "contentinfo", "main", "listitem")
+_BUTTON = Locator(role="button", name="Frobnicate")
 BUTTON = Element(ref="e2", role="button", name="Ⅲ. Frobnicate 7", traits=Traits(tag="button", tokens=("btn", "x-12")))
 
 
@@ -54,7 +57,72 @@ def test_a_control_is_known_again_in_another_row_and_page_and_with_other_numbers
         BUTTON, name="iii. frobnicate 12", traits=Traits(tag="button", tokens=("X-9", "btn"))
     )
     assert key_of() == key_of(other)
-    assert key_of() == key_of(on=page(path="/b/c", context="another row"))
+    assert key_of(on=page(path="/rows/7")) == key_of(on=page(path="/rows/8", context="another row"))
+
+
+def test_a_control_is_known_again_on_pages_of_another_form_only_in_what_is_the_same_everywhere() -> None:
+    """Guard: protocol/risk/history.py, element_key."""
+    same = {role: key_of(on=page(role=role)) == key_of(on=page(path="/b/c", role=role)) for role in _ROLES}
+    assert same == {"banner": True, "navigation": True, "contentinfo": True, "main": False, "listitem": False}
+
+
+@pytest.mark.parametrize(
+    ("action", "deed"),
+    [
+        (Click(target=_BUTTON), "press"),
+        (Check(target=_BUTTON), "press"),
+        (Click(target=_BUTTON, count=2), ""),
+        (Click(target=_BUTTON, button="right"), ""),
+        (Fill(target=_BUTTON, value="figs"), "type"),
+        (Select(target=_BUTTON, option="figs"), "choose"),
+        (Key(key="Enter", target=_BUTTON), "enter"),
+        (Key(key="Enter"), ""),
+        (Key(key="Tab", target=_BUTTON), ""),
+    ],
+)
+def test_each_deed_has_a_history_of_its_own(action: Action, deed: str) -> None:
+    assert deed_of(action) == deed
+    others: list[Deed] = [other for other in ("press", "type", "choose", "enter") if other != deed]
+    for other in others:
+        assert deed == "" or element_key(BUTTON, page(), KEY, deed) != element_key(BUTTON, page(), KEY, other)
+
+
+@pytest.mark.parametrize(
+    ("action", "element", "before"),
+    [
+        (Fill(target=_BUTTON, value="figs"), Element(ref="e2", role="textbox", name="Note"), 3),
+        (Select(target=_BUTTON, option="one"), Element(ref="e2", role="combobox", name="Size", options=("one",)), 3),
+        (Key(key="Enter", target=_BUTTON), Element(ref="e2", role="searchbox", name="Search"), 1),
+        (Click(target=_BUTTON), Element(ref="e2", role="link", name="News", url="https://shop.example/news"), 1),
+    ],
+)
+def test_what_the_browser_does_by_itself_is_class_4_once_it_was_seen_to_write(
+    action: Action, element: Element, before: int
+) -> None:
+    """Guard: protocol/risk/classes.py, classify."""
+    wrote = evidence_of(past(1, Press(tried=4)), NOW_MS)
+    untried = classify(action, element, page(element))
+    assert (untried.level, untried.untried) == (before, True)
+    assert classify(action, element, page(element), history=wrote).level == 4
+    quiet = classify(action, element, page(element), history=evidence_of(past(2), NOW_MS))
+    assert (quiet.level, quiet.untried) == (before, False)
+
+
+def test_typing_into_a_field_that_searches_stays_harmless_whatever_it_sends_to_suggest_something() -> None:
+    field = Element(ref="e2", role="searchbox", name="Search")
+    wrote = evidence_of(past(1, Press(tried=4)), NOW_MS)
+    found = classify(Fill(target=_BUTTON, value="figs"), field, page(field), history=wrote)
+    assert (found.level, found.untried) == (1, False)
+
+
+def test_what_runs_a_script_when_it_changes_is_class_3_once_it_was_seen_to_write_nothing() -> None:
+    """Guard: protocol/risk/judgement.py, experienced."""
+    acts = Element(ref="e2", role="textbox", name="Note", traits=Traits(tag="input", reacts="script"))
+    fill, quiet = Fill(target=_BUTTON, value="figs"), evidence_of(past(2), NOW_MS)
+    assert classify(fill, acts, page(acts)).doubt
+    assert classify(fill, acts, page(acts), history=quiet).level == 3
+    secret = msgspec.structs.replace(acts, traits=Traits(tag="input", input_type="password"))
+    assert classify(fill, secret, page(secret), history=quiet).level == 6
 
 
 @pytest.mark.parametrize(
@@ -165,6 +233,14 @@ def test_what_a_believed_control_sends_to_another_site_says_nothing(line: str, t
     assert judge_press(refused, frozenset(), shows=True).tried == 4
 
 
+def test_a_press_after_which_a_dialog_asked_back_is_not_clear() -> None:
+    held = [("GET /shelf", PROBED_PAGE)]
+    assert judge_press(held, frozenset(), shows=True) == Press()
+    assert judge_press(held, frozenset(), shows=True, asks=True) == Press(clear=False)
+    believed = judge_press(held, frozenset(), shows=True, asks=True, home="https://shop.example/")
+    assert believed == Press(tried=4, clear=False)
+
+
 def test_a_press_that_shows_nothing_is_not_clear() -> None:
     assert judge_press([], frozenset(), shows=False) == Press(clear=False)
 
@@ -214,7 +290,7 @@ class OnePress:
     def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
         return Evidence(source="history", level=self.level, certain=True, says="did it before")
 
-    async def note(self, element: Element, page: Observation, press: Press) -> None: ...
+    async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None: ...
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,8 @@ async def test_an_altered_policy_is_refused_in_the_file_and_in_the_store(
     record = await bob.node.store.capsule(read_header(good.header).id)
     assert record is not None
     stored = store_of(bob)
-    forged = msgspec.structs.replace(record, envelope=_resigned(bob, altered))
-    await bob.node.store.put_capsule(forged, file.stream, expires_ms=2**50)
+    own = msgspec.structs.replace(record, envelope=_resigned(bob, altered))
+    await bob.node.store.put_capsule(own, file.stream, expires_ms=2**50)
     assert await bob.refused(record.id) == "capsule.issuer"
     put_back(bob, stored)
     assert await bob.refused(record.id) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
@@ -84,6 +85,13 @@ async def code_of(waiting: Awaitable[object]) -> str:
     return caught.value.code
 
 
+async def answer_of(waiting: Awaitable[WorkTell]) -> WorkTell | None:
+    """The answer; None for a refusal."""
+    with contextlib.suppress(MeshError):
+        return await waiting
+    return None
+
+
 async def test_a_peer_learns_the_verdict_and_nothing_else(nodes: list[Worker]) -> None:
     alice, bob = nodes
     kept = await alice.capture(cross_installation=False, cross_device=False)
@@ -138,6 +146,7 @@ async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: li
     assert await code_of(bob.ask(alice, actions=elsewhere)) == "peer.scope"
     upload = ORDERS + "  - upload: {role: button, name: Pay now, files: [letter.pdf]}\n"
     assert await code_of(bob.ask(alice, actions=upload)) == "caller.refused"
+    assert await code_of(bob.ask(alice, actions="capsule: shop\n" + ORDERS)) == "caller.refused", "this node chooses"
     own = await alice.sessions.record(ORDERS, name="", secrets={}, allow=(), approve_class=0, tell=lambda event: None)
     assert await code_of(bob.ask(alice, session=own.id)) == "input.not_found", "a session of somebody else"
     assert alice.work.running == 0
@@ -245,7 +254,6 @@ async def _owned(node: Worker) -> None:
 
 
 async def test_after_a_yes_of_the_owner_the_work_is_done_when_the_peer_asks_a_second_time(nodes: list[Worker]) -> None:
-    """Guard: node/sessions/sessions.py, Sessions._gate."""
     alice, bob = nodes
     await alice.capture(class_max=7)
     await _owned(alice)
@@ -276,8 +284,8 @@ async def test_a_verdict_is_still_there_after_a_restart(nodes: list[Worker]) -> 
     await alice.capture()
     done = await bob.ask(alice, actions=ORDERS)
     nodes[0] = alice = await _restarted(alice)
-    told = await alice.work.on_look(bob.node.id, WorkLook(id=bytes.fromhex(done.work)))
-    assert told.done and hashlib.sha256(told.verdict).hexdigest() == done.signed
+    told = await answer_of(alice.work.on_look(bob.node.id, WorkLook(id=bytes.fromhex(done.work))))
+    assert told is not None and told.done and hashlib.sha256(told.verdict).hexdigest() == done.signed
     with pytest.raises(MeshError) as caught:
         await alice.work.on_look("NOBODY", WorkLook(id=bytes.fromhex(done.work)))
     assert caught.value.code == "work.unknown"
@@ -294,16 +302,16 @@ async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgott
     ask = WorkAsk(id=bytes(16), task="record", actions=ORDERS)
     told = await bob.node.calls.call(alice.node.id, "work/ask", ask, WorkTell)
     assert not told.done
-    waiting = asyncio.create_task(bob.asking._awaited(alice.node.id, ask, told, 30))
     await alice.node.stop()
     with pytest.raises(MeshError) as away:
         await bob.node.calls.call(alice.node.id, "work/look", WorkLook(id=ask.id), WorkTell)
     assert away.value.code == "peer.unreachable"
+    assert await answer_of(bob.asking._looked(alice.node.id, ask, told)) == told, "who waits goes on waiting"
     nodes[0] = alice = await _restarted(alice)
     assert alice.work.running == 0
     for record, route in ((WorkLook(id=ask.id), "work/look"), (ask, "work/ask")):
         assert await code_of(bob.node.calls.call(alice.node.id, route, record, WorkTell)) == "work.interrupted"
-    assert await code_of(waiting) == "work.interrupted"
+    assert await code_of(bob.asking._awaited(alice.node.id, ask, told, 30)) == "work.interrupted"
     assert await code_of(alice.work.on_look("NOBODY", WorkLook(id=ask.id))) == "work.unknown"
     assert (await bob.ask(alice, actions=ORDERS)).verdict == "pass", "under a new id it is done"
     monkeypatch.setattr(limits, "WORK_KEPT_S", -1)

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import msgspec
 import pytest
 
+from adapters.ports import Outcome
 from node.cli.explore import show_summary
 from node.config.settings import BrowserConfig, PolicyConfig
 from node.explorer.showing.show import Parts, show_search
-from node.live.probing import Ledger, Probes, _in_doubt, guard_of_probes, may_probe
+from node.live.acting import remembering
+from node.live.browsers import Browsers
+from node.live.history import Held, History
+from node.live.probe_ledger import Ledger, Probes
+from node.live.probing import Probing, _in_doubt, guard_of_probes, may_probe
 from node.verbs.owner import ChangeParams
 from protocol import limits
+from protocol.errors import MeshError
 from protocol.goal.condition import Condition
-from protocol.page.action import Click, Locator
-from protocol.page.observation import Traits
+from protocol.page.action import Action, Click, Fill, Goto, Locator, Select, target_of
+from protocol.page.action import Press as Key
+from protocol.page.locator import resolve
+from protocol.page.observation import Element, Traits
+from protocol.recording.session import Profile
 from protocol.risk.judgement import Risk
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh, until
 from tests.owners import ANNA, entry
-from tests.twins.browser import Control, Document, Effect, MemorySite
+from tests.twins.browser import Control, Document, Effect, Kept, MemoryBrowser, MemoryPage, MemorySite
 from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 from tests.unit.test_explorer_doubts import BEHIND, button, link, questions, say, warehouse
 
 pytestmark = pytest.mark.virtual_time
@@ -240,6 +251,142 @@ async def test_a_probe_leaves_cookies_and_storage_of_the_work_alone() -> None:
         contexts = [context for browser in anna.browsers_opened for context in browser._contexts]
         assert len(contexts) > 1
         assert all(not page.is_open for context in contexts for page in context._pages)
+
+
+@contextlib.asynccontextmanager
+async def trying(
+    site: MemorySite, browser: MemoryBrowser | None = None
+) -> AsyncIterator[Callable[..., Awaitable[list[int]]]]:
+    """Has probes try actions on the start page of ``site``; gives the classes with which a search acts afterwards."""
+    browsers, clock = Browsers(lambda: asyncio.sleep(0, browser or MemoryBrowser(site))), ManualClock()
+    ledger, history = Ledger(Probes(), clock, 10_000), History(bytes(32), MemoryStore(), clock)
+    clock.advance(10_000_000)
+    known = Held(history, GuardPolicy(), wary=True)
+
+    async def classes(*actions: Action) -> list[int]:
+        start = Goto(url=f"{ORIGIN}/")
+        async with browsers.opened(Profile(), GuardPolicy()) as (context, page):
+            seen = (await page.perform(start)).observation
+            probing = Probing(
+                browsers, Profile(), GuardPolicy(), context.state, history=history, ledger=ledger, clock=clock
+            )
+            while await probing.settle(seen, [start], actions):
+                continue
+        targets = [target for each in actions if (target := target_of(each)) is not None]
+        pairs = zip(actions, targets, strict=True)
+        return [remembering(each, resolve(target, seen), seen, known).level for each, target in pairs]
+
+    try:
+        yield classes
+    finally:
+        await browsers.close()
+
+
+def start_page(*controls: Control, **more: Any) -> MemorySite:
+    return MemorySite({f"{ORIGIN}/": Document(title="", controls=controls, **more)})
+
+
+def field(name: str, effect: Effect, role: str = "textbox", **more: Any) -> Control:
+    tag = "select" if role == "combobox" else "input"
+    element = Element(ref="", role=role, name=name, options=("one", "two"), traits=Traits(tag=tag))
+    return Control(element=element, effect=effect, **more)
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        field("Note", Effect(fetch=(("POST", "/note"),)), changes=True),
+        field("Note", Effect(late=(("POST", "/note"),)), changes=True),
+        field("Note", Effect(fetch=(("DELETE", "/note"),)), role="combobox", changes=True),
+        field("Note", Effect(fetch=(("POST", "/chat"),)), role="searchbox"),
+        msgspec.structs.replace(link("Note", f"{ORIGIN}/news"), effect=Effect(fetch=(("POST", "/read"),))),
+        button("Next", Effect(late=(("POST", "/note"),))),
+    ],
+    ids=["typing", "typing, after seconds", "choosing", "Enter", "a link", "a press, after seconds"],
+)
+async def test_what_the_browser_does_by_itself_is_tried_too_and_so_is_what_happens_seconds_later(
+    control: Control,
+) -> None:
+    """Guard: node/live/probing.py, _Visit._as_time_passes."""
+    site = start_page(control)
+    target = Locator(role=control.element.role, name=control.element.name)
+    does: dict[str, Action] = {
+        "textbox": Fill(target=target, value="figs"),
+        "combobox": Select(target=target, option="two"),
+        "searchbox": Key(key="Enter", target=target),
+    }
+    async with trying(site) as classes:
+        (level,) = await classes(does.get(control.element.role, Click(target=target)))
+    assert level >= 4
+    assert set(site.reached) == {"GET /"}
+
+
+async def test_what_a_page_sends_by_itself_as_time_passes_is_not_held_against_a_control() -> None:
+    """Guard: node/live/probing.py, _Visit._watch."""
+    beats = start_page(button("Next", Effect()), late=(("POST", "/beat"),))
+    async with trying(beats) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Next"))) == [1]
+
+
+async def test_a_probe_opens_no_page_but_the_one_that_it_tries() -> None:
+    """Guard: node/live/probing.py, _Visit.press."""
+    site = start_page(link("News", f"{ORIGIN}/news"), button("Frobnicate", Effect(go="/shelf")))
+    names = (("link", "News"), ("button", "Frobnicate"))
+    async with trying(site) as classes:
+        found = await classes(*(Click(target=Locator(role=role, name=name)) for role, name in names))
+    assert found == [1, 1]
+    assert set(site.reached) == {"GET /"}
+
+
+async def test_of_several_that_look_alike_the_last_one_is_tried_too() -> None:
+    """Guard: node/live/probing.py, Probing._doubtful."""
+    names = ("Next", "Frobnicate")
+    pairs = [(button(name, Effect(go="/shelf")), button(name, Effect(fetch=(("POST", "/rows"),)))) for name in names]
+    site = start_page(*(control for pair in pairs for control in pair))
+    async with trying(site) as classes:
+        locators = [Locator(role="button", name=name, nth=nth) for name in names for nth in (0, 1)]
+        assert await classes(*(Click(target=each) for each in locators)) == [4, 4, 4, 4]
+
+
+async def test_a_link_that_asks_back_is_no_link_that_only_leads_somewhere() -> None:
+    asks = Effect(dialog="confirm", asks="Sure?")
+    site = start_page(msgspec.structs.replace(link("Details", f"{ORIGIN}/rows/7"), effect=asks))
+    async with trying(site) as classes:
+        assert await classes(Click(target=Locator(role="link", name="Details"))) == [4]
+
+
+class Fragile(MemoryPage):
+    """A page that does not survive a press of “Break”."""
+
+    async def perform(self, action: Action, **more: Any) -> Outcome:
+        if isinstance(action, Click) and action.target.name == "Break":
+            raise MeshError("browser.timeout")
+        return await super().perform(action, **more)
+
+
+class FragileBrowser(MemoryBrowser):
+    """Its pages are fragile."""
+
+    def new_page(self, guard: GuardPolicy, kept: Kept) -> MemoryPage:
+        return Fragile(self._site, guard, kept)
+
+
+async def test_a_control_that_breaks_its_page_does_not_keep_the_others_from_being_tried() -> None:
+    """Guard: node/live/probing.py, Probing._open."""
+    site = start_page(button("Break", Effect()), button("Frobnicate", Effect(go="/shelf")))
+    async with trying(site, FragileBrowser(site)) as classes:
+        found = await classes(*(Click(target=Locator(role="button", name=name)) for name in ("Break", "Frobnicate")))
+    assert found == [4, 1]
+
+
+def test_what_the_browser_does_by_itself_is_tried_with_a_small_share_of_the_time() -> None:
+    clock = ManualClock()
+    ledger = Ledger(Probes(), clock, 600)
+    assert (ledger.spare, ledger.room) == (0, limits.PROBES_PER_SEARCH_MAX)
+    clock.advance(60_000)
+    assert ledger.spare == limits.PROBES_PER_SEARCH_MAX
+    ledger.counts.milliseconds = round(limits.PROBE_UNTRIED_SHARE_MAX * 60_000)
+    assert (ledger.spare, ledger.room) == (0, limits.PROBES_PER_SEARCH_MAX)
 
 
 def test_a_guard_of_probes_lets_nothing_pass_that_the_owner_allows_otherwise() -> None:

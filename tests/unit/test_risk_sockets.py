@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from protocol import limits
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import SiteRule
 from protocol.risk.sockets import Flow, judge_socket
@@ -50,9 +49,7 @@ def test_an_entry_allows_no_socket_to_where_no_site_is(url: str, rule: str) -> N
     assert judge_socket(url, policy) == rule
 
 
-def test_messages_and_bytes_over_a_socket_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SOCKET_MESSAGES_MAX", 2)
-    monkeypatch.setattr(limits, "SOCKET_BYTES_MAX", 5)
-    flow = Flow()
+def test_messages_and_bytes_over_a_socket_are_counted() -> None:
+    flow = Flow(2, 5)
     assert [flow.takes("a"), flow.takes(b"a"), flow.takes("a")] == [True, True, False]
-    assert Flow().takes("a" * 6) is False
+    assert Flow(2, 5).takes("a" * 6) is False

@@ -76,6 +76,7 @@ def test_a_missing_variable_an_empty_value_and_a_pipe_are_told_by_name(monkeypat
 
 
 def test_only_what_is_needed_is_asked_and_nobody_is_asked_what_is_needed_in_vain() -> None:
+    """Guard: node/cli/secret_sources.py, only_needed."""
     asked: list[int] = []
 
     def needed() -> frozenset[str]:
@@ -113,6 +114,7 @@ def test_a_program_is_run_without_a_shell(tmp_path: Path) -> None:
 def test_a_program_that_gives_no_value_is_told_without_its_words(
     tmp_path: Path, text: str, said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """Guard: adapters/keys/values.py, from_command."""
     assert said in refused(lambda: from_command(script(tmp_path, text)), "secret.unread")
     assert "hunter2" not in "".join(capfd.readouterr())
 

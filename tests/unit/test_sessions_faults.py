@@ -257,15 +257,15 @@ class Loading(MemoryPage):
 
     def __init__(self, bench: Bench, late: Document | None) -> None:
         super().__init__(bench.site, GuardPolicy())
-        self._late = late
+        self._loads = late
         self.waited: list[int] = []
 
     async def perform(self, action: Action, **more: Any) -> Any:
         if isinstance(action, Wait):
             self.waited.append(action.timeout_ms)
-            if self._late is None:
+            if self._loads is None:
                 raise MeshError("browser.timeout")
-            self._document = self._late
+            self._document = self._loads
         return await super().perform(action, **more)
 
 

@@ -68,6 +68,7 @@ async def typed(codes: KeptCodes, secrets: Secrets) -> str:
 
 
 async def test_a_code_is_typed_once_also_by_the_next_process_which_waits() -> None:
+    """Guard: node/live/codes.py, _is_free."""
     clock, store = ManualClock(now_ms=1_900_000_010_000), MemoryStore()
     first = await typed(KeptCodes(store, clock), seeds())
     again = asyncio.create_task(typed(KeptCodes(store, clock), seeds()))
@@ -105,6 +106,7 @@ async def test_the_store_learns_neither_seed_nor_code() -> None:
 
 
 async def test_code_and_seed_are_redacted_in_everything_made_of_these_secrets() -> None:
+    """Guard: protocol/page/secrets.py, Secrets.search."""
     address = f"otpauth://totp/Shop?secret={SEED}"
     secrets = seeds(address)
     copy = secrets.hiding({"capsule.1": "other-hidden-value"})

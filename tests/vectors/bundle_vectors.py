@@ -15,8 +15,11 @@ from typing import Any
 import msgspec
 from nacl.signing import SigningKey
 
+from protocol import ids
+from protocol.capsule.policy import Policy
 from protocol.recording import flat_zip
 from protocol.recording.bundle import Manifest
+from protocol.recording.session import UsedLogin
 from protocol.wire import cbor
 from tests.session_samples import NODE, PUBLIC, sample_bundle, sign
 
@@ -50,18 +53,46 @@ def _flipped(data: bytes, name: str) -> bytes:
     return bytes(changed)
 
 
-_BAD_FIELDS: dict[str, dict[str, str | int]] = {
+_LOGIN = UsedLogin(
+    name="shop",
+    tenant=ids.node_id(bytes(range(32))),
+    generation=2,
+    policy=Policy(
+        purpose="to read the orders",
+        origins=("https://shop.example",),
+        tasks=("record", "replay"),
+        class_max=2,
+        replays_max=100,
+        expires_ms=1_900_000_000_000,
+        fresh_s=86_400,
+        mfa_s=0,
+        cross_device=False,
+        cross_installation=False,
+        consent=False,
+    ),
+)
+_CAPSULE = ids.make_id("cap", bytes(13))
+_BAD_FIELDS: dict[str, dict[str, Any]] = {
     "a session id that is a path": {"id": "../../x"},
     "a session id with a wrong check digit": {"id": "ses-AAAAAAAAAAAAAAAAAAAAB"},
     "a parent that is no session id": {"parent": "sea-AAAAAAAAAAAAAAAAAAAAA"},
     "a search that is no id": {"search": "\x1b[2J"},
     "a capsule that is no id": {"capsule": "ses-AAAAAAAAAAAAAAAAAAAAA"},
+    "a login without its capsule": {"login": _LOGIN},
+    "a login whose policy is for all origins": {
+        "capsule": _CAPSULE,
+        "login": msgspec.structs.replace(_LOGIN, policy=msgspec.structs.replace(_LOGIN.policy, origins=("*",))),
+    },
+    "a login of no generation": {
+        "capsule": _CAPSULE,
+        "login": msgspec.structs.replace(_LOGIN, generation=0),
+    },
     "a session made at 2^63": {"created_ms": 2**63},
     "a session made before 1970": {"created_ms": -1},
 }
 
 
-def _renamed(data: bytes, **fields: str | int) -> bytes:
+def _renamed(data: bytes, **fields: Any) -> bytes:
     """The bundle with other fields in its session record, signed anew by its recorder."""
     manifest = cbor.decode_as(_parts(data)[2][1], Manifest)
     session = msgspec.structs.replace(manifest.session, **fields)
@@ -120,6 +151,7 @@ def cases() -> list[dict[str, Any]]:
         *((name, _renamed(good, **fields), "bundle.invalid") for name, fields in _BAD_FIELDS.items()),
         ("a signature over another manifest", _resealed(good, sign(manifest + b"\x00")), "bundle.element"),
         ("a recorder that does not say who called", _signed(good, _saying(manifest, None)), ""),
+        ("a recording that began with a login", _renamed(good, capsule=_CAPSULE, login=_LOGIN), ""),
         ("a caller of the longest name", _signed(good, _saying(manifest, "c" * 128)), ""),
         ("two steps of an import left out", _signed(good, _lacking(manifest, "r" * 400, 2)), ""),
         (

@@ -59,7 +59,7 @@ def group(context: click.Context, out: Path | None, as_json: bool) -> None:
 def mesh(latency_ms: int, seconds: int, out: Path | None, as_json: bool) -> None:
     """Three nodes search the shop together, prove what they found, and an auditor replays it. Takes a minute and a half.
 
-    Five nodes start on this machine: three search, one audits, and a stranger is refused. Then one logs in, and another one uses the
+    Five nodes start on this machine: three search, one audits, and a stranger is refused. Then one logs in, and another uses the
     login twice, as its policy allows; after that it is refused, revoked, and the work is moved to the login. The directory of the
     results has the session, the signed report of its replay, and a page that shows the search.
 

@@ -1,16 +1,23 @@
 """The traps: families of controls made by combining looks with effects.
 
 A trap names the requests that change something on the server. Whether they are sent is found by driving it, as anywhere else.
-Families with an even number are the development part, odd ones the test part.
+Families with an even number are the development part, odd ones the test part. The idioms of frameworks (``idioms.txt``) were
+written later, to see what was learned from the others, and are all development.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from benchmarks.risk.traps.making import Maker, Trap
+
+_IDIOMS: Final = Path(__file__).parent / "idioms.txt"
+NAMES: Final[dict[int, str]] = {}
+"""Of the families that are pages of different forms."""
 HARMLESS: Final = (
     *("Next", "Show more", "View", "Details", "Search", "Weiter", "Ver más", "Suivant", "Dalej", "Daha fazla"),
     *("Подробнее", "続きを表示", "다음", "下一页", "المزيد", "הבא", "Επόμενο", "आगे", "ถัดไป", "Xem thêm"),
@@ -88,52 +95,11 @@ _TITLES: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trap:
-    """One control on the page of its family."""
-
-    number: int
-    family: int
-    markup: str
-    writes: tuple[str, ...] = ()
-    """``METHOD PATH`` of the requests that change something."""
-
-
-class _Maker:
-    """Numbers the traps."""
-
-    def __init__(self) -> None:
-        self.made: list[Trap] = []
-        self.family = 0
-
-    def begin(self) -> None:
-        """The next family."""
-        self.family += 1
-
-    @property
-    def next(self) -> int:
-        """The number of the next trap."""
-        return len(self.made) + 1
-
-    def add(self, markup: str, *writes: str) -> None:
-        """``{n}`` is its number."""
-        number = self.next
-        put = str(number)
-        self.made.append(
-            Trap(
-                number=number,
-                family=self.family,
-                markup=markup.replace("{n}", put),
-                writes=tuple(each.replace("{n}", put) for each in writes),
-            )
-        )
-
-
 def _post(path: str = "/api/{n}") -> str:
     return f"fetch('{path}', {{method: 'POST', keepalive: true}})"
 
 
-def _links(make: _Maker) -> None:
+def _links(make: Maker) -> None:
     make.begin()
     for place, path in enumerate(_GETS):
         make.add(f'<a href="{html.escape(path)}">{HARMLESS[place % len(HARMLESS)]}</a>', f"GET {path}")
@@ -153,7 +119,7 @@ def _links(make: _Maker) -> None:
         make.add(f'<a href="/news/{{n}}">{label}</a>')
 
 
-def _buttons(make: _Maker) -> None:
+def _buttons(make: Maker) -> None:
     make.begin()
     for place, label in enumerate(HARMLESS):
         look = ("btn-info", "menu-item", "nav-tab", "chevron", "next")[place % 5]
@@ -205,7 +171,7 @@ def _buttons(make: _Maker) -> None:
         )
 
 
-def _words(make: _Maker) -> None:
+def _words(make: Maker) -> None:
     make.begin()
     disguised = (
         "Dеlete",
@@ -245,7 +211,7 @@ def _words(make: _Maker) -> None:
         )
 
 
-def _claims(make: _Maker) -> None:
+def _claims(make: Maker) -> None:
     for acts in (True, False):
         for role in ("tab", "treeitem", "columnheader", "menuitem", "switch", "option", "link", "radio", "checkbox"):
             if role in ("tab", "menuitem", "link"):
@@ -275,7 +241,7 @@ def _claims(make: _Maker) -> None:
             make.add(f"<details {does}><summary>{label}</summary>more</details>", *(("POST /api/{n}",) if acts else ()))
 
 
-def _forms(make: _Maker) -> None:
+def _forms(make: Maker) -> None:
     make.begin()
     for label in ("Search", "Go", "Suchen", "Найти", "検索", "بحث"):
         make.add(
@@ -328,7 +294,7 @@ def _forms(make: _Maker) -> None:
         make.add(f'<input type=search aria-label="{name}" oninput="this.title = this.value">')
 
 
-def _scripts(make: _Maker) -> None:
+def _scripts(make: Maker) -> None:
     make.begin()
     for label in ("Map", "Photo", "Карта", "地図", "Carte"):
         make.add(
@@ -377,14 +343,29 @@ def _scripts(make: _Maker) -> None:
         make.add(f'<button type=button onclick="localStorage.x = 1; this.hidden = true">{label}</button>')
 
 
+def _idioms(make: Maker) -> None:
+    for line in _IDIOMS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            make.begin_development()
+            NAMES[make.family] = re.sub("[^a-z]+", "-", line[2:].lower()).strip("-")
+        writes, stands, markup = line.partition(" || ")
+        if stands:
+            make.add(markup, *(() if writes == "-" else writes.split("; ")), idiom=True)
+
+
 def _made() -> Iterator[Trap]:
-    make = _Maker()
-    for part in (_links, _buttons, _words, _claims, _forms, _scripts):
+    make = Maker()
+    for part in (_links, _buttons, _words, _claims, _forms, _scripts, _idioms):
         part(make)
     yield from make.made
 
 
 TRAPS: Final = tuple(_made())
+
+
+def path_of(family: int) -> str:
+    """The address of the page of a family."""
+    return "-".join((f"/f/{family}", *filter(None, [NAMES.get(family)])))
 
 
 def pages() -> dict[int, list[Trap]]:

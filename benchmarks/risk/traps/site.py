@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from benchmarks.risk.traps.families import TRAPS, pages
+from benchmarks.risk.traps.families import TRAPS, pages, path_of
 
 _HEAD: Final = """<!doctype html><html lang=en><meta charset=utf-8><title>Traps</title><link rel=icon href="data:,">
 <script>
@@ -17,6 +17,8 @@ customElements.define('x-box', class extends HTMLElement {
   connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = this.dataset.inner; }
 });
 </script><style>section { margin: 8px; min-height: 20px } [role], label { display: inline-block; min-width: 40px }</style>"""
+_FRAMEWORKS: Final = f"<script>{(Path(__file__).parent / 'idioms.js').read_text(encoding='utf-8')}</script>"
+_PATHS: Final = {path_of(family): family for family in pages()}
 _WRITES: Final = frozenset(write for trap in TRAPS for write in trap.writes)
 _BODY_BYTES_MAX: Final = 65_536
 
@@ -24,7 +26,8 @@ _BODY_BYTES_MAX: Final = 65_536
 def page(family: int) -> str:
     """The page of a family."""
     traps = pages().get(family, [])
-    return _HEAD + "".join(f"<section>{trap.markup}</section>" for trap in traps)
+    frameworks = _FRAMEWORKS if any(trap.idiom for trap in traps) else ""
+    return _HEAD + frameworks + "".join(f"<section>{trap.markup}</section>" for trap in traps)
 
 
 def seed(work: Path) -> None:
@@ -48,8 +51,8 @@ def serve(work: Path, port: int) -> None:
                 with closing(sqlite3.connect(work / "traps.sqlite3", timeout=5)) as database:
                     database.execute("INSERT INTO changes (said) VALUES (?)", (said,))
                     database.commit()
-            known = self.path.startswith("/f/") and self.path[3:].isdigit()
-            body = page(int(self.path[3:])) if known else _HEAD + "<p>Done</p>"
+            family = _PATHS.get(self.path)
+            body = _HEAD + "<p>Done</p>" if family is None else page(family)
             data = body.encode(errors="replace")
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")

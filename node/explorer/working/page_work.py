@@ -181,6 +181,7 @@ class PageWork:
                 gate=mounted.mount.gate(self._gate_of(spec, guard)),
                 secrets=mounted.secrets,
                 capsule=mounted.mount.capsule,
+                login=mounted.mount.used,
                 search=spec.id,
                 sites=self._config.policy.sites,
             )

@@ -24,6 +24,7 @@ from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session import Shown
 from protocol import ids
+from protocol.capsule.policy import Policy
 from protocol.recording.replay import differences
 from protocol.recording.session import Session, Step, StepMatch, Verdict
 from protocol.recording.snapshot import snapshot_text
@@ -194,9 +195,31 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     env.filters.update(
-        short=ids.short, address=data_address, moment=_moment, duration=_duration, counted=counted, doubts=doubts
+        short=ids.short,
+        rules=_rules,
+        address=data_address,
+        moment=_moment,
+        duration=_duration,
+        counted=counted,
+        doubts=doubts,
     )
     return env
+
+
+def _rules(policy: Policy) -> list[str]:
+    """What the policy of a login allows, for people."""
+    where = [name for name, on in (("machines", policy.cross_device), ("nodes", policy.cross_installation)) if on]
+    lines = [
+        f"for {policy.purpose}" if policy.purpose else "",
+        f"at {', '.join(policy.origins)}",
+        f"to {', '.join(policy.tasks)}, classes up to {policy.class_max}",
+        f"{counted(policy.replays_max, 'use')}, until {_moment(policy.expires_ms)}",
+        f"without word from its issuer {policy.fresh_s} s",
+        f"second factor at most {policy.mfa_s} s old" if policy.mfa_s else "",
+        f"on other {' and '.join(where)}" if where else "on one machine, by one node",
+        "with the consent of an owner" if policy.consent else "",
+    ]
+    return [line for line in lines if line]
 
 
 def _moment(ms: int) -> str:

@@ -1,10 +1,11 @@
 // Session bundles: a recorded session in one canonical ZIP file (docs/protocol/bundle.md).
 
+import { isPolicy, line, POLICY } from './capsule.mjs'
 import { encode } from './cbor.mjs'
 import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
 import { wrong } from './faults.mjs'
-import { isId, sha256 } from './ids.mjs'
+import { isId, isNodeId, sha256 } from './ids.mjs'
 import { leafHash, rootOf } from './merkle.mjs'
 import { among, anything, bool, bytes, either, exactly, list, optional, orNull, parse, record, text, whole } from './records.mjs'
 
@@ -55,6 +56,7 @@ const INPUT = {
   kind: optional(among('text', 'number', 'date'), 'text'),
 }
 const SKIPPED = { place: text(64), what: text(64), reason: text(400), before: whole() }
+const LOGIN = { name: line(64), tenant: isNodeId, generation: whole(2 ** 31, 1), policy: record(POLICY) }
 const SESSION = {
   id: isId('ses'),
   node: text(80, 1),
@@ -74,6 +76,7 @@ const SESSION = {
   inputs: optional(list(record(INPUT), 32), []),
   skipped: optional(list(record(SKIPPED), 200), []),
   capsule: optional(either(among(''), isId('cap')), ''),
+  login: optional(record(LOGIN)),
 }
 const MANIFEST = {
   version: among(1),
@@ -261,6 +264,8 @@ export function verifyBundle(file, keysOf) {
   )
   const session = manifest.session
   const steps = elements.filter(({ path }) => path.startsWith('steps/'))
+  const login = session.get('login')
+  check(!login || (session.get('capsule') && isPolicy(login.get('policy'))), 'its login')
   demand(session.get('node') === signed.issuer, 'envelope.issuer', 'recorded by another node than the signer')
   check(session.get('steps') === steps.length, 'number of steps')
   elements.forEach((entry, i) => checkElement(entry, dataOf(entry), listed[i][2]))

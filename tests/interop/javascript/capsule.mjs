@@ -15,10 +15,10 @@ const DAY = 86_400_000
 const TASKS = ['explore', 'live', 'record', 'replay', 'schedule']
 const LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$/
 
-const line = (most) => (v) => text(most)(v) && LINE.test(v)
+export const line = (most) => (v) => text(most)(v) && LINE.test(v)
 const times = whole()
 
-const POLICY = {
+export const POLICY = {
   purpose: line(200),
   origins: list(text(300), 64, 1),
   tasks: list(among(...TASKS), 5, 1),
@@ -75,14 +75,19 @@ const valid = (ok, reason) => demand(ok, 'capsule.invalid', reason)
 
 export const boundTo = (header) => hashIn('trailmesh-capsule-v1', header)
 
+/** Whether the origins and tasks of a policy, as a map, are in their one form. */
+export function isPolicy(policy) {
+  const patterns = policy.get('origins')
+  return isOrigins(patterns) && !patterns.includes('*') && isSorted(policy.get('tasks'))
+}
+
 /** The header in these bytes, once every rule about it holds. */
 export function readHeader(raw) {
   const header = parse(raw, HEADER)
   demand(header.suite === 1, 'capsule.suite', 'another suite')
   const [policy, origins] = [header.policy, header.origins.map((one) => one.get('origin'))]
-  const [patterns, tasks] = [policy.get('origins'), policy.get('tasks')]
-  valid(isOrigins(patterns) && !patterns.includes('*'), 'origins of the policy')
-  valid(isSorted(tasks), 'tasks')
+  const patterns = policy.get('origins')
+  valid(isPolicy(policy), 'origins or tasks of the policy')
   valid(isSorted(origins) && origins.every((one) => !one.includes('*') && covers(patterns, one)), 'origins')
   const nodes = header.recipients.map((one) => one.get('node'))
   valid(isSorted(nodes) && nodes.includes(header.tenant), 'recipients')

@@ -32,8 +32,8 @@ class Backend:
 
 
 @contextlib.asynccontextmanager
-async def running_chromium() -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
-    """A Chromium that nobody of ours launched: its CDP address and its process."""
+async def running_chromium(*arguments: str) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
+    """A Chromium that nobody of ours launched: its CDP address and its process. arguments: further ones."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = await asyncio.create_subprocess_exec(
             find_executable(SETTINGS),
@@ -44,6 +44,7 @@ async def running_chromium() -> AsyncIterator[tuple[str, asyncio.subprocess.Proc
             "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",  # for speed only: see adapters/browser/arguments.py
             "--remote-debugging-port=0",
             f"--user-data-dir={profile}",
+            *arguments,
             "about:blank",
             stderr=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,

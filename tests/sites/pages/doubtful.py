@@ -52,3 +52,26 @@ def pages() -> dict[str, str]:
         address: f"<!doctype html><meta charset=utf-8><title>{address}</title><h1>{address}</h1>" for address in BEHIND
     }
     return {"/": home, **behind}
+
+
+IDIOMS: Final = """<!doctype html><meta charset=utf-8><title>店</title><main>
+<a href=/news id=read>News</a> <a href=/guide>Guide</a>
+<textarea aria-label=Notes id=notes></textarea> <input aria-label=Nick id=nick> <textarea aria-label=Count id=count></textarea>
+<select aria-label=State id=state><option>new<option>packed</select>
+<select aria-label=Size><option>S<option>M</select>
+<input aria-label=Task id=task> <input aria-label=Filter id=filter>
+<button id=later>Later</button> <button id=more>More</button></main>
+<script>
+const of = (id) => document.getElementById(id), send = (to) => fetch(to, {method: 'POST'});
+of('read').addEventListener('pointerdown', () => navigator.sendBeacon('/read'));
+let waits;
+of('notes').addEventListener('input', () => { clearTimeout(waits); waits = setTimeout(() => send('/notes'), 2000); });
+of('count').addEventListener('input', () => { document.title = 'counted'; });
+of('state').addEventListener('change', () => send('/state'));
+of('nick').addEventListener('blur', () => send('/nick'));
+of('task').addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.target.value) send('/tasks'); });
+of('later').onclick = () => setTimeout(async () => { await fetch('/ready'); setTimeout(() => send('/undo'), 3000); }, 4000);
+of('more').onclick = () => of('more').after('more');
+setInterval(() => send('/beat'), 3000);
+</script>"""
+"""A page whose links, fields, lists and buttons send something by listeners, some after seconds; and their harmless twins."""

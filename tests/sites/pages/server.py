@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 from aiohttp import web
@@ -74,6 +75,14 @@ class PageServer:
             await flowing.prepare(request)
             await flowing.write(b"data: 1\n\n")
             await self.hold.wait()
+            return flowing
+        if path == "news":
+            flowing = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await flowing.prepare(request)
+            with contextlib.suppress(ConnectionError):
+                while not self.hold.is_set():
+                    await flowing.write(b"retry: 20\ndata: news\n\n")
+                    await asyncio.sleep(0.02)
             return flowing
         if path == "echo":
             socket = web.WebSocketResponse()

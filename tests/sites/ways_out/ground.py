@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
+from tests.sites.ways_out.certificate import Certificate
 from tests.sites.ways_out.rows import Row
 
 _ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAccess-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n"
@@ -25,11 +26,24 @@ class Way(NamedTuple):
     """Whether to the page's own origin."""
 
 
+class Tried(NamedTuple):
+    """A page."""
+
+    url: str
+    ways: list[Way]
+    """That it tries."""
+    press: bool = False
+    """Whether its button is to be pressed."""
+
+
 class Ground:
     """Runs until ``stop``. ``reached`` are the ways that got out, ``served`` those that were tried."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], certificate: Certificate | None = None) -> None:
+        """certificate: of the site, if its pages come over TLS."""
         self._rows = rows
+        self._certificate = certificate
+        self._s = "s" if certificate else ""
         self.reached: set[Way] = set()
         self.served: set[Way] = set()
         self.origin = ""
@@ -45,9 +59,10 @@ class Ground:
         application.router.add_route("*", "/{kind}/{rest:.*}", self._answer)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        context = self._certificate.context if self._certificate else None
+        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context).start()
         host, port = self._runner.addresses[0][:2]
-        self.origin = f"http://{host}:{port}"
+        self.origin = f"http{self._s}://{host}:{port}"
         for row in self._rows:
             await self._canary(Way(row.name, own=False))
 
@@ -101,9 +116,6 @@ class Ground:
         if kind == "file":
             allowed = {"Service-Worker-Allowed": "/"}
             return web.Response(text=filled(row.script), content_type="text/javascript", headers=allowed)
-        if row.name == "Early Hints" and request.transport is not None:
-            hints = f"HTTP/1.1 103 Early Hints\r\nLink: <{filled('TO')}>; rel=preload; as=image\r\n\r\n"
-            request.transport.write(hints.encode())
         self.served.add(Way(row.name, own))
         self._last_s = time.monotonic()
         headers = {name: filled(value) for name, value in row.headers.items()}
@@ -111,13 +123,14 @@ class Ground:
 
     def _filler(self, way: str, own: bool) -> Callable[[str], str]:
         number = int(way.split(".")[0])
-        at = self.origin.removeprefix("http://") if own else f"127.0.0.1:{self._ports[number]}"
+        at = self.origin.partition("//")[2] if own else f"127.0.0.1:{self._ports[number]}"
         path = f"/items/{1000 + number}/delete"
         words = {
-            "TO": f"http://{at}{path}",
-            "WS": f"ws://{at}{path}",
+            "TO": f"http{self._s}://{at}{path}",
+            "WS": f"ws{self._s}://{at}{path}",
             "TLS": f"https://{at}{path}",
             "AT": at,
+            "NUMBER": str(1000 + number),
             "GO": f"/go/{way}",
             "FILE": f"{self.origin}/file/{way}",
         }
@@ -137,22 +150,31 @@ class Ground:
             Way(row.name, own) for row in self._rows for own in (True, False) if (row.same if own else row.elsewhere)
         }
 
-    def pages(self) -> list[str]:
-        """Addresses of pages that try every way once, those together that can be."""
+    def pages(self) -> list[Tried]:
+        """Pages that try every way once, those together that can be."""
         ways = [
-            (row, f"{number}.{'own' if own else 'out'}")
+            (row, f"{number}.{'own' if own else 'out'}", Way(row.name, own))
             for number, row in enumerate(self._rows)
             for own in (True, False)
             if (row.same if own else row.elsewhere)
         ]
-        framed = [way for row, way in ways if not row.top]
-        groups = ["+".join(framed[start : start + _FRAMES]) for start in range(0, len(framed), _FRAMES)]
-        return [f"{self.origin}/frames/{group}" for group in groups] + [
-            f"{self.origin}/row/{way}" for row, way in ways if row.top
-        ]
+        framed = [(path, way) for row, path, way in ways if not row.top]
+        groups = [framed[start : start + _FRAMES] for start in range(0, len(framed), _FRAMES)]
+        return [
+            Tried(f"{self.origin}/frames/{'+'.join(path for path, _ in group)}", [way for _, way in group])
+            for group in groups
+        ] + [Tried(f"{self.origin}/row/{path}", [way], row.press) for row, path, way in ways if row.top]
 
-    async def quiet(self, rest_s: float, most_s: float) -> None:
-        """Wait until nothing has arrived for ``rest_s``."""
+    @property
+    def argument(self) -> str:
+        """Has Chromium take the certificate of the site; empty if it has none."""
+        return self._certificate.argument if self._certificate else ""
+
+    async def quiet(self, ways: Iterable[Way], rest_s: float, most_s: float) -> None:
+        """Wait until ``ways`` were tried and nothing has arrived for ``rest_s``; for each at most ``most_s``."""
+        end = time.monotonic() + most_s
+        while not self.served.issuperset(ways) and time.monotonic() < end:  # noqa: ASYNC110  (the site has no event)
+            await asyncio.sleep(0.05)
         end = time.monotonic() + most_s
         while (left := min(end, self._last_s + rest_s) - time.monotonic()) > 0:  # noqa: ASYNC110  (until nothing happens)
             await asyncio.sleep(left)

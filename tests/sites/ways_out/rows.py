@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from tests.sites.ways_out.secure import ALONE, OVER_TLS, SECURE
+
 
 class Row(NamedTuple):
     """One way."""
@@ -26,6 +28,10 @@ class Row(NamedTuple):
     """Whether it is tried with another origin."""
     same: bool = True
     """Whether it is tried with the page's own."""
+    tls: bool = False
+    """Whether its page comes over TLS."""
+    press: bool = False
+    """Whether it is tried as the button of the page is pressed."""
 
 
 def _run(code: str) -> str:
@@ -61,7 +67,6 @@ _HTML: Final = {
     "link preload font": "<link rel=preload as=font crossorigin href=TO>",
     "link preload fetch": "<link rel=preload as=fetch crossorigin href=TO>",
     "link preload imagesrcset": "<link rel=preload as=image imagesrcset='TO 1x'>",
-    "link prerender": "<link rel=prerender href=TO>",
     "link compression-dictionary": "<link rel=compression-dictionary href=TO>",
     "style @import": "<style>@import 'TO'</style>",
     "style background": "<p style='background: url(TO)'>x",
@@ -91,8 +96,6 @@ _HTML: Final = {
     "frame with javascript:": "<iframe src='javascript:&quot;<img src=TO>&quot;'></iframe>",
     "sandboxed frame": "<iframe sandbox src=TO></iframe>",
     "credentialless frame": "<iframe credentialless src=TO></iframe>",
-    "fenced frame": "<fencedframe></fencedframe><script>try { document.querySelector('fencedframe').config = "
-    "new FencedFrameConfig('TO') } catch (e) { }</script>",
     "meta refresh": "<meta http-equiv=refresh content='0; url=TO'>",
     "meta refresh after a script": "<script>document.write('<meta http-equiv=refresh content=\"0; url=TO\">')</script>",
     "ping of a link": "<a id=a href=#x ping=TO>x</a><script>a.click()</script>",
@@ -101,8 +104,6 @@ _HTML: Final = {
     "link to download": "<a id=a download href=TO>x</a><script>a.click()</script>",
     "link to a window": "<a id=a target=_blank href=TO>x</a><script>a.click()</script>",
     "link of svg": "<svg><a id=a href=TO><text>x</text></a></svg><script>a.dispatchEvent(new MouseEvent('click'))</script>",
-    "attributionsrc of a picture": "<img attributionsrc=TO src=data:,>",
-    "attributionsrc of a link": "<a id=a attributionsrc=TO href=#x>x</a><script>a.click()</script>",
     "form get": "<form action=TO><input name=q></form><script>document.forms[0].submit()</script>",
     "form post": "<form method=post action=TO></form><script>document.forms[0].submit()</script>",
     "form post multipart": "<form method=post enctype=multipart/form-data action=TO></form><script>document.forms[0].submit()"
@@ -156,8 +157,6 @@ _SCRIPTS: Final = {
     "innerHTML": "const d = document.createElement('div'); d.innerHTML = '<img src=TO>'",
     "setHTMLUnsafe": "document.body.setHTMLUnsafe('<img src=TO>')",
     "shadow root": "document.body.attachShadow({mode: 'closed'}).innerHTML = '<img src=TO>'",
-    "XSLT": "const d = new DOMParser().parseFromString('<?xml-stylesheet type=\"text/xsl\" href=\"TO\"?><x/>', 'text/xml'); "
-    "document.body.append(d.documentElement)",
     "document.write": "document.write('<img src=TO>')",
     "document.write in a frame": "const f = document.createElement('iframe'); document.body.append(f); "
     "f.contentDocument.write('<img src=TO>')",
@@ -201,30 +200,12 @@ _SCRIPTS: Final = {
     "shared worker of the address": "new SharedWorker('TO')",
     "paint worklet": "CSS.paintWorklet.addModule('TO')",
     "audio worklet": "new OfflineAudioContext(1, 1, 44100).audioWorklet.addModule('TO')",
-    "shared storage worklet": "sharedStorage.worklet.addModule('TO')",
     "service worker of the address": "navigator.serviceWorker.register('TO')",
     "PaymentRequest": "new PaymentRequest([{supportedMethods: 'TO'}], {total: {label: 'x', amount: {currency: 'EUR', value: '1'}}})"
     ".canMakePayment()",
-    "PaymentRequest.show": "new PaymentRequest([{supportedMethods: 'TO'}], {total: {label: 'x', amount: {currency: 'EUR', "
-    "value: '1'}}}).show()",
-    "FedCM": "navigator.credentials.get({identity: {providers: [{configURL: 'TO', clientId: '1'}]}})",
-    "FedCM active": "navigator.credentials.get({identity: {mode: 'active', providers: [{configURL: 'TO', clientId: '1'}]}})",
     "FedCM disconnect": "IdentityCredential.disconnect({configURL: 'TO', clientId: '1', accountHint: '1'})",
-    "passkey of another site": "navigator.credentials.get({publicKey: {challenge: new Uint8Array(9), rpId: 'localhost'}})",
-    "ad interest group": "navigator.joinAdInterestGroup({owner: location.origin, name: 'x', biddingLogicURL: 'TO', "
-    "updateURL: 'TO'}, 9e3)",
-    "ad auction": "navigator.runAdAuction({seller: location.origin, decisionLogicURL: 'TO', interestGroupBuyers: "
-    "[location.origin]})",
-    "selectURL of shared storage": "sharedStorage.selectURL('x', [{url: 'TO'}])",
-    "presentation": "new PresentationRequest('TO').start()",
     "background fetch": "navigator.serviceWorker.register('FILE', {scope: '/row/'}).then(() => navigator.serviceWorker.ready)"
     ".then(r => r.backgroundFetch.fetch('x', 'TO'))",
-    "media session artwork": "navigator.mediaSession.metadata = new MediaMetadata({artwork: [{src: 'TO'}]})",
-    "notification icon": "new Notification('x', {icon: 'TO', image: 'TO'})",
-    "protocol handler": "navigator.registerProtocolHandler('web+out', 'TO?%s'); location = 'web+out:x'",
-    "intent:": "location = 'intent://AT/#Intent;scheme=http;S.browser_fallback_url=TO;end'",
-    "view-source:": "open('view-source:TO')",
-    "ftp:": "location = 'ftp://AT/'",
 }
 _WORKERS: Final = {
     "fetch": "fetch('TO', {mode: 'no-cors', method: 'POST'})",
@@ -243,8 +224,6 @@ _HEADERS: Final[dict[str, tuple[dict[str, str], str]]] = {
     "Link preload": ({"Link": "<TO>; rel=preload; as=image"}, "x"),
     "Link modulepreload": ({"Link": "<TO>; rel=modulepreload"}, "x"),
     "Link prefetch": ({"Link": "<TO>; rel=prefetch"}, "x"),
-    "Link preconnect": ({"Link": "<TO>; rel=preconnect"}, "x"),
-    "Link stylesheet": ({"Link": "<TO>; rel=stylesheet"}, "x"),
     "CSP report-uri": ({"Content-Security-Policy": "img-src 'none'; report-uri TO"}, "<img src=/x.png>"),
     "CSP report-only": ({"Content-Security-Policy-Report-Only": "img-src 'none'; report-uri TO"}, "<img src=/x.png>"),
     "CSP report-to": (
@@ -262,17 +241,9 @@ _HEADERS: Final[dict[str, tuple[dict[str, str], str]]] = {
         {"Permissions-Policy": "geolocation=();report-to=x", "Reporting-Endpoints": _REPORTS},
         "<script>navigator.geolocation.getCurrentPosition(() => 0)</script>",
     ),
-    "Document-Policy report": (
-        {"Document-Policy": "document-write=?0;report-to=x", "Reporting-Endpoints": _REPORTS},
-        "<script>document.write('x')</script>",
-    ),
     "Integrity-Policy report": (
         {"Integrity-Policy": "blocked-destinations=(script), endpoints=(x)", "Reporting-Endpoints": _REPORTS},
         "<script src=/x.js></script>",
-    ),
-    "deprecation report": (
-        {"Reporting-Endpoints": _REPORTS},
-        "<script>webkitRequestFileSystem(0, 1, () => 0)</script>",
     ),
     "NEL": (
         {
@@ -295,28 +266,22 @@ def _rules(kind: str, more: str) -> str:
 
 _TOP: Final[dict[str, tuple[dict[str, str], str]]] = {
     "link icon": ({}, "<link rel=icon href=TO>"),
-    "link apple-touch-icon": ({}, "<link rel=apple-touch-icon href=TO>"),
-    "link manifest": ({}, "<link rel=manifest href=TO>"),
-    "link search": ({}, "<link rel=search type=application/opensearchdescription+xml href=TO>"),
-    "link preconnect": ({}, "<link rel=preconnect href=TO>"),
-    "link dns-prefetch": ({}, "<link rel=dns-prefetch href=TO>"),
     "speculation prefetch": ({}, _rules("prefetch", '"urls": ["TO"]')),
     "speculation prerender": ({}, _rules("prerender", '"urls": ["TO"]')),
     "speculation of links": ({}, _rules("prefetch", '"where": {"href_matches": "/*"}') + "<a href=TO>x</a>"),
-    "Early Hints": ({}, "x"),
-    "COOP report": ({"Cross-Origin-Opener-Policy": 'same-origin; report-to="x"', "Reporting-Endpoints": _REPORTS}, "x"),
     "Refresh of the page": ({"Refresh": "0; url=TO"}, "x"),
     "location of the page": ({}, _run("location = 'TO'")),
     "form of the page": ({}, "<form method=post action=TO></form><script>document.forms[0].submit()</script>"),
-    "view-source of the page": ({}, _run("location = 'view-source:TO'")),
 }
 
 
 _OWN_ONLY: Final = frozenset(
     {
+        "XML with a transformation",
+        "background fetch",
+        "speculation of links",
         "style filter",
         "svg use",
-        "XSLT",
         "service worker of the address",
         "shared worker of the address",
         "worker of the address",
@@ -357,4 +322,16 @@ def _all() -> Iterator[Row]:
     yield from (Row(name, html, headers=headers, top=True) for name, (headers, html) in _TOP.items())
 
 
-ROWS: Final = tuple(_all())
+def _secured() -> Iterator[Row]:
+    for row in _all():
+        yield row._replace(
+            tls=row.name in OVER_TLS,
+            top=row.top or row.name in ALONE,
+            elsewhere=row.elsewhere and row.name not in _OWN_ONLY,
+        )
+    for name, way in SECURE.items():
+        script = _WORKERS["fetch"] if "FILE" in way.html else ""
+        yield Row(name, way.html, script, way.headers, way.top or way.press, tls=True, press=way.press)
+
+
+ROWS: Final = tuple(_secured())

@@ -1,0 +1,74 @@
+"""An authenticator in software for one page (CDP ``WebAuthn``). Private keys pass through, and are written nowhere here."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from playwright.async_api import CDPSession
+from playwright.async_api import Error as PlaywrightError
+
+from adapters.ports import Passkey
+from protocol.errors import MeshError
+
+_OPTIONS: Final = {
+    "protocol": "ctap2",
+    "ctap2Version": "ctap2_1",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+class Authenticator:
+    """The authenticator of one page."""
+
+    def __init__(self, session: CDPSession, id: str) -> None:
+        self._session, self._id = session, id
+
+    async def held(self) -> tuple[Passkey, ...]:
+        """Its passkeys. Errors: those of the driver."""
+        found = await self._session.send("WebAuthn.getCredentials", {"authenticatorId": self._id})
+        return tuple(_read(each) for each in found["credentials"] if each.get("isResidentCredential"))
+
+
+async def opened(session: CDPSession, held: Sequence[Passkey]) -> Authenticator:
+    """An authenticator with ``held`` for the page of ``session``. Errors: ``browser.no_passkeys``."""
+    try:
+        await session.send("WebAuthn.enable", {"enableUI": False})
+        made = await session.send("WebAuthn.addVirtualAuthenticator", {"options": _OPTIONS})
+        for each in held:
+            asked = {"authenticatorId": made["authenticatorId"], "credential": _written(each)}
+            await session.send("WebAuthn.addCredential", asked)
+    except PlaywrightError:
+        # Not the driver's words: they may quote what was sent.
+        raise MeshError("browser.no_passkeys") from None
+    return Authenticator(session, made["authenticatorId"])
+
+
+def _written(key: Passkey) -> dict[str, Any]:
+    return {
+        "credentialId": _text(key.credential),
+        "isResidentCredential": True,
+        "rpId": key.rp,
+        "privateKey": _text(key.private),
+        "userHandle": _text(key.user),
+        "signCount": key.count,
+    }
+
+
+def _read(said: Mapping[str, Any]) -> Passkey:
+    return Passkey(
+        rp=said.get("rpId", ""),
+        credential=base64.b64decode(said["credentialId"]),
+        private=base64.b64decode(said["privateKey"]),
+        user=base64.b64decode(said.get("userHandle", "")),
+        count=said["signCount"],
+    )
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,55 @@
+"""What the probes of one search found, and what time and how many controls they may still take."""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapters.ports import Clock
+from protocol import limits
+
+
+class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What the probes of a search found, in controls."""
+
+    probed: int = 0
+    harmless: int = 0
+    """Nothing but plain reads was tried."""
+    writing: int = 0
+    """Something was tried that may change something."""
+    asked: int = 0
+    """Questions to the owner about what stayed in doubt, or writes."""
+    milliseconds: int = 0
+    """Time spent."""
+
+
+class Ledger:
+    """What one search has probed, whichever of its branches is worked on."""
+
+    def __init__(self, counts: Probes, clock: Clock, seconds: float) -> None:
+        """seconds: how long the search may take."""
+        self.counts = counts
+        self.tried: set[bytes] = set()
+        """Forms of elements that are not tried again in this search."""
+        self.asked: set[str] = set()
+        self._clock = clock
+        self._began_ms = clock.now_ms()
+        self._before_ms = counts.milliseconds
+        # At the beginning everything is new, so it may have more than its share: but no more than its share of the whole.
+        self._free_ms = min(limits.PROBE_FREE_MS, limits.PROBE_SHARE_MAX * seconds * 1000)
+
+    @property
+    def room(self) -> int:
+        """How many controls may still be tried. Probes take no more than a share of the time of their search."""
+        passed_ms = self._clock.now_ms() - self._began_ms
+        spent_ms = self.counts.milliseconds - self._before_ms
+        expected_ms = spent_ms / len(self.tried) if self.tried else limits.PROBE_EXPECTED_MS
+        if spent_ms + expected_ms > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
+            return 0
+        return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
+
+    @property
+    def spare(self) -> int:
+        """How many of those that the browser acts on by itself, as far as is known: they get less, and nothing in advance."""
+        passed_ms = self._clock.now_ms() - self._began_ms
+        spent_ms = self.counts.milliseconds - self._before_ms
+        return self.room if spent_ms < limits.PROBE_UNTRIED_SHARE_MAX * passed_ms else 0

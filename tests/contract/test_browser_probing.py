@@ -1,0 +1,106 @@
+"""Where a guard is one of probes: timers of a page run ahead, and a page that is to stay opens no other document."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Final
+
+import pytest
+
+from adapters.browser.chromium import launcher
+from adapters.ports import Browser, Given
+from protocol.page.action import Click, Goto, Locator
+from protocol.page.observation import Element
+from protocol.recording.session import Profile
+from protocol.risk.refused import PROBED_PAGE
+from protocol.risk.requests import GuardPolicy
+from tests.sites.pages.backends import SETTINGS
+from tests.sites.pages.server import PageServer
+from tests.sites.pages.visits import element
+from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(60)]
+
+_ANY: Final = Locator()
+_PAGE: Final = """<!doctype html><title>Late</title>
+<button onclick="setTimeout(() => fetch('/late', {method: 'POST'}), 4000)">Later</button>
+<button onclick="setTimeout(() => location = '/other.html', 4000)">Leave later</button>
+<a href="/other.html">Other</a>"""
+_MEMORY: Final = "http://late.test"
+
+
+def _control(role: str, name: str, effect: Effect, url: str = "") -> Control:
+    return Control(element=Element(ref="", role=role, name=name, url=url), effect=effect)
+
+
+@contextlib.asynccontextmanager
+async def opened(name: str) -> AsyncIterator[tuple[Browser, str, list[str]]]:
+    """A browser, the origin of a site with a page whose buttons act after seconds, and what reached the site."""
+    if name == "memory":
+        controls = (
+            _control("button", "Later", Effect(late=(("POST", "/late"),))),
+            _control("link", "Other", Effect(), "/other.html"),
+        )
+        site = MemorySite(
+            {
+                f"{_MEMORY}/late.html": Document(title="Late", controls=controls),
+                f"{_MEMORY}/other.html": Document(title=""),
+            }
+        )
+        yield MemoryBrowser(site), _MEMORY, site.reached
+        return
+    server = PageServer()
+    server.extra = {"/late.html": _PAGE, "/other.html": "<!doctype html><title>Other</title>"}
+    await server.start()
+    browser = await launcher(SETTINGS)()
+    try:
+        yield browser, server.origin, server.reached
+    finally:
+        await browser.close()
+        await server.stop()
+
+
+@pytest.mark.parametrize("name", ["memory", "launched"])
+async def test_timers_of_a_page_run_ahead_where_the_guard_is_one_of_probes_and_nowhere_else(name: str) -> None:
+    """Guard: adapters/browser/page.py, ChromiumPage.pause."""
+    async with opened(name) as (browser, origin, reached):
+        found = {}
+        for probe in (True, False):
+            context = await browser.open(Profile(), GuardPolicy(probe=probe))
+            page = await context.page()
+            seen = (await page.perform(Goto(url=f"{origin}/late.html"))).observation
+            outcome = await page.perform(Click(target=_ANY), ref=element(seen, "button", "Later").ref)
+            await page.pause(100, ahead_ms=3_000)
+            early = page.blocked().requests
+            await page.pause(100, ahead_ms=3_000)
+            found[probe] = (*outcome.blocked, *early, *page.blocked().requests)
+            await context.close()
+        assert found == {True: ("POST /late",), False: ()}
+        assert not any("POST" in request for request in reached)
+
+
+@pytest.mark.parametrize("name", ["memory", "launched"])
+async def test_a_page_that_is_to_stay_opens_no_other_document_until_the_next_action(name: str) -> None:
+    """Guard: adapters/browser/network.py, NetworkGuard.permits."""
+    async with opened(name) as (browser, origin, reached):
+        page = await (await browser.open(Profile(), GuardPolicy())).page()
+        seen = (await page.perform(Goto(url=f"{origin}/late.html"))).observation
+        link = element(seen, "link", "Other").ref
+        stayed = await page.perform(Click(target=_ANY), ref=link, given=Given(stays=True))
+        assert (stayed.blocked, stayed.blocked_by) == (("GET /other.html",), (PROBED_PAGE,))
+        assert stayed.observation.url == seen.url
+        assert "GET /other.html" not in reached
+        left = await page.perform(Click(target=_ANY), ref=element(stayed.observation, "link", "Other").ref)
+        assert left.observation.url == f"{origin}/other.html"
+
+
+async def test_a_page_that_is_to_stay_does_not_leave_by_a_timer_either() -> None:
+    async with opened("launched") as (browser, origin, reached):
+        page = await (await browser.open(Profile(), GuardPolicy(probe=True))).page()
+        seen = (await page.perform(Goto(url=f"{origin}/late.html"))).observation
+        away = element(seen, "button", "Leave later").ref
+        await page.perform(Click(target=_ANY), ref=away, given=Given(stays=True))
+        await page.pause(300, ahead_ms=5_000)
+        assert page.blocked().rules == (PROBED_PAGE,)
+        assert "GET /other.html" not in reached

@@ -1,0 +1,99 @@
+"""Logins with a passkey that this node has registered itself, at a site that verifies them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.ports import Passkey
+from node.capsules import PASSKEY_DIRECTORY
+from tests.canaries import found_in
+from tests.mesh_nodes import Node, cli, refusal
+from tests.passkey_site import PASSWORD, PasskeySite
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+
+def flow(directory: Path, site: PasskeySite, name: str, *steps: str) -> list[str]:
+    file = directory / f"{name}.yaml"
+    file.write_text(f"start: {site.origin}/login\nsteps:\n" + "".join(f"  - {step}\n" for step in steps))
+    paths = ("/login", "/passkeys/new", "/passkeys/enter")
+    return [
+        *("capsule", "login", f"{site.origin}/account", "--name", name, "--with", str(file), "--approve-class", "7"),
+        *(word for path in paths for word in ("--allow", f"POST {site.origin}{path}")),
+    ]
+
+
+def registering(directory: Path, site: PasskeySite) -> list[str]:
+    (directory / "word").write_text(PASSWORD)
+    steps = (
+        "fill: {role: textbox, name: Password, value: {secret: word}}",
+        "click: {role: button, name: Log in}",
+        "click: {role: button, name: Add a passkey}",
+        "wait: done",
+    )
+    words = [f"word=file:{directory}/word"]
+    return [*flow(directory, site, "first", *steps), "--secret", *words]
+
+
+def entering(directory: Path, site: PasskeySite, name: str = "second") -> list[str]:
+    return flow(directory, site, name, "click: {role: button, name: Sign in with a passkey}", "wait: Welcome anna")
+
+
+async def done(*command: str, home: Path) -> Any:
+    status, out, err = await asyncio.to_thread(cli, *command, "--json", home=home, timeout_s=120)
+    assert status == 0, out + err
+    return json.loads(out)
+
+
+async def refused(*command: str, home: Path) -> str:
+    return (await asyncio.to_thread(refusal, *command, home=home, timeout_s=120))[0]
+
+
+async def test_a_node_registers_a_passkey_once_and_logs_in_with_it_and_no_other_node_can(tmp_path: Path) -> None:
+    node, other = (Node(tmp_path / name, name).create(tmp_path) for name in ("anna", "bruno"))
+    async with PasskeySite() as site:
+        # Nothing is registered yet.
+        assert await refused(*entering(tmp_path, site), "--passkey", home=node.home) == "capsule.no_passkey"
+        kept = await done(*registering(tmp_path, site), "--register-passkey", home=node.home)
+        assert (kept["registered"], len(site.keys)) == (1, 1)
+        first = await done(*entering(tmp_path, site), "--passkey", home=node.home)
+        assert first["registered"] == 0 and "the page asks for a password" in first["proof"][0]
+        await done(*entering(tmp_path, site, "third"), "--passkey", home=node.home)
+        # A new process each time, and the site sees its count go up.
+        assert len(site.entered) == 2 and site.entered[0] < site.entered[1] and not site.refused
+        # Without the option the browser has no passkey; another node registers its own.
+        assert (await refused(*entering(tmp_path, site, "none"), home=node.home)).startswith("action.")
+        assert await refused(*entering(tmp_path, site), "--passkey", home=other.home) == "capsule.no_passkey"
+        assert (await done(*registering(tmp_path, site), "--register-passkey", home=other.home))["registered"] == 1
+        assert len(site.keys) == 2
+    (file,) = (node.home / PASSKEY_DIRECTORY).iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600 and (node.home / PASSKEY_DIRECTORY).stat().st_mode & 0o777 == 0o700
+    # It opens nowhere else, not even under the same name.
+    (theirs,) = (other.home / PASSKEY_DIRECTORY).iterdir()
+    theirs.write_bytes(file.read_bytes())
+    async with PasskeySite() as site:
+        assert await refused(*entering(tmp_path, site), "--passkey", home=other.home) == "capsule.no_passkey"
+    private = await _private(node)
+    everything = {str(path): path.read_bytes() for path in node.home.rglob("*") if path.is_file()}
+    backup = tmp_path / "backup"
+    await done("node", "backup", str(backup), home=node.home)
+    everything["backup"] = backup.read_bytes()
+    forms = {"private": private, "text": base64.b64encode(private)}
+    assert not [name for name, data in everything.items() if found_in(data, forms)]
+    assert PASSKEY_DIRECTORY.encode() not in everything["backup"]
+
+
+async def _private(node: Node) -> bytes:
+    """The private key, opened as the node opens it."""
+    from node.process.wiring import open_node
+
+    async with open_node(node.home) as opened:
+        (key,) = await opened.rooms.logins._passkeys.lend("http://localhost:1/")
+    assert isinstance(key, Passkey) and len(key.private) > 100
+    return key.private
