@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import Final
 
+from protocol.page.instruction_families import FAMILIES
+
 _GAP: Final = r"\W{1,8}(?:\w{1,24}\W{1,8}){0,%d}"
 
 _SELF = r"(?:your|the|all|any|these|those|its|developer|system|safety|previous|prior|above|earlier|initial|user's)"
@@ -49,7 +51,7 @@ _REPLY = r"(?:reply|replies|report|response|responses|answer|summary|summaries|o
 @cache
 def rules() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
     """Name, points, and what fits. Compiled where they are needed first: that takes a tenth of a second."""
-    return tuple((name, points, re.compile(pattern)) for name, points, pattern in _PATTERNS)
+    return tuple((name, points, re.compile(pattern)) for name, points, pattern in PATTERNS)
 
 
 @cache
@@ -59,7 +61,7 @@ def any_of(name: str) -> tuple[re.Pattern[str], ...]:
     One is of all rules that begin with a word, and of the character before it: a search goes from one border of words to the next, and
     asks nothing between them. The text must begin with a character that is no letter.
     """
-    patterns = [pattern for each, _, pattern in _PATTERNS if each == name]
+    patterns = [pattern for each, _, pattern in PATTERNS if each == name]
     worded = [pattern for pattern in patterns if all(one.startswith(r"\b") for one in _alternatives(pattern))]
     others = [pattern for pattern in patterns if pattern not in worded]
     words = "|".join(pattern.removeprefix(r"\b") for pattern in worded)
@@ -78,7 +80,7 @@ def _alternatives(pattern: str) -> list[str]:
     return [*found, pattern[begin:]]
 
 
-_PATTERNS: Final = (
+_OWN: Final = (
     ("override", 4, rf"\b{_OVERRIDE}{_GAP % 2}{_BEFORE}\b{_GAP % 3}{_RULES_OF}\b"),
     ("override", 4, rf"\b{_OVERRIDE}{_GAP % 3}{_RULES_OF}\b{_GAP % 3}(?:previous|above|given|before|anterior\w{{0,2}}|precedent\w{{0,2}})\b"),
     ("override", 4, rf"\b{_OVERRIDE}{_GAP % 1}(?:everything|anything|all)\W{{1,8}}(?:above|before|prior|the user|previous)"),
@@ -147,3 +149,4 @@ _PATTERNS: Final = (
     ("tool", 4, r"\b(?:execute|run|paste|enter)\b (?:the following|this) (?:\w{1,12} )?(?:command|code|script)\b(?:\W{1,8}\w{1,20}){0,3}\W{1,8}user's (?:machine|computer|system|device|behalf|terminal)\b"),
     ("tool", 4, r"\b(?:fetch|visit|open|request|curl|get|load|read)\b {1,3}(?:https?://)?(?:169\.254\.169\.254|metadata\.google|file:///|localhost)"),
 )  # fmt: skip
+PATTERNS: Final = (*_OWN, *FAMILIES)

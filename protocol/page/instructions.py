@@ -18,7 +18,7 @@ from typing import Final
 import ahocorasick
 import msgspec
 
-from protocol.page import instruction_rules
+from protocol.page import instruction_families, instruction_rules
 from protocol.page.names import visible
 from protocol.page.readings import FOLDED, Folded, Reading, decoded, said
 
@@ -96,7 +96,7 @@ _WORDY: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,24} [A-Za-z]{2,24}(?![A-Za-
 def _stems() -> dict[str, set[str]]:
     """The names of the rules that need a word, by the word."""
     names: dict[str, set[str]] = {}
-    for name, stems in _STEMS.items():
+    for name, stems in (*_STEMS.items(), *instruction_families.STEMS.items()):
         for stem in stems.split():
             stem = stem if stem.startswith("im_") else stem.replace("_", " ").replace("~", "_")
             names.setdefault(stem, set()).add(name)
