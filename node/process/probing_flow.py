@@ -116,7 +116,7 @@ class _Probe:
         from node.process.machine import system_clock
         from node.process.wiring import open_heard
         from protocol.page.action import describe
-        from protocol.page.redaction import secrets_named
+        from protocol.page.redaction import redact_action, secrets_named
 
         guard = guard_for(self._config.policy, self._asked.allow)
         risk_max = max(self._config.policy.risk_class_max, self._asked.approve_class)
@@ -130,7 +130,14 @@ class _Probe:
                     looks.append(await heard.signs())
                     before = before or await heard.state()
                 await _act(driver, action, number)
-                tell({"step": number, "of": len(file.actions), "did": describe(action), "ok": True})
+                tell(
+                    {
+                        "step": number,
+                        "of": len(file.actions),
+                        "did": describe(redact_action(action, secrets)),
+                        "ok": True,
+                    }
+                )
             if before is None:
                 raise MeshError("input.invalid", "no step of the file types a secret, so none of them logs in")
             return [*looks, await heard.signs()], before, await heard.state()

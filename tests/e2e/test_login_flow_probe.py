@@ -24,7 +24,7 @@ def flow(directory: Path, site: AuthSite, start: str = "/login", *more: str) -> 
         "click: {role: button, name: Log in}",
         *more,
     ]
-    file.write_text(f"start: {site.origin}{start}\nsteps:\n" + "".join(f"  - {step}\n" for step in steps))
+    file.write_text(f"start: {site.origin}{start}?from={TOKEN}\nsteps:\n" + "".join(f"  - {step}\n" for step in steps))
     config.write_text(CONFIG)
     (directory / "word").write_text(PASSWORD)
     where = (site.upstream or site).origin
