@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 import pytest
 import pytest_asyncio
 
+from adapters.browser.profile_directory import usual_roots
 from adapters.ports import Browser, Given, GivenFile, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
@@ -42,7 +42,7 @@ def left_of(content: bytes) -> list[Path]:
     """The files of the driver that hold ``content``."""
     found = []
     for pattern in ("playwright-artifacts-*/*", _DOWNLOADS):
-        for path in Path(tempfile.gettempdir()).glob(pattern):
+        for path in (path for root in usual_roots() for path in Path(root).glob(pattern)):
             with contextlib.suppress(OSError):  # of another run, and gone meanwhile
                 found += [path] if content in path.read_bytes() else []
     return found
@@ -50,7 +50,7 @@ def left_of(content: bytes) -> list[Path]:
 
 def written_now() -> set[Path]:
     """The files of downloads in the directories of launched browsers."""
-    return set(Path(tempfile.gettempdir()).glob(_DOWNLOADS))
+    return {path for root in usual_roots() for path in Path(root).glob(_DOWNLOADS)}
 
 
 async def use(page: Page, action: Action, role: str, name: str, given: Given = Given()) -> Outcome:  # noqa: B008 - frozen

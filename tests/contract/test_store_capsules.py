@@ -33,6 +33,11 @@ def capsule(id: str = ID, **changes: Any) -> CapsuleRecord:
     return CapsuleRecord(id=id, **usual | changes)
 
 
+def work(number: int = 0) -> WorkRecord:
+    """A work that node B asked for."""
+    return WorkRecord(id=f"{number:032x}", asker="B", ask=b"ask", began_ms=number)
+
+
 def ledger(**changes: Any) -> LedgerRecord:
     """What is known of it."""
     usual: dict[str, Any] = {"id": ID, "tenant": "A", "expires_ms": 9}
@@ -178,7 +183,7 @@ async def test_counts_survive_a_restart(tmp_path: Path) -> None:
 
 
 async def test_works_are_kept_in_order_until_they_are_forgotten(store: Store) -> None:
-    made = [WorkRecord(id=f"{number:032x}", asker="B", ask=b"ask", began_ms=number) for number in (2, 1, 3)]
+    made = [work(number) for number in (2, 1, 3)]
     for each in made:
         await store.put_work(each)
     assert await store.works() == made

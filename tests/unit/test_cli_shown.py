@@ -16,7 +16,7 @@ from protocol.routes import ROUTES
 from tests.commands import Answers
 
 AGENT: dict[str, Any] = {
-    "name": "helper", "state": "valid", "scopes": ["read", "live"], "origins": [], "created_ms": 0,
+    "name": "helper", "state": "valid", "scopes": ["read", "live"], "origins": [], "capsules": [], "created_ms": 0,
     "expires_ms": 1_000, "calls": 3, "calls_max": 0, "browser_seconds": 4, "browser_seconds_max": 9, "running": 1,
 }  # fmt: skip
 
@@ -30,13 +30,25 @@ def row_of(lines: list[str], word: str) -> list[str]:
 def test_agents_are_a_table_or_a_word() -> None:
     done = Answers(agent_list=[{"agents": []}]).run("agent", "ls")
     assert done.out == ["no agents: `trailmesh agent add --help`"]
-    done = Answers(agent_list=[{"agents": [AGENT | {"origins": ["https://a.example"]}]}]).run("agent", "ls")
-    cells = ["helper", "valid", "read, live", "https://a.example", "1970-01-01 00:00:01", "3", "4 of 9", "1"]
+    done = Answers(
+        agent_list=[{"agents": [AGENT | {"origins": ["https://a.example"], "capsules": ["cap-A=live"]}]}]
+    ).run("agent", "ls")
+    cells = [
+        "helper",
+        "valid",
+        "read, live",
+        "https://a.example",
+        "cap-A=live",
+        "1970-01-01 00:00:01",
+        "3",
+        "4 of 9",
+        "1",
+    ]
     assert row_of(done.out, "helper") == cells
     (heads,) = [line for line in done.out if "scopes" in line]
     assert [head.strip() for head in re.split("[│┃]", heads)[1:4]] == ["name", "state", "scopes"]
     done = Answers(agent_list=[{"agents": [AGENT | {"calls_max": 1}]}]).run("agent", "ls")
-    assert row_of(done.out, "helper")[3:6] == ["public sites", "1970-01-01 00:00:01", "3 of 1"]
+    assert row_of(done.out, "helper")[3:7] == ["public sites", "", "1970-01-01 00:00:01", "3 of 1"]
 
 
 @pytest.mark.parametrize(("ended", "more"), [(0, ""), (2, "; ended 2 of its calls, browser runs and live sessions")])
@@ -56,6 +68,9 @@ def test_the_token_is_all_of_the_output() -> None:
         "agent", "add", "helper", "--scope", "read"
     )
     assert done.err[0].startswith("helper may read, live at https://a.example; until 1970")
+    granted = AGENT | {"token": "tma_x", "origins": ["https://a.example"], "capsules": ["cap-A=live"]}
+    done = Answers(agent_add=[granted]).run("agent", "add", "helper", "--scope", "live", "--capsule", "shop=live")
+    assert done.err[0].startswith("helper may read, live at https://a.example, with the logins cap-A=live; until 1970")
 
 
 VERIFIED: dict[str, Any] = {

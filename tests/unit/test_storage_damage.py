@@ -58,6 +58,7 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "questions": lambda store: store.questions(),
     "capsule": lambda store: store.capsule("cap-1"),
     "capsules": lambda store: store.capsules(),
+    "works": lambda store: store.works(),
     "capsule_stream": lambda store: store.capsule_stream("cap-1"),
     "ledger": lambda store: store.ledger("cap-1"),
     "feed": lambda store: store.feed(after=0),

@@ -17,7 +17,7 @@ from protocol.audit import Draft, Outcome
 from protocol.feed import Kind, News
 from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
 from tests.contract.test_store_agents import agent
-from tests.contract.test_store_capsules import capsule, ledger, taken
+from tests.contract.test_store_capsules import capsule, ledger, taken, work
 from tests.contract.test_store_history import remembered
 from tests.contract.test_store_live import live
 from tests.contract.test_store_questions import question
@@ -32,6 +32,7 @@ SMALL: Final = {
     "questions": "limits.QUESTIONS_KEPT_MAX",
     "capsules": "limits.CAPSULES_MAX",
     "capsule_ledger": "limits.CAPSULE_LEDGER_MAX",
+    "works": "limits.WORK_KEPT_MAX",
     "logs": "one for each time a log was renewed",
     "log_heads": "one of each peer",
     "log_cosigned": "one of each peer",
@@ -162,6 +163,9 @@ async def _capsules(store: Store) -> None:
     await store.put_capsule(capsule(), b"stream", expires_ms=9)
     await store.capsule(capsule().id)
     await store.capsules()
+    await store.put_work(work())
+    await store.works()
+    await store.remove_works([work().id])
     await store.capsule_stream(capsule().id)
     await store.raise_ledger(ledger())
     await store.ledger(capsule().id)
