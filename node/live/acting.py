@@ -324,7 +324,7 @@ def judged(action: Action, element: Element, observation: Observation, history: 
     if isinstance(action, Click) and around is not None:
         return remembering(action, around, observation, history)
     if not element.inside:
-        return classify(action, element, observation)
+        return remembering(action, element, observation, history)
     each = [classify(action, item, observation) for item in (element, around)]
     return max(each, key=lambda risk: risk.level)
 

@@ -103,7 +103,7 @@ def settled(level: int, reason: str) -> Risk:
 
 def experienced(risk: Risk, history: Evidence | None) -> Risk:
     """``risk`` of typing, choosing or sending, with what that did before. What is known to be dangerous stays so."""
-    if history is None or risk.level >= GRAVE_CLASS or (risk.level >= APPROVAL_CLASS and not risk.doubt):
+    if history is None or (risk.level >= APPROVAL_CLASS and not risk.doubt):
         return risk
     level = max(history.level, WRITE_CLASS) if risk.doubt else max(history.level, risk.level)
     return Risk(level=level, reason=history.says, evidence=tuple(sorted((*risk.evidence, history), key=_order)))

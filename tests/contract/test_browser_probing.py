@@ -63,7 +63,7 @@ async def opened(name: str) -> AsyncIterator[tuple[Browser, str, list[str]]]:
 
 @pytest.mark.parametrize("name", ["memory", "launched"])
 async def test_timers_of_a_page_run_ahead_where_the_guard_is_one_of_probes_and_nowhere_else(name: str) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage.pause."""
+    """Guard: adapters/browser/page.py, ChromiumPage._pass."""
     async with opened(name) as (browser, origin, reached):
         found = {}
         for probe in (True, False):

@@ -116,7 +116,6 @@ def test_typing_into_a_field_that_searches_stays_harmless_whatever_it_sends_to_s
 
 
 def test_what_runs_a_script_when_it_changes_is_class_3_once_it_was_seen_to_write_nothing() -> None:
-    """Guard: protocol/risk/judgement.py, experienced."""
     acts = Element(ref="e2", role="textbox", name="Note", traits=Traits(tag="input", reacts="script"))
     fill, quiet = Fill(target=_BUTTON, value="figs"), evidence_of(past(2), NOW_MS)
     assert classify(fill, acts, page(acts)).doubt

@@ -14,7 +14,7 @@ from adapters.ports import Outcome
 from node.cli.explore import show_summary
 from node.config.settings import BrowserConfig, PolicyConfig
 from node.explorer.showing.show import Parts, show_search
-from node.live.acting import remembering
+from node.live.acting import judged
 from node.live.browsers import Browsers
 from node.live.history import Held, History
 from node.live.probe_ledger import Ledger, Probes
@@ -274,7 +274,7 @@ async def trying(
                 continue
         targets = [target for each in actions if (target := target_of(each)) is not None]
         pairs = zip(actions, targets, strict=True)
-        return [remembering(each, resolve(target, seen), seen, known).level for each, target in pairs]
+        return [judged(each, resolve(target, seen), seen, known).level for each, target in pairs]
 
     try:
         yield classes
@@ -336,6 +336,13 @@ async def test_a_probe_opens_no_page_but_the_one_that_it_tries() -> None:
         found = await classes(*(Click(target=Locator(role=role, name=name)) for role, name in names))
     assert found == [1, 1]
     assert set(site.reached) == {"GET /"}
+
+
+async def test_what_is_no_control_by_its_role_but_acts_is_known_again_too() -> None:
+    sorts = Element(ref="", role="columnheader", name="Date", traits=Traits(tag="div"))
+    site = start_page(Control(element=sorts, effect=Effect(fetch=(("POST", "/sorted"),))))
+    async with trying(site) as classes:
+        assert await classes(Click(target=Locator(role="columnheader", name="Date"))) == [4]
 
 
 async def test_of_several_that_look_alike_the_last_one_is_tried_too() -> None:
