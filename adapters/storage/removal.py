@@ -52,7 +52,7 @@ def manifests(envelopes: Iterable[bytes]) -> set[bytes]:
     found = set()
     for sealed in envelopes:
         with suppress(MeshError):  # whatever else is kept about a session
-            found.add(peek(sealed).payload)
+            found.add(peek(records.blob(sealed)).payload)
     return {payload for payload in found if len(payload) == DIGEST_BYTES}
 
 
