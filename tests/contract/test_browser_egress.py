@@ -11,9 +11,11 @@ import pytest
 from playwright.async_api import CDPSession
 
 from adapters.browser import browser as browsers_of
+from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.context import ChromiumContext
 from adapters.browser.judge import BrowserJudge
+from adapters.browser.settings import BrowserSettings
 from adapters.browser.wall import Place, Wall
 from adapters.ports import Browser
 from node.live.browsers import Browsers
@@ -21,7 +23,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
-from tests.sites.pages.backends import SETTINGS
+from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
@@ -73,6 +75,39 @@ class Datagrams(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         self.count += 1
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    """Keeps what arrives."""
+
+    def __init__(self) -> None:
+        self.heard: list[bytes] = []
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self.heard.append(data)
+
+
+async def test_no_datagram_of_webrtc_leaves_a_page_of_an_attached_browser(site: PageServer) -> None:
+    """Guard: adapters/browser/routing.py, Routing.start."""
+    transport, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
+        _Datagrams, local_addr=("127.0.0.1", 0)
+    )
+    port = transport.get_extra_info("sockname")[1]
+    site.extra["/shown.html"] = (
+        "<title>asks</title><script>setTimeout(() => { document.title = 'done' }, 1500); "
+        f"const p = new RTCPeerConnection({{iceServers: [{{urls: 'stun:127.0.0.1:{port}'}}]}}); "
+        "p.createDataChannel('x'); p.createOffer().then(offer => p.setLocalDescription(offer))</script>"
+    )
+    async with running_chromium() as (address, _):
+        attached = await attacher(BrowserSettings(cdp_url=address))()
+        page = await (await attached.open(Profile(), GuardPolicy())).page()
+        await page.perform(Goto(url=site.origin + "/shown.html"))
+        async with asyncio.timeout(20):
+            while (await page.observe()).title != "done":  # noqa: ASYNC110  (the page has no event)
+                await asyncio.sleep(0.1)
+        await attached.close()
+    transport.close()
+    assert protocol.heard == []
 
 
 @pytest.mark.parametrize("where", ["page", "worker"])

@@ -28,10 +28,11 @@ from tests.sites.ways_out.features import ASKED, QUIET, SENDS
 from tests.sites.ways_out.ground import Ground, Tried, Way, listed
 from tests.sites.ways_out.left_out import LEFT_OUT
 from tests.sites.ways_out.rows import ROWS
+from tests.sites.ways_out.secure import AT_LEISURE
 
 pytestmark = pytest.mark.timeout(300)
 _AT_ONCE: Final = 4
-_ROUNDS: Final = 3
+_ROUNDS: Final = 4
 _QUIET_MOST_S: Final = 10.0
 _AT_ONCE_REPORTED: Final = "--short-reporting-delay"
 """Chromium sends reports after a second, not after a minute."""
@@ -55,10 +56,12 @@ async def ground(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
     await made.stop()
 
 
-async def visited(ground: Ground, pages: Sequence[Tried], visit: Visit, quiet_s: float) -> None:
+async def visited(
+    ground: Ground, pages: Sequence[Tried], visit: Visit, quiet_s: float, at_once: int = _AT_ONCE
+) -> None:
     """Visit pages of the site, some at once, and leave them once all is tried and nothing has arrived for a while."""
-    for start in range(0, len(pages), _AT_ONCE):
-        some = pages[start : start + _AT_ONCE]
+    for start in range(0, len(pages), at_once):
+        some = pages[start : start + at_once]
         leave = await asyncio.gather(*(visit(page.url, page.press) for page in some))
         await ground.quiet([way for page in some for way in page.ways], quiet_s, _QUIET_MOST_S)
         await asyncio.gather(*(each() for each in leave))
@@ -109,7 +112,6 @@ async def test_none_of_two_hundred_ways_out_of_a_page_gets_past_the_guard(
     ground: Ground, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Guard: adapters/browser/arguments.py, HARDENING_ARGS. Guard: adapters/browser/browser.py, _options.
-    Guard: adapters/browser/routing.py, Routing.start.
 
     Over TLS the policy names the origin of the site, so that the tunnel knows it too.
     """
@@ -118,7 +120,8 @@ async def test_none_of_two_hundred_ways_out_of_a_page_gets_past_the_guard(
     async with browsers(kind, extra, monkeypatch) as browser:
         context = await browser.open(Profile(), policy)
         quiet_s = 1.5 if ground.argument else 0.8
-        await visited(ground, ground.pages(), lambda url, press: _pressed(context, url, press), quiet_s)
+        at_once = _AT_ONCE if kind == "launched" else 1  # every request is stopped twice there
+        await visited(ground, ground.pages(), lambda url, press: _pressed(context, url, press), quiet_s, at_once)
     assert not ground.ways() - ground.served, f"not tried: {listed(ground.ways() - ground.served)}"
     assert len(ROWS) > 200
     known = _PAST_ATTACHED if kind == "attached" and ground.argument else frozenset()
@@ -159,7 +162,8 @@ async def test_each_way_out_gets_out_of_a_chromium_without_a_guard(ground: Groun
             left = [page for page in ground.pages() if not ground.reached.issuperset(page.ways)]
             for start in range(0, len(left), _AT_ONCE):
                 await _tried(driver, ground, left[start : start + _AT_ONCE])
-    assert not ground.ways() - ground.reached, f"lead nowhere: {listed(ground.ways() - ground.reached)}"
+    nowhere = {way for way in ground.ways() - ground.reached if way.name not in AT_LEISURE}
+    assert not nowhere, f"lead nowhere: {listed(nowhere)}"
 
 
 @pytest.mark.field

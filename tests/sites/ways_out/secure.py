@@ -27,8 +27,12 @@ OVER_TLS: Final = frozenset(
 """Rows of ``rows`` that lead somewhere only, or only surely, from a page over TLS."""
 
 
-ALONE: Final = frozenset({"background fetch"})
-"""Rows of ``rows`` that work over TLS, but not in a frame."""
+ALONE: Final = frozenset({"NEL", "Report-To", "background fetch"})
+"""Rows of ``rows`` that work over TLS, but not in a frame beside others: where an origin reports is said once for all of it."""
+
+
+AT_LEISURE: Final = frozenset({"speculation of links", "speculation prefetch", "speculation prerender"})
+"""Rows of ``rows`` that Chromium takes when it has nothing better to do: on a busy machine only now and then."""
 
 
 class Secure(NamedTuple):
@@ -70,6 +74,7 @@ SECURE: Final[Mapping[str, Secure]] = {
     "Document-Policy report of a script": Secure(
         "<script>const x = new XMLHttpRequest(); x.open('GET', '/plain/', false); x.send()</script>",
         {"Document-Policy": "sync-xhr=?0;report-to=x", "Reporting-Endpoints": _ENDS},
+        top=True,
     ),
     "Permissions-Policy report-only": Secure(
         "<script>navigator.geolocation.getCurrentPosition(() => 0)</script>",
