@@ -53,7 +53,8 @@ async def _ratio() -> float:
             await tunnelled.close()
             await direct.close()
     through, bare = (sum(map(min, zip(*rounds[browser], strict=True))) for browser in (tunnelled, direct))
-    return through / bare
+    ratio: float = through / bare
+    return ratio
 
 
 @benchmark("egress.proxy_overhead", unit="times a direct connection", target=1.15, direction="at most")
