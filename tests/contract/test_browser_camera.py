@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from PIL import Image, ImageChops
@@ -101,12 +101,15 @@ async def test_what_changes_after_a_page_was_read_is_read_and_pictured_again(
     await page.close()
 
 
+Look = TypeVar("Look")
+
+
 def _then(
-    look: Callable[[], Coroutine[Any, Any, bytes]], page: ChromiumPage, change: str
-) -> Callable[[], Coroutine[Any, Any, bytes]]:
+    look: Callable[[], Coroutine[Any, Any, Look]], page: ChromiumPage, change: str
+) -> Callable[[], Coroutine[Any, Any, Look]]:
     """A look at ``page``, after which it changes once."""
 
-    async def looked() -> bytes:
+    async def looked() -> Look:
         seen = await look()
         await page._page.evaluate(f"() => {{ {change} }}")
         return seen
