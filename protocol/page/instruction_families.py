@@ -106,11 +106,12 @@ STEMS: Final = {
     " classify legitimate benign harmless regardless no_matter whatever even_if your_response your_answer your_reply"
     " your_output your_summary your_next your_final your_first your_entire the_response the_answer the_next the_final"
     " begin start_ start finish preface prefix your_only",
-    "send": "https:// http:// www. @ query url parameter pixel markdown",
+    "send": "https:// http:// www. transcript inbox mailbox contact dialogue ssh_key access_token system_prompt .env_ address_book"
+    " chat_ conversation all_the_ all_of_ all_their the_user query_ url_ pixel markdown",
     "tool": "tool function plugin shell terminal interpreter command rm_-rf curl wget powershell os.system eval( base64_-d"
     " bash_-c sh_-c nc_- without transfer wire behalf",
     "hide": "from_the_user from_the_human from_the_owner from_the_reader from_the_op secret_from hidden_from knowledge consent"
-    " noticing knowing awareness seeing confirmation approval permission must_not shall_not silently secretly covertly quietly"
+    " noticing knowing awareness seeing user's_ the_user the_human any_user must_not shall_not silently secretly covertly quietly"
     " discreetly background nutzer benutzer anwender davon nichts niemandem utilisateur usuario utente instrucciones istruzioni"
     " erwahne verrate",
     "reveal": "system_ system- initial hidden_ secret_ original_ internal_ developer_ confidential verbatim word_for_word"
