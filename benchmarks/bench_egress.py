@@ -2,8 +2,8 @@
 
 Conditions: the demo shop in a process of its own on loopback, without added delay; two headless Chromiums with the same guard, one
 whose connections go through the tunnel and its wall, one that is configured to connect directly. Each round opens a fresh context
-at both, and with it new connections, and loads the same pages in it; the clock runs until they have loaded. Rounds alternate, and
-so does who begins; the fastest round of each side, because whatever else the machine does can only add to it.
+at both, and with it new connections, and loads the same pages in it, one after another; the clock runs until each has loaded.
+Rounds alternate, and so does who begins. The fastest load of each page counts: whatever else the machine does can only add to it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from protocol.page.action import Goto
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 
-ROUNDS: Final = 15
+ROUNDS: Final = 20
 PATHS: Final = ("/", "/products", "/products?category=mugs", "/help", "/products?category=lamps")
 DIRECT: Final = msgspec.structs.replace(SETTINGS, extra_args=("--proxy-server=direct://",))
 
 
-async def _loaded(browser: Browser, url: str) -> float:
-    """Seconds that the pages take, one after another in a fresh context."""
+async def _loaded(browser: Browser, url: str) -> list[float]:
+    """Seconds that each page takes, one after another in a fresh context."""
     context = await browser.open(Profile(), GuardPolicy())
     page = await context.page()
-    began = time.perf_counter()
+    taken = []
     for path in PATHS:
+        began = time.perf_counter()
         await page.perform(Goto(url=url + path))
-    taken = time.perf_counter() - began
+        taken.append(time.perf_counter() - began)
     await context.close()
     return taken
 
@@ -43,16 +44,15 @@ async def _loaded(browser: Browser, url: str) -> float:
 async def _ratio() -> float:
     async with shop() as url:
         tunnelled, direct = await launcher(SETTINGS)(), await launcher(DIRECT)()
+        rounds: dict[Browser, list[list[float]]] = {tunnelled: [], direct: []}
         try:
-            rounds = []
             for number in range(ROUNDS):
-                first, second = (tunnelled, direct) if number % 2 else (direct, tunnelled)
-                taken = {first: await _loaded(first, url), second: await _loaded(second, url)}
-                rounds.append((taken[tunnelled], taken[direct]))
+                for browser in (tunnelled, direct) if number % 2 else (direct, tunnelled):
+                    rounds[browser].append(await _loaded(browser, url))
         finally:
             await tunnelled.close()
             await direct.close()
-    through, bare = (min(each) for each in zip(*rounds, strict=True))
+    through, bare = (sum(map(min, zip(*rounds[browser], strict=True))) for browser in (tunnelled, direct))
     return through / bare
 
 

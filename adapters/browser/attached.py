@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import Browser, Playwright
 
+from adapters.browser.arguments import own_way
 from adapters.browser.beside import Beside
 from adapters.browser.browser import ChromiumBrowser, connected
 from adapters.browser.settings import BrowserSettings
@@ -24,8 +25,9 @@ def attacher(settings: BrowserSettings) -> OpenBrowser:
         async def connect(driver: Playwright) -> Browser:
             return await driver.chromium.connect_over_cdp(settings.cdp_url, timeout=settings.launch_timeout_ms)
 
+        ground = Beside(tunnel=not own_way(settings))
         return await connected(
-            connect, ground=Beside(), otherwise="browser.unreachable", doing="connecting to the running browser"
+            connect, ground=ground, otherwise="browser.unreachable", doing="connecting to the running browser"
         )
 
     return attach

@@ -15,12 +15,15 @@ from adapters.browser.wall import Wall
 from protocol import limits
 
 _PROOF_S: Final = 5.0
+_OWN_WAYS: Final = ("--proxy-server", "--proxy-pac-url", "--proxy-auto-detect", "--host-resolver-rules", "--host-rules")
 
 
 class Beside:
     """Ends when the browser is let go. The browser itself, its other contexts and how they connect stay as they are."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tunnel: bool) -> None:
+        """tunnel: whether it is to be used; False where the configuration says how sites are reached."""
+        self._wanted = tunnel
         self.destinations = Destinations(Wall(wait_ms=limits.TUNNEL_ATTACHED_WAIT_MS))
         self._tunnel = Tunnel(self.destinations)
         self._proxy = ""
@@ -28,9 +31,11 @@ class Beside:
     async def prove(self, browser: Browser) -> None:
         """Use the tunnel for contexts of ``browser`` from now on if it is seen that their requests come through it.
 
-        They do not where the browser runs on another machine, or where its owner chose a proxy by its command line or a policy.
-        Errors: those of Playwright.
+        They do not where the browser runs on another machine. Where its owner chose a proxy, sites may be out of reach without it,
+        so our contexts use that as well. Errors: those of Playwright.
         """
+        if not self._wanted or await _has_own_way(browser):
+            return
         try:
             port = await self._tunnel.start_as_one()
         except OSError:
@@ -74,3 +79,13 @@ class Beside:
     async def close(self) -> None:
         """Stop listening. Never raises; a second call does nothing."""
         await self._tunnel.close()
+
+
+async def _has_own_way(browser: Browser) -> bool:
+    """Whether the command line of ``browser`` says how sites are reached."""
+    session = await browser.new_browser_cdp_session()
+    try:
+        line = str((await session.send("SystemInfo.getInfo"))["commandLine"])
+    finally:
+        await session.detach()
+    return any(argument in line for argument in _OWN_WAYS)

@@ -48,7 +48,7 @@ class ChromiumBrowser:
         self._info = BrowserInfo(backend=backend, name="chromium", version=browser.version)
         self._contexts: dict[Activity, ChromiumContext] = {}
         self._life = Activity()
-        browser.on("disconnected", lambda _: self._lost())
+        browser.on("disconnected", lambda _: self._gone())
         if judge is not None:
             judge.watch(self._unjudged)
         elif ground.wall is not None:
@@ -75,14 +75,19 @@ class ChromiumBrowser:
         """How many contexts Chromium has."""
         return len(self._browser.contexts)
 
-    def _lost(self) -> None:
+    def _gone(self) -> None:
+        """The browser or the way to it is no more: what it still wants to send is let through by nobody."""
         self._ground.cut()
+        self._lost()
+
+    def _lost(self) -> None:
         for context in list(self._contexts.values()):
             context.lost()
         self._life.lost()
 
     def _unjudged(self) -> None:
         """Nobody judges any more: nothing may be sent, and the browser ends. Its pages learn of it at once."""
+        self._ground.cut()
         self._lost()
         self._begin_to_close()
 

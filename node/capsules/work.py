@@ -194,7 +194,7 @@ class LoginWork:
         )
 
     async def on_look(self, caller: str, look: WorkLook) -> WorkTell:
-        """A peer asks how its work is. Errors: ``work.unknown``."""
+        """A peer asks how its work is. Errors: ``work.unknown``, ``work.interrupted``."""
         return _told(await self._of(caller, look.id))
 
     async def on_fetch(self, caller: str, fetch: WorkFetch) -> WorkPart:

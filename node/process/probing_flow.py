@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adapters.ports import BrowserState
     from node.config import Config
     from node.live import Browsers, Driver
-    from node.sessions.action_files import ActionFile
+    from node.sessions import ActionFile
     from node.verbs import Tell
     from protocol.capsule.auth_flow import Signs
     from protocol.capsule.flow_findings import Ended

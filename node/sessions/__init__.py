@@ -3,7 +3,7 @@
 Owns sessions, their steps, and replay reports. Never opens a browser itself, and never stores the value of a secret.
 """
 
-from node.sessions.action_files import read_action_file, read_step
+from node.sessions.action_files import ActionFile, read_action_file, read_step
 from node.sessions.action_schema import action_schema
 from node.sessions.action_writing import comment, write_file
 from node.sessions.for_peers import ForPeers
@@ -13,6 +13,7 @@ from node.sessions.verbs import SessionVerbs
 from node.sessions.watching import Notebook
 
 __all__ = [
+    "ActionFile",
     "ForPeers",
     "Notebook",
     "PageVerbs",

@@ -79,10 +79,11 @@ class Secrets(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         """The value; of a seed the code that was made last, if there is one."""
-        if name not in self._given:
+        given = self._given.get(name)
+        if given is None:
             return self._hidden[name] if name in self._hidden else self._login[name]
         codes = (code for named, code in reversed(self._codes) if named == name)
-        return next(codes, self._given[name].value)
+        return next(codes, given.value)
 
     def totp(self, name: str) -> Totp | None:
         """The seed ``name``; None if it is a secret that is typed itself, or was not given."""

@@ -101,15 +101,15 @@ async def test_what_changes_after_a_page_was_read_is_read_and_pictured_again(
     await page.close()
 
 
-Look = TypeVar("Look")
+_Seen = TypeVar("_Seen")
 
 
 def _then(
-    look: Callable[[], Coroutine[Any, Any, Look]], page: ChromiumPage, change: str
-) -> Callable[[], Coroutine[Any, Any, Look]]:
+    look: Callable[[], Coroutine[Any, Any, _Seen]], page: ChromiumPage, change: str
+) -> Callable[[], Coroutine[Any, Any, _Seen]]:
     """A look at ``page``, after which it changes once."""
 
-    async def looked() -> Look:
+    async def looked() -> _Seen:
         seen = await look()
         await page._page.evaluate(f"() => {{ {change} }}")
         return seen

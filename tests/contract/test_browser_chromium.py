@@ -15,6 +15,7 @@ import pytest_asyncio
 from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
+from adapters.browser.tunnel import Tunnel
 from adapters.ports import Browser, Page
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret, Select, Wait
@@ -93,14 +94,32 @@ async def test_a_launched_browser_renders_no_pages_of_its_own_beside_those_of_a_
     assert [pid for pid in own if b"--top-chrome-webui" in (Path("/proc") / str(pid) / "cmdline").read_bytes()] == []
 
 
-async def test_an_attached_browser_whose_owner_chose_a_proxy_is_said_to_have_no_second_wall() -> None:
-    """Guard: adapters/browser/beside.py, Beside._seen."""
+async def told_by(address: str) -> str:
+    """What a browser that is attached to there says of itself."""
+    attached = await attacher(BrowserSettings(cdp_url=address))()
+    await attached.close()
+    return attached.info.backend
+
+
+async def test_an_attached_browser_whose_owner_chose_a_proxy_uses_it_and_is_said_to_have_no_second_wall() -> None:
+    """Guard: adapters/browser/beside.py, Beside.prove."""
     async with running_chromium("--proxy-server=127.0.0.1:9") as (address, _):
-        attached = await attacher(BrowserSettings(cdp_url=address))()
-        told = attached.info.backend
-        await attached.close()
-    assert told == ATTACHED
+        assert await told_by(address) == ATTACHED
     assert limits_of(ATTACHED) != limits_of(ATTACHED_WALLED)
+
+
+async def test_an_attached_browser_that_does_not_reach_the_tunnel_is_said_to_have_no_second_wall(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Guard: adapters/browser/beside.py, Beside._seen."""
+
+    async def elsewhere(_: Tunnel) -> int:
+        return 9  # as of another machine: here nobody listens there
+
+    async with running_chromium() as (address, _):
+        assert await told_by(address) == ATTACHED_WALLED
+        monkeypatch.setattr(Tunnel, "start_as_one", elsewhere)
+        assert await told_by(address) == ATTACHED
 
 
 async def test_an_attached_browser_runs_on_after_close() -> None:

@@ -55,7 +55,6 @@ async def test_what_a_page_of_thousands_of_rows_hides_is_found_at_its_end(browse
 async def test_many_texts_that_say_nothing_to_models_leave_room_for_one_that_does(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/hidden_text.py, _needed."""
     menus = "".join(f"<li hidden>Teapot {n} {'of blue glass ' * 30}</li>" for n in range(limits.HIDDEN_TEXTS_MAX + 500))
     read = await read_of(browser, site, f"<ul>{menus}</ul>{_HIDDEN.format(PLAIN)}")
     assert PLAIN in read.texts[-1].text

@@ -120,6 +120,18 @@ async def test_what_the_ledger_says_never_goes_back(store: Store) -> None:
     assert await code_of(store.raise_ledger(ledger(tenant="C"))) == "input.invalid"
 
 
+async def test_a_number_that_was_told_stands_for_one_use_of_a_node(store: Store) -> None:
+    first = ledger(uses={"bob": 2}, told={"bob": b"one"})
+    await store.raise_ledger(first)
+    assert (await store.raise_ledger(first)).uses == {"bob": 2}, "the same use again"
+    for other in ({"bob": 2}, b"two"), ({"bob": 1}, b"one"):
+        uses, digest = other
+        assert await code_of(store.raise_ledger(ledger(uses=uses, told={"bob": digest}))) == "capsule.counted"
+    await store.raise_ledger(ledger(uses={"carol": 1}, told={"carol": b"two"}))
+    row = await store.raise_ledger(ledger(uses={"bob": 3}, told={"bob": b"two"}))
+    assert (row.uses, row.told) == ({"bob": 3, "carol": 1}, {"bob": b"two", "carol": b"two"})
+
+
 async def test_a_revoked_capsule_is_neither_used_nor_stored_again(store: Store) -> None:
     await store.put_capsule(capsule(), b"stream", expires_ms=9)
     await store.raise_ledger(ledger(revoked_ms=7, revocation=b"signed"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -35,7 +36,13 @@ async def at(name: str, directory: Path) -> AsyncIterator[tuple[MechanismSite, W
         yield site, way_of(site), anna, bruno
 
 
-@pytest.mark.parametrize("name", NAMES)
+_QUICK: Final = "database-token"
+"""The others take the same way, and are for ``make field``: two nodes and two browsers each."""
+
+
+@pytest.mark.parametrize(
+    "name", [_QUICK, *(pytest.param(each, marks=pytest.mark.field) for each in NAMES if each != _QUICK)]
+)
 async def test_a_login_is_done_once_and_used_on_two_nodes(name: str, tmp_path: Path) -> None:
     async with at(name, tmp_path) as (_, way, anna, bruno):
         kept = await log_in(anna, way)

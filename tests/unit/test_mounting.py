@@ -313,9 +313,9 @@ def test_what_does_not_travel_is_named_without_a_value_and_comes_first() -> None
     assert [each.kind for each in found] == [
         "key-bound",
         "key-bound",
-        "session-storage",
         "partitioned-storage",
         "ended",
+        "session-storage",
         "ends-soon",
     ]
     assert [each.travels for each in found] == sorted(each.travels for each in found)

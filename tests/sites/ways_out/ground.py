@@ -72,15 +72,18 @@ class Ground:
             writer.write(_ANSWER)
             writer.close()
 
-        loop = asyncio.get_running_loop()
         server = await asyncio.start_server(connected, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        transport, _ = await loop.create_datagram_endpoint(
+        self._servers.append(server)
+        self._datagrams.append(await self._hearing(way, port))
+        self._ports.append(port)
+
+    async def _hearing(self, way: Way, port: int) -> asyncio.DatagramTransport:
+        """What hears datagrams that are sent to the canary of ``way``."""
+        transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: _Datagrams(lambda: self._arrived(way)), local_addr=("127.0.0.1", port)
         )
-        self._servers.append(server)
-        self._datagrams.append(transport)
-        self._ports.append(port)
+        return transport
 
     async def stop(self) -> None:
         """Listen no more."""
