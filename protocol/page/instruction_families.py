@@ -13,11 +13,11 @@ _TOLD: Final = (
     r"(?:instructions?|prompts?|directives?|guidelines?|rules|orders|messages?|context|constraints|polic(?:y|ies))"
 )
 _YOURS: Final = (
-    r"(?:(?:this|your|all|every|entire|full|whole|complete|the user'?s?)\W{1,4}(?:\w{1,16}\W{1,3}){0,2}?"
-    r"(?:conversation|chat|dialog(?:ue)?|context|contacts?|e-?mails|files|documents|memory|source code|session|messages|notes)"
+    r"(?:(?:this|the|our|entire|full|whole|complete)\W{1,4}(?:\w{1,16}\W{1,3}){0,2}?(?:conversation|chat|dialogue|context window)"
+    r"|the user(?:'s|s|s')?\W{1,4}(?:\w{1,16}\W{1,3}){0,2}?(?:contacts?|e-?mails?|files|documents|memory|messages|notes|data|details)"
+    r"|all (?:of )?(?:the|their|his|her|available)\W{1,4}(?:\w{1,16}\W{1,3}){0,1}?(?:contacts?|e-?mails|files|documents|messages|notes)"
     r"|transcript|(?:chat|conversation|browsing|message) history|inbox|mailbox|contact list|private keys?|ssh keys?|access tokens?"
-    r"|session (?:data|ids?|tokens?)|system prompt|\.env(?: file)?|bank (?:details|account)|card (?:numbers?|details)|address book"
-    r"|user(?:'s)? (?:data|details|e-?mail|information))"
+    r"|session (?:data|ids?|tokens?)|system prompt|\.env(?: file)?|address book)"
 )
 _AWAY: Final = r"(?:[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{2,63}|(?:https?://|www\.)\S{4,200}|[\w-]{2,40}\.(?:evil|attacker|exfil)\S{0,40})"
 _SEND: Final = (
@@ -51,12 +51,12 @@ FAMILIES: Final = (
     ("reply", 4, r"\b(?:give|assign|award|rate|score|grade|rank|mark)\W{1,4}(?:this|it|the|me|us)\b(?:\W{1,8}\w{1,20}){0,5}?\W{1,8}(?:the (?:highest|maximum|top|best|full)|(?:a )?perfect|5 stars?|five stars?|10/10|10 out of 10|100%?|positive|excellent|accepted?)(?: possible)?(?: \w{1,12}){0,2}? ?(?:score|rating|grade|marks?|review|evaluation|recommendation|regardless|points|and (?:do not|never|recommend|say))"),
     ("reply", 4, r"\b(?:classify|mark|label|flag|treat|report|categori[sz]e|consider|declare)\W{1,4}(?:this|it|the)\b(?:\W{1,8}\w{1,20}){0,3}? (?:as|to be) (?:safe|benign|legitimate|trusted|harmless|not spam|verified|approved|non-?malicious|clean|low risk)\b(?:\W{1,8}\w{1,20}){0,6}?\W{1,8}(?:regardless|ignore|and|do not|without|no matter|even if)\b"),
     ("reply", 4, r"\b(?:say|state|claim|conclude|write|tell (?:the user|them|everyone|people)|inform (?:the user|them)|answer|respond|reply)(?: only)? that\b(?:\W{1,8}\w{1,24}){1,10}?\W{1,8}(?:regardless of|no matter (?:what|how)|whatever (?:the|they|is)|even if (?:it|they|this))\b"),
-    ("reply", 4, r"\byour (?:next |final |first |entire |whole |only )?(?:response|answer|reply|output|summary|message) (?:must|should|shall|has to|needs to|will)(?: only| always| now)? (?:be|begin|start|end|contain|include|consist|say|read|state|mention|recommend)\b"),
+    ("reply", 4, r"\byour (?:next |final |first |entire |whole |only )?(?:response|answer|reply|output|summary|message) (?:must|should|shall|has to|needs to|will)(?: only| always| now)? (?:begin|start|end|contain|consist|say|state|recommend|be (?:only|exactly|just|the (?:word|phrase|text|following)))\b"),
     ("reply", 4, r"\b(?:begin|start|end|finish|conclude|open|close|prefix|preface)\W{1,4}(?:each|every|all|your|any)(?: of)?(?: your)? (?:\w{1,12} ){0,2}(?:response|answer|reply|message|sentence|output|summary|replies)s?\b(?:\W{1,8}\w{1,20}){0,2}?\W{1,8}(?:with|by)\b"),
     # Out with it.
-    ("send", 4, rf"\b{_SEND}\b{_WORDS % 4}{_YOURS}\b(?:\W{{1,8}}\w{{1,24}}){{0,10}}?\W{{1,8}}(?:to|at|via|into|using|through|with)\W{{1,4}}(?:\w{{1,16}}\W{{1,3}}){{0,4}}?{_AWAY}"),
+    ("send", 4, rf"\b{_SEND}\b{_WORDS % 4}{_YOURS}\b(?:\W{{1,8}}\w{{1,24}}){{0,10}}?\W{{1,8}}(?:to|via|into|using|through)\W{{1,4}}(?:\w{{1,16}}\W{{1,3}}){{0,4}}?{_AWAY}"),
     ("send", 4, rf"\b(?:make|issue|perform|trigger|send|fire|do|submit)\b(?: an?| the)? (?:\w{{1,12}} )?(?:get|post|put|http|https|web|api|network|fetch|curl) ?(?:request|call|query|post)?\b(?:\W{{1,8}}\w{{1,24}}){{0,4}}?\W{{1,8}}(?:to|at)\W{{1,4}}(?:\w{{1,16}}\W{{1,3}}){{0,3}}?{_AWAY}(?:\W{{1,8}}\w{{1,24}}){{0,6}}?\W{{1,8}}(?:with|containing|including|contents?|data|parameters?|body|append\w{{0,3}})\b"),
-    ("send", 4, rf"\b(?:visit|open|load|fetch|request|navigate to|go to|browse to|retrieve|render|call|ping|curl|follow)\W{{1,4}}(?:the )?(?:\w{{1,12}}\W{{1,3}}){{0,3}}?{_AWAY}(?:\W{{1,8}}\w{{1,24}}){{0,6}}?\W{{1,8}}(?:replac\w{{1,4}}|append\w{{0,3}}|with (?:the|your|all)|including|follow (?:its|all|any) instructions?|and (?:obey|execute|do what|append|include|submit|enter|paste|send|provide))\b"),
+    ("send", 4, rf"\b(?:visit|open|load|fetch|request|navigate to|go to|browse to|retrieve|render|call|ping|curl|follow)\W{{1,4}}(?:the )?(?:\w{{1,12}}\W{{1,3}}){{0,3}}?{_AWAY}(?:\W{{1,8}}\w{{1,24}}){{0,6}}?\W{{1,8}}(?:replac\w{{1,4}}|append\w{{0,3}}|with (?:the|your|all)|including|follow (?:its|all|any) instructions?|and (?:obey|execute|do what|append|(?:include|submit|enter|paste|send|provide) (?:the user|all|everything|any|what)))\b"),
     ("send", 4, rf"\b(?:append|attach|add|embed|encode|include|insert|put)\b{_WORDS % 4}{_YOURS}\b(?:\W{{1,8}}\w{{1,24}}){{0,6}}?\W{{1,8}}(?:query|url|parameters?|image|link|request|header|pixel|markdown)\b"),
     # Tools.
     ("tool", 3, r"\b(?:use|call|invoke|run|trigger|execute|activate)\W{1,4}(?:the |your )(?:\w{1,20}[\W_]{1,3}){1,3}?(?:tool|function|plugin|shell|terminal|interpreter)\b(?:\W{1,8}\w{1,20}){0,3}?\W{1,8}(?:to|and|with|on|for|immediately)\W{1,4}(?:\w{1,16} ){0,2}?(?:send|delete|forward|transfer|e-?mail|post|upload|export|share|purchase|buy|disable)\b"),
@@ -82,7 +82,7 @@ FAMILIES: Final = (
     ("override", 4, r"\b(?:ignor[ae][nd]?|olvid[ae]n?|descart[ae]n?|omit[ae]n?|desconsider[ae]|esque[cç]a|desobede[cz]\w{1,3})\b(?:\W{1,8}\w{1,24}){0,4}?\W{1,8}(?:instrucciones|instrucoes|ordenes|ordens|reglas|regras|directrices|diretrizes|indicaciones|comandos)\b"),
     ("override", 4, r"\b(?:ignora(?:te|re)?|dimentica(?:te|re)?|trascura|scarta|non seguire)\b(?:\W{1,8}\w{1,24}){0,4}?\W{1,8}(?:istruzioni|direttive|regole|ordini|indicazioni|comandi)\b"),
     ("override", 4, r"\b(?:negeer|vergeet|ignoreer|zignoruj|ignoruj|zapomnij|pomin|ignorera|glom)\b(?:\W{1,8}\w{1,24}){0,4}?\W{1,8}(?:instructies?|opdrachten|regels|aanwijzingen|instrukcje|polecenia|zasady|wytyczne|instruktioner|regler)\b"),
-    ("override", 4, r"\b(?:игнорируи\w{0,3}|проигнорируи\w{0,3}|забудь\w{0,2}|не обращаи\w{0,2} внимания)\b(?:\W{1,8}\w{1,24}){0,4}?\W{1,8}(?:инструкци\w{1,3}|указани\w{1,3}|правила|команды|запросы)\b"),
+    ("override", 4, r"\b(?:игнорируи\w{0,3}|проигнорируи\w{0,3}|(?<!не )забудь\w{0,2}|не обращаи\w{0,2} внимания)\b(?:\W{1,8}\w{1,24}){0,4}?\W{1,8}(?:инструкци\w{1,3}|указани\w{1,3}|правила|команды|запросы)\b"),
     ("override", 4, r"(?:忽略|无视|忘记|無視|忽視)[^\n。]{0,12}(?:指令|指示|提示|规则|規則|说明|命令)|(?:指示|命令|指令|プロンフト|ルール)[をはに][^\n。]{0,6}(?:無視|忘れ)"),
     ("persona", 4, r"\b(?:du bist (?:jetzt|nun|ab sofort)|tu es (?:maintenant|desormais)|ahora eres|a partir de ahora eres|(?:ora|adesso|da ora) sei|agora voce e|je bent (?:nu|vanaf nu))\b(?:\W{1,8}\w{1,24}){0,6}?\W{1,8}(?:ohne|sans|sin|senza|sem|zonder|uneingeschrankt\w{0,2}|modus|mode|modo|ki|ia|assistent\w{0,2}|asistente|assistant|assistente|bot)\b"),
     ("reveal", 4, r"\b(?:zeige?|nenne|gib|verrate|wiederhole|offenbare|affiche[zr]?|montre[zr]?|revele[zr]?|repete[zr]?|donne|muestra|revela|repite|dime|mostra|rivela|ripeti|dimmi|mostre|revele|repita|toon|onthul|pokaz|ujawnij|покажи|раскрои|выведи)\b(?:\W{1,8}\w{1,24}){0,5}?\W{1,8}(?:system-?\W?prompts?|systemanweisung(?:en)?|systemnachricht|prompt (?:systeme|del sistema|de sistema|di sistema|do sistema)|instructions (?:systeme|initiales)|instrucciones (?:del sistema|iniciales)|istruzioni (?:di sistema|iniziali)|systeemprompt|systemowy prompt|системн\w{1,4} (?:промпт|инструкци\w{1,3}))\b"),
@@ -106,11 +106,12 @@ STEMS: Final = {
     " classify legitimate benign harmless regardless no_matter whatever even_if your_response your_answer your_reply"
     " your_output your_summary your_next your_final your_first your_entire the_response the_answer the_next the_final"
     " begin start_ start finish preface prefix your_only",
-    "send": "https:// http:// www. @ query url parameter pixel markdown",
+    "send": "https:// http:// www. transcript inbox mailbox contact dialogue ssh_key access_token system_prompt .env_ address_book"
+    " chat_ conversation all_the_ all_of_ all_their the_user query_ url_ pixel markdown",
     "tool": "tool function plugin shell terminal interpreter command rm_-rf curl wget powershell os.system eval( base64_-d"
     " bash_-c sh_-c nc_- without transfer wire behalf",
     "hide": "from_the_user from_the_human from_the_owner from_the_reader from_the_op secret_from hidden_from knowledge consent"
-    " noticing knowing awareness seeing confirmation approval permission must_not shall_not silently secretly covertly quietly"
+    " noticing knowing awareness seeing user's_ the_user the_human any_user must_not shall_not silently secretly covertly quietly"
     " discreetly background nutzer benutzer anwender davon nichts niemandem utilisateur usuario utente instrucciones istruzioni"
     " erwahne verrate",
     "reveal": "system_ system- initial hidden_ secret_ original_ internal_ developer_ confidential verbatim word_for_word"

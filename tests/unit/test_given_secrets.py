@@ -206,6 +206,7 @@ async def test_no_error_repeats_what_was_to_be_typed(traits: Traits, approve_cla
 
 
 def test_what_a_site_makes_for_a_login_is_found_by_whoever_has_the_secrets_already() -> None:
+    """Guard: protocol/page/secrets.py, Secrets.note_login."""
     secrets = Secrets({"word": GivenSecret(value="correct horse", origins=(SHOP,))})
     keyed = secrets.keyed(None)
     stored = keyed.stored
