@@ -19,6 +19,8 @@ from protocol.errors import MeshError
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _VALUE = {char: value for value, char in enumerate(ALPHABET)}
 _NODE_DOMAIN = b"trailmesh-node-v1\x00"
+_TEXT_CHARS_MAX: Final = 256
+"""Longer than any id that a person types with spaces and hyphens."""
 _ID_CHARS = 20
 ID_RANDOM_BYTES = 13
 """How many random bytes ``make_id`` takes; it uses their first 100 bits."""
@@ -59,8 +61,8 @@ def node_id(public_key: bytes) -> str:
 
 def parse_node_id(text: str) -> str:
     """``text`` in canonical form. Errors: ``id.invalid``."""
-    plain = text.upper().replace("-", "").replace(" ", "")
-    if len(plain) != 56 or any(char not in _VALUE for char in plain):
+    plain = text[:_TEXT_CHARS_MAX].upper().replace("-", "").replace(" ", "")
+    if len(text) > _TEXT_CHARS_MAX or len(plain) != 56 or any(char not in _VALUE for char in plain):
         raise MeshError("id.invalid", "a node id has eight groups of seven letters or digits 2-7")
     for i in range(0, 56, 14):
         if check_digit(plain[i : i + 13]) != plain[i + 13]:
@@ -82,9 +84,14 @@ def make_id(kind: str, random: bytes) -> str:
 
 def parse_id(kind: str, text: str) -> str:
     """``text`` in canonical form. Errors: ``id.invalid``."""
-    prefix, _, body = text.strip().partition("-")
+    prefix, _, body = text[:_TEXT_CHARS_MAX].strip().partition("-")
     body = body.upper()
-    if prefix.lower() != kind or len(body) != _ID_CHARS + 1 or any(char not in _VALUE for char in body):
+    if (
+        len(text) > _TEXT_CHARS_MAX
+        or prefix.lower() != kind
+        or len(body) != _ID_CHARS + 1
+        or any(char not in _VALUE for char in body)
+    ):
         raise MeshError(
             "id.invalid", f"an id of this kind looks like {kind}- and {_ID_CHARS + 1} letters or digits 2-7"
         )

@@ -22,7 +22,7 @@ from protocol import limits
 from protocol.capsule.capsule import BrowserProfile
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.login import Look, judge_proof
-from protocol.capsule.minimal import Halving, only, parts_of
+from protocol.capsule.minimal import Halving, only, parts_of, shown_by
 from protocol.capsule.portability import findings
 from protocol.capsule.probe import Probe, Proven, judge_page, learned
 from protocol.capsule.state import CapsuleState
@@ -149,15 +149,17 @@ class Proving:
     async def _minimal(self, asked: Asked, probe: Probe, tell: Tell) -> CapsuleState:
         """The state without what the page does not need, as far as so many looks show. Errors: ``capsule.unproven``."""
         parts = parts_of(asked.state)
-        halving, looks = Halving(parts), 0
-        tell({"note": f"leaving out what the page does not need of {len(parts)} cookies and entries"})
+        tried = shown_by(asked.page, asked.origins, parts)
+        others = tuple(part for part in parts if part not in tried)
+        halving, looks = Halving(tried), 0
+        tell({"note": f"leaving out what the page does not need of {len(tried)} cookies and entries"})
         while looks < limits.CAPSULE_LOOKS_MAX and (proposed := halving.propose()) is not None:
             looks += 1
-            halving.tell(held=await self._holds(asked, only(asked.state, proposed), probe))
+            halving.tell(held=await self._holds(asked, only(asked.state, (*others, *proposed)), probe))
         if not looks:
             return asked.state
         # A site may end a login that comes in parts: what is kept is shown once more, after all that was tried.
-        for state in (only(asked.state, halving.kept), asked.state):
+        for state in (only(asked.state, (*others, *halving.kept)), asked.state):
             if await self._holds(asked, state, probe):
                 return state
         raise MeshError(

@@ -6,7 +6,7 @@ may log out.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.ports import Outcome
 from node.live.metering import End
@@ -37,7 +37,7 @@ class LoginShown:
             outcome = await open_(first)
         except MeshError as error:
             if error.code == "browser.refused" and self._probe.refused and plain(first.url) == plain(self._page):
-                raise self._dead() from error
+                raise self._dead(error.detail.get("chain", ())) from error
             raise
         found = self._standing(first.url, outcome.observation)
         if found == "unknown" and not self._alive and plain(first.url) != plain(self._page):
@@ -62,8 +62,11 @@ class LoginShown:
     def _standing(self, asked: str, seen: Observation) -> Standing:
         return judge_page(self._probe, self._page, asked, seen)
 
-    def _dead(self) -> MeshError:
+    def _dead(self, chain: Sequence[str] = ()) -> MeshError:
+        """chain: the sites that the first page led to, the last of them refused."""
         self.dead = True
-        error = MeshError("capsule.logged_out", capsule=self._capsule)
+        led = {"chain": list(chain)} if chain else {}
+        told = f"the page leads on to a site that the capsule does not name: {' → '.join(chain)}" if chain else ""
+        error = MeshError("capsule.logged_out", told, capsule=self._capsule, **led)
         self._over(error)
         return error

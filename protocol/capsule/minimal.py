@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
 from protocol.capsule.state import CapsuleState
+from protocol.trust.origin import origin_of
 
 _HALVES: Final = 2
 
@@ -62,6 +64,27 @@ def only(state: CapsuleState, kept: Iterable[Part]) -> CapsuleState:
         if Part("cookie", each.domain, each.name, f"{each.path} {each.partition}") in wanted
     )
     return msgspec.structs.replace(state, cookies=cookies, storage=tuple(storage))
+
+
+def shown_by(page: str, origins: Iterable[str], parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Those of ``parts`` that the site at ``page`` alone is given: of what other origins need, that page shows nothing.
+
+    page: an address. origins: patterns of all that the capsule is for.
+    """
+    own = origin_of(page)
+    others = [urlsplit(each).hostname or "" for each in origins if each != own]
+    hosts = [each.removeprefix("*.") for each in others]
+    return tuple(
+        part
+        for part in parts
+        if (part.host.partition(" ")[0] == own if part.kind != "cookie" else not _given_to(part.host, hosts))
+    )
+
+
+def _given_to(domain: str, hosts: Iterable[str]) -> bool:
+    """Whether a cookie of ``domain`` may be sent to one of ``hosts``, or to a host below one."""
+    plain = domain.lstrip(".")
+    return any(f".{host}".endswith(f".{plain}") or f".{plain}".endswith(f".{host}") for host in hosts)
 
 
 def as_minimal(newer: CapsuleState, before: CapsuleState) -> CapsuleState:

@@ -14,7 +14,7 @@ _SAFE: Final = re.compile(r"‹[a-z]{2,8}:[A-Za-z0-9_.-]{1,64}›")
 """Placeholders of secrets, and tokens: not looked into."""
 
 # Each begins with what it consists of, and looks back after it: a search then goes from one such character to the next.
-_AT: Final = re.compile("[@%](?:(?<=@)|40)")
+_AT: Final = re.compile(r"[@%](?:(?<=[\w.+-]@)|(?<=[\w.+-]%)40)(?=[^\W_])")
 _LOCAL: Final = re.compile(r"[\w.+-]")
 _LOCAL_CHARS_MAX: Final = 64
 _EMAIL: Final = re.compile(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.browser import profile_directory
 from adapters.browser.browser import ChromiumBrowser
 from adapters.browser.chromium import launcher
 from adapters.browser.profile_directory import browser_processes, remove_profile_directory
@@ -31,6 +32,7 @@ def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where browsers have their directories, during the test."""
     made = Path(tempfile.mkdtemp(dir="/tmp"))  # short enough, unlike tmp_path
     monkeypatch.setattr(tempfile, "tempdir", str(made))
+    monkeypatch.setattr(profile_directory, "usual_roots", lambda: (str(made),))  # else they lie in memory
     yield made
     remove_profile_directory(made)
 

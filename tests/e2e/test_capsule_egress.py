@@ -129,6 +129,7 @@ async def tried(ground: Ground, directory: Path, backend: str) -> None:
     assert not ground.ways() - ground.served, f"not tried: {listed(ground.ways() - ground.served)}"
 
 
+@pytest.mark.field
 async def test_no_page_gets_anything_out_of_a_browser_that_holds_a_login(ground: Listening, tmp_path: Path) -> None:
     await tried(ground, tmp_path, "launched")
     assert not ground.reached, f"got out: {listed(ground.reached)}"

@@ -77,7 +77,7 @@ async def test_a_flow_over_three_origins_keeps_those_that_the_policy_names(tmp_p
         application.end_sessions()
         code, error = await refused("session", "record", str(actions), "--capsule", "alone", home=node.home)
         chain = f"{application.origin} → {broker.origin}"
-        assert code == "browser.refused" and chain in error["message"], error
+        assert code == "capsule.logged_out" and chain in error["message"], error
         assert error["detail"]["chain"] == [application.origin, broker.origin]
         # Two of the three: the chain is as long as it went.
         application.end_sessions()

@@ -144,21 +144,22 @@ class PageWork:
             seed = seed_of(replica.spec.seed, assignment.lease)
             gate = mounted.mount.gate(self._gate_of(replica.spec, guard))
             replica.ledger = replica.ledger or Ledger(Probes(), self._clock, replica.spec.seconds)
-            probing = self._probing(replica.spec, guard, context.state, replica.ledger)
+            probing = self._probing(replica.spec, mounted.mount, context.state, replica.ledger)
             worker = Worker(replica, page, self._clock, self._config, gate, seed, probing, mounted.secrets)
             return await worker.work(assignment, after)
 
     def _probing(
-        self, spec: SearchSpec, guard: GuardPolicy, state: Callable[[], Awaitable[BrowserState]], ledger: Ledger
+        self, spec: SearchSpec, mount: Mount, state: Callable[[], Awaitable[BrowserState]], ledger: Ledger
     ) -> Probing | None:
         """What finds out about controls in doubt; None where that is off.
 
-        An attached browser is somebody else's: not everything that it sends comes before the guard.
+        An attached browser is somebody else's: not everything that it sends comes before the guard. A probe has a copy of the
+        state: a site that renews a login at each visit takes that for a theft, and ends it.
         """
-        if self._history is None or not self._config.policy.probe or self._config.browser.cdp_url:
+        if self._history is None or not self._config.policy.probe or self._config.browser.cdp_url or mount.capsule:
             return None
         return Probing(
-            self._browsers, spec.profile, guard, state, history=self._history, ledger=ledger, clock=self._clock
+            self._browsers, spec.profile, mount.guard, state, history=self._history, ledger=ledger, clock=self._clock
         )
 
     async def replay_claim(
@@ -172,7 +173,9 @@ class PageWork:
         mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
         guard = mounted.mount.guard
         async with mounted.opened(self._browsers, spec.profile, wait_s=_CLAIM_WAIT_S) as (context, page):
-            probing = self._probing(spec, guard, context.state, ledger or Ledger(Probes(), self._clock, spec.seconds))
+            probing = self._probing(
+                spec, mounted.mount, context.state, ledger or Ledger(Probes(), self._clock, spec.seconds)
+            )
             plan = Recording(
                 title=spec.goal,
                 start_url=spec.start_url,
