@@ -227,7 +227,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         capsule_upkeep=upkeep,
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
-        logins=Logins(capsules, witness, sessions.record, passkeys),
+        logins=Logins(capsules, witness, sessions.recordings.record, passkeys),
         live=live,
         explorer=explorer,
         schedules=schedules,

@@ -265,10 +265,10 @@ async def _visit(said: str, secrets: dict[str, GivenSecret], *, telling: bool) -
     bench.site.document = lambda url: documents.get(urlsplit(url).path)  # type: ignore[method-assign]
     bench.site.answers["/lost"] = 404
 
-    bench.browsers = bench.room._browsers = Browsers(_starting(bench.site, telling=telling))
+    bench.browsers = bench.room._work.browsers = Browsers(_starting(bench.site, telling=telling))
     left = Stored()
     asked = _Asked()
-    bench.room._asks = lambda caller, search: asked
+    bench.room._work._asks = lambda caller, search: asked
     start = f"{ORIGIN}/?typed={quote(written, safe='')}&token={TOKEN}"
     typed = json.dumps(written, ensure_ascii=False)
     actions = _STEPS.format(start=start, title=typed, written=typed)
@@ -361,7 +361,7 @@ class _Answered(list[dict[str, Any]]):
     def append(self, told: dict[str, Any]) -> None:
         super().append(told)
         if question := told.get("question"):
-            self._room.answer(question["id"], yes=False)
+            self._room.replays.answer(question["id"], yes=False)
 
 
 def _files(folder: Path) -> dict[str, str]:

@@ -81,7 +81,7 @@ class Logins:
         """Perform the steps of a file, and keep what the browser holds after them.
 
         Checks, in order: this node may sign; address and condition; the steps; that the browser holds something and the page asks
-        for no login (``judge_login``); the proof. Errors: those of ``Sessions.record``; ``capsule.not_logged_in``,
+        for no login (``judge_login``); the proof. Errors: those of ``Recordings.record``; ``capsule.not_logged_in``,
         ``capsule.unproven``, those of ``Capsules.keep``.
         """
         self._witness.check_signs()

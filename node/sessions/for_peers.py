@@ -63,13 +63,13 @@ class ForPeers:
         return recorded.session.start_url
 
     async def carry_out(self, ask: WorkAsk, capsule: str, tell: Tell) -> Performed:
-        """Record or replay with ``capsule``. Errors: those of ``Sessions.record`` and ``Sessions.replay``."""
+        """Record or replay with ``capsule``. Errors: those of ``Recordings.record`` and ``Replays.replay``."""
         if ask.task == "record":
-            done = await self._sessions.record(
+            done = await self._sessions.recordings.record(
                 ask.actions, name="", secrets={}, allow=(), approve_class=0, capsule=capsule, tell=tell
             )
             return await self.recorded(done.id)
-        replayed = await self._sessions.replay(
+        replayed = await self._sessions.replays.replay(
             ids.parse_id("ses", ask.session),
             base_url="",
             secrets={},

@@ -61,7 +61,7 @@ class SessionVerbs:
         }
 
     async def _record(self, params: RecordParams, tell: Tell) -> RecordedSession:
-        return await self._sessions.record(
+        return await self._sessions.recordings.record(
             params.actions,
             name=params.name,
             secrets=params.secrets,
@@ -108,7 +108,7 @@ class SessionVerbs:
         return self._sessions.trust_key()
 
     async def _fork(self, params: ForkParams, tell: Tell) -> RecordedSession:
-        return await self._sessions.fork(
+        return await self._sessions.recordings.fork(
             params.session,
             until=params.until,
             actions=params.actions,
@@ -120,7 +120,7 @@ class SessionVerbs:
         )
 
     async def _learn(self, params: LearnParams, tell: Tell) -> LearnedSession:
-        return await self._sessions.learn(
+        return await self._sessions.recordings.learn(
             params.session,
             secrets=params.secrets,
             allow=params.allow,
@@ -138,10 +138,10 @@ class SessionVerbs:
         return await self._sessions.purge(params.session, referenced=params.referenced)
 
     async def _answer(self, params: AnswerParams, tell: Tell) -> Answered:
-        return self._sessions.answer(params.question, yes=params.yes)
+        return self._sessions.replays.answer(params.question, yes=params.yes)
 
     async def _replay(self, params: ReplayParams, tell: Tell) -> Replayed:
-        return await self._sessions.replay(
+        return await self._sessions.replays.replay(
             params.session,
             base_url=params.base_url,
             secrets=params.secrets,

@@ -233,7 +233,7 @@ async def test_parameters_that_are_nested_too_deeply_are_wrong_input(served: Ser
 
 
 async def test_a_browser_is_started_for_no_agent_without_a_budget(served: Served) -> None:
-    """Guard: node/sessions/sessions.py, Sessions.record."""
+    """Guard: node/sessions/recordings.py, Recordings.record."""
     token = await served.token(browser_seconds=1)
     assert await served.node.rooms.store.charge_agent(token_hash(token), 1_000) == 1_000
     actions = "title: t\nstart: https://shop.example/\nsteps:\n  - scroll: down\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from node.sessions.sessions import own_start
+from node.sessions.working import own_start
 from node.verbs.live_params import OpenParams
 from node.verbs.session_params import RecordParams, ReplayParams
 from protocol import limits
@@ -86,7 +86,7 @@ def test_what_names_no_site_is_refused(pattern: str) -> None:
 def test_a_recording_decides_for_which_site_a_secret_is_only_if_the_owner_made_it_here(
     changes: dict[str, str], own: bool
 ) -> None:
-    """Guard: node/sessions/sessions.py, own_start."""
+    """Guard: node/sessions/working.py, own_start."""
     steps, _ = sample_steps()
     session = msgspec.structs.replace(sample_session(steps), **{"caller": "", "search": "", **changes})
     assert own_start(session, sample_session(steps).node) == (session.start_url if own else "")

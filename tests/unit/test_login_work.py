@@ -147,7 +147,9 @@ async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: li
     upload = ORDERS + "  - upload: {role: button, name: Pay now, files: [letter.pdf]}\n"
     assert await code_of(bob.ask(alice, actions=upload)) == "caller.refused"
     assert await code_of(bob.ask(alice, actions="capsule: shop\n" + ORDERS)) == "caller.refused", "this node chooses"
-    own = await alice.sessions.record(ORDERS, name="", secrets={}, allow=(), approve_class=0, tell=lambda event: None)
+    own = await alice.sessions.recordings.record(
+        ORDERS, name="", secrets={}, allow=(), approve_class=0, tell=lambda event: None
+    )
     assert await code_of(bob.ask(alice, session=own.id)) == "input.not_found", "a session of somebody else"
     assert alice.work.running == 0
 
@@ -175,11 +177,11 @@ async def test_what_needs_an_approval_is_not_done_for_a_peer(nodes: list[Worker]
 
 
 async def test_a_peer_writes_nothing_that_the_owner_allows_herself(nodes: list[Worker]) -> None:
-    """Guard: node/sessions/sessions.py, Sessions._risk_max."""
+    """Guard: node/sessions/working.py, Working._risk_max."""
     alice, bob = nodes
     await alice.capture(class_max=7)
     fills = f"title: Name\nstart: {SHOP}/orders\nsteps:\n  - fill: {{role: textbox, name: Your name, value: Bob}}\n"
-    own = await alice.sessions.record(
+    own = await alice.sessions.recordings.record(
         fills, name="", secrets={}, allow=(), approve_class=0, capsule="shop", tell=lambda event: None
     )
     assert own.verdict == "pass"

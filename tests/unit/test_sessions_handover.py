@@ -12,7 +12,7 @@ import pytest
 from adapters.ports import PeerRecord
 from node.sessions.replayer import Recorded
 from node.sessions.reports import open_report
-from node.sessions.sessions import own_start
+from node.sessions.working import own_start
 from node.verbs.session import Exported, RecordedSession, Replayed, Shown, Verified
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -275,7 +275,7 @@ async def test_a_replay_elsewhere_says_where_and_keeps_to_the_form_of_an_origin(
     assert (await bench.refused("replay", session=done.id, base_url=f"{there}/mugs")).code == "input.invalid"
     assert (await bench.refused("replay", session=UNKNOWN)).code == "input.not_found"
     assert (await bench.refused("replay", session="ses-1")).code == "id.invalid"
-    assert not bench.room._replaying[done.id] and not bench.room._replaying[UNKNOWN]
+    assert not bench.room._work._used[done.id] and not bench.room._work._used[UNKNOWN]
     await bench.call("purge", session=done.id)
 
 

@@ -438,7 +438,7 @@ async def test_a_session_that_is_being_recorded_or_replayed_is_not_removed(bench
     refused = await bench.refused("purge", session=going_on.id)
     assert code_and_detail(refused) == ("input.invalid", {"session": going_on.id})
     done = await bench.record()
-    with bench.room._kept(done.id), bench.room._kept(done.id):
+    with bench.room._work.kept(done.id), bench.room._work.kept(done.id):
         busy = await bench.refused("purge", session=done.id)
     assert code_and_detail(busy) == ("input.invalid", {"session": done.id})
     assert "replayed" in busy.message and "recorded" in refused.message
@@ -461,7 +461,7 @@ class Slow(MemoryStore):
 
 
 async def test_nobody_begins_to_replay_a_session_that_is_being_removed() -> None:
-    """Guard: node/sessions/sessions.py, Sessions._kept."""
+    """Guard: node/sessions/working.py, Working.kept."""
     bench = Bench(store=(store := Slow()))
     await bench.witness.load()
     await bench.peers.load()

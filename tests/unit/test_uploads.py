@@ -47,8 +47,8 @@ async def bench_with(folder: Path | None) -> Bench:
     field = Element(ref="", role="button", name="Letter", traits=Traits(tag="input", input_type="file"))
     bench.site.documents[f"{ORIGIN}/"] = Document(title="Send", controls=(Control(element=field),))
     folders = () if folder is None else (str(folder),)
-    config = bench.room._config
-    bench.room._config = msgspec.structs.replace(config, browser=BrowserConfig(upload_folders=folders))
+    config = bench.room._work.config
+    bench.room._work.config = msgspec.structs.replace(config, browser=BrowserConfig(upload_folders=folders))
     return bench
 
 

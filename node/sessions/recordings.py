@@ -1,0 +1,253 @@
+"""Records sessions: from an action file, as a fork of another session, or anew for the masks of one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+
+import msgspec
+
+from adapters.ports import Context
+from node.live import (
+    Following,
+    LoginForms,
+    Recording,
+    Unlike,
+    Uploads,
+    guard_for,
+    mounted_context,
+    record,
+    record_actions,
+)
+from node.sessions.action_files import ActionFile, parse_actions
+from node.sessions.forking import forked
+from node.sessions.learning import following, lines, refusal
+from node.sessions.working import Working, own_start
+from node.verbs import CallerKind, Tell, current_caller
+from node.verbs.session import RecordedSession
+from node.verbs.session_upkeep import LearnedSession
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.page.action import Extract, describe
+from protocol.page.redaction import redact_text
+from protocol.page.secrets import GivenSecret, Secrets
+from protocol.recording.inputs import require_plain_inputs
+from protocol.recording.session import Step
+from protocol.recording.verdicts import doubts
+from protocol.risk.refused import what_helps
+from protocol.risk.unguarded import limits_of
+
+
+def _named_capsule(file: ActionFile, given: str, *, logs_in: bool) -> str:
+    """The capsule that ``file`` is recorded with. given: by an option. logs_in: whether the file makes a login.
+
+    Errors: ``input.invalid`` where option and file contradict each other.
+    """
+    if file.capsule and logs_in:
+        raise MeshError(
+            "input.invalid", "a login begins in a browser without one: leave `capsule` out of the action file"
+        )
+    if file.capsule and given and given != file.capsule:
+        raise MeshError("input.invalid", f"the action file names the capsule “{file.capsule}”: leave out --capsule")
+    return given or file.capsule
+
+
+After = Callable[[Context], Awaitable[None]]
+Makes = Callable[[Context], Awaitable[Iterable[str]]]
+"""Called with a browser context once all actions of a recording are done in it."""
+
+
+class Recordings:
+    """Performs actions in a browser and records them."""
+
+    def __init__(self, work: Working) -> None:
+        self._work = work
+
+    async def record(
+        self,
+        text: str,
+        *,
+        name: str,
+        secrets: Mapping[str, GivenSecret],
+        allow: tuple[str, ...],
+        approve_class: int,
+        lenient: bool = False,
+        capsule: str = "",
+        tell: Tell,
+        after: After | None = None,
+        before: After | None = None,
+        makes: Makes | None = None,
+    ) -> RecordedSession:
+        """Perform the actions of an action file and record them. capsule: the login to begin with; empty for the one of the file.
+
+        ``after``: called with the browser context once all of them are done. ``before``: with it and its blank page. ``makes``:
+        after each action, for the values that are redacted from there on.
+
+        ``lenient``: leave out the steps of a foreign recording that cannot be performed.
+        ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
+        ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; the steps until then are stored as
+        a session, whose id is in the error's detail.
+        """
+        self._work.witness.check_signs()
+        file = parse_actions(text.encode(), name, self._work.config.browser.profile, lenient=lenient)
+        given = Secrets(secrets, begins=file.start_url)
+        capsule = _named_capsule(file, capsule, logs_in=after is not None)
+        return await self._record(
+            file,
+            given,
+            allow=allow,
+            approve_class=approve_class,
+            capsule=capsule,
+            tell=tell,
+            after=after,
+            before=before,
+            makes=makes,
+        )
+
+    async def fork(
+        self,
+        session_id: str,
+        *,
+        until: int,
+        actions: str,
+        inputs: Mapping[str, str],
+        secrets: Mapping[str, GivenSecret],
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+    ) -> RecordedSession:
+        """Perform the steps of a session up to ``until`` (0: all), then ``actions``, and record them as a fork of it.
+
+        Errors: as ``record``; ``input.not_found``, ``session.not_committed``, ``envelope.*``.
+        """
+        self._work.witness.check_signs()
+        session_id = ids.parse_id("ses", session_id)
+        with self._work.kept(session_id):
+            recorded = await self._work.reading.recorded(session_id)
+            given = Secrets(secrets, begins=own_start(recorded.session, self._work.witness.node))
+            file = forked(recorded, until, actions, inputs=inputs, secrets=given)
+            return await self._record(
+                file, given, allow=allow, approve_class=approve_class, tell=tell, parent=recorded.session.id
+            )
+
+    async def learn(
+        self,
+        session_id: str,
+        *,
+        secrets: Mapping[str, GivenSecret],
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+    ) -> LearnedSession:
+        """Record the steps of a session anew, with masks for the numbers that differ between both.
+
+        Errors: as ``fork``; ``session.unlike`` if anything else differs.
+        """
+        self._work.witness.check_signs()
+        session_id = ids.parse_id("ses", session_id)
+        with self._work.kept(session_id):
+            recorded = await self._work.reading.recorded(session_id)
+            given = Secrets(secrets, begins=own_start(recorded.session, self._work.witness.node))
+            file = forked(recorded, 0, "", inputs={}, secrets=given)
+            earlier = await following(recorded, self._work.store, given)
+            done = await self._record(
+                file,
+                given,
+                allow=allow,
+                approve_class=approve_class,
+                tell=tell,
+                parent=recorded.session.id,
+                following=earlier,
+            )
+        return LearnedSession(**msgspec.structs.asdict(done), learned=lines(earlier.learned))
+
+    async def _record(
+        self,
+        file: ActionFile,
+        secrets: Secrets,
+        *,
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
+        parent: str = "",
+        capsule: str = "",
+        following: Following | None = None,
+        after: After | None = None,
+        before: After | None = None,
+        makes: Makes | None = None,
+    ) -> RecordedSession:
+        """Errors: those of ``record``; ``session.unlike`` with ``following``."""
+        missing = sorted(set(file.secrets) - secrets.keys())
+        if missing:
+            raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
+        taken: list[Step] = []
+        forms = LoginForms(known=bool(capsule or file.secrets))
+
+        def on_step(step: Step) -> None:
+            taken.append(step)
+            forms.look(recorder.observation)
+            owner = current_caller().kind is CallerKind.OWNER
+            helps = what_helps(step.blocked, recorder.blocked_by, owner=owner, page_url=step.url)
+            found = f": found {step.extracted}" if step.error in ("action.assertion_failed", "action.dialog") else ""
+            did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
+            tell({"step": step.index, "of": len(file.actions), **did})
+            for note in (f"step {step.index}: {said}" for said in doubts(step)):
+                tell({"note": note})
+
+        require_plain_inputs(file.inputs, secrets)
+        for note in file.said:
+            tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
+        guard = guard_for(self._work.config.policy, allow)
+        wish = self._work.wish("record", guard, file.start_url, allow=allow, approve_class=approve_class)
+        async with mounted_context(self._work.browsers, file.profile, capsule, wish, tabs=True) as (
+            mount,
+            context,
+            page,
+        ):
+            secrets = mount.secrets(secrets)
+            plan = Recording(
+                title=file.title,
+                start_url=file.start_url,
+                profile=file.profile,
+                browser=await self._work.browsers.info(),  # of the browser that runs: none is started without a budget of its time
+                secrets=secrets,
+                uploads=Uploads(self._work.config.browser.upload_folders),
+                codes=self._work.browsers.codes,
+                gate=mount.gate(self._work.gate(approve_class, mount.guard)),
+                capsule=mount.capsule,
+                login=mount.used,
+                inputs=file.inputs,
+                sites=self._work.config.policy.sites,
+                parent=parent,
+                skipped=file.skipped,
+                following=following,
+                makes=partial(makes or mount.makes, context) if makes or mount.capsule else None,
+            )
+            for note in limits_of(plan.browser.backend):
+                tell({"note": note})
+            recording = record(self._work.store, page, self._work.clock, self._work.witness, plan, on_step=on_step)
+            try:
+                async with recording as recorder:
+                    self._work.witness.trail.about(recorder.session.id)
+                    try:
+                        if before is not None:
+                            await before(context)
+                        await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
+                        if after is not None:
+                            await after(context)
+                    except MeshError as error:
+                        # setdefault: an inner error may already name the session.
+                        error.detail.setdefault("session", recorder.session.id)
+                        if found := await self._work.proposed(forms, "record", tell):
+                            error.detail["proposes"] = found
+                        raise
+            except Unlike as unlike:
+                raise refusal(unlike, recorder.session.id, tell) from None
+            return RecordedSession(
+                **msgspec.structs.asdict(recorder.session),
+                blocked=tuple(request for step in taken for request in step.blocked),
+                extracted={step.action.name: step.extracted for step in taken if isinstance(step.action, Extract)},
+                doubts=tuple(f"step {step.index}: {said}" for step in taken for said in doubts(step)),
+                unguarded=limits_of(plan.browser.backend),
+                proposes=await self._work.proposed(forms, "record", tell),
+            )

@@ -1,0 +1,153 @@
+"""Replays sessions, and signs what matched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from node.live import (
+    LoginForms,
+    Uploads,
+    guard_for,
+    mounted_page,
+)
+from node.sessions.action_files import incomplete
+from node.sessions.handover import write_file
+from node.sessions.questions import Questions
+from node.sessions.replayer import ReplayPlan, replay
+from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_replay
+from node.sessions.showing.told import tell as tell_replay
+from node.sessions.working import Working, own_start
+from node.sessions.writes import OnMismatch
+from node.verbs import Tell
+from node.verbs.session import Replayed
+from node.verbs.session_question import Answered
+from protocol import ids
+from protocol.feed import Kind as Changed
+from protocol.page.action import describe
+from protocol.page.redaction import secrets_named
+from protocol.page.secrets import GivenSecret, Secrets
+from protocol.recording.replay import replayable, stopped_at, unreached
+from protocol.recording.session import Level, StepMatch
+from protocol.recording.tabs import has_tabs
+
+
+class Replays:
+    """Replays sessions in new contexts."""
+
+    def __init__(self, work: Working) -> None:
+        self._work = work
+        self._questions = Questions(work.clock)
+
+    async def replay(
+        self,
+        session_id: str,
+        *,
+        base_url: str,
+        secrets: Mapping[str, GivenSecret],
+        allow: tuple[str, ...],
+        approve_class: int,
+        on_mismatch: OnMismatch,
+        out: str,
+        tell: Tell,
+        files: ReplayFiles = ReplayFiles(),  # noqa: B008 - frozen
+        level: Level | None = None,
+        strict: bool = False,
+        inputs: Mapping[str, str] = {},
+        capsule: str = "",
+    ) -> Replayed:
+        """Replay a session in a new context and sign a report of which steps matched. capsule: as ``record``.
+
+        Errors: ``input.not_found``, ``browser.*``, …
+        """
+        self._work.witness.check_signs()
+        session_id = ids.parse_id("ses", session_id)
+        with self._work.kept(session_id):
+            recorded = await self._work.reading.recorded(session_id)
+            for note in incomplete(step.action for step in replayable(recorded.steps)):
+                tell({"note": note})
+            if recorded.session.capsule and not capsule:
+                tell({"note": f"the recording began with the login of {recorded.session.capsule}: --capsule"})
+            total = len(replayable(recorded.steps))
+            described = {step.index: describe(step.action) for step in recorded.steps}
+
+            def on_step(match: StepMatch, instead: str) -> None:
+                seen = {
+                    "action": described[match.index],
+                    "matched": match.matched,
+                    "text": match.text,
+                    "error": match.error,
+                    "instead": instead,
+                }
+                tell({"step": match.index, "of": total, **seen})
+
+            guard, tabs = guard_for(self._work.config.policy, allow), has_tabs(recorded.steps)
+            start = base_url or recorded.session.start_url
+            wish = self._work.wish("replay", guard, start, allow=allow, approve_class=approve_class)
+            given = Secrets(secrets, begins=base_url or own_start(recorded.session, self._work.witness.node))
+            profile = recorded.session.profile
+            types = any(secrets_named(step.action) for step in recorded.steps)
+            forms = LoginForms(known=bool(capsule) or types)
+            async with mounted_page(self._work.browsers, profile, capsule, wish, tabs=tabs) as (mount, page):
+                plan = ReplayPlan(
+                    browser=await self._work.browsers.info(),  # of the browser that runs, as in ``record``
+                    secrets=mount.secrets(given),
+                    uploads=Uploads(self._work.config.browser.upload_folders),
+                    codes=self._work.browsers.codes,
+                    gate=mount.gate(self._work.gate(approve_class, mount.guard)),
+                    base_url=base_url,
+                    on_mismatch=on_mismatch,
+                    ask=lambda question: self._questions.ask(session_id, question, tell),
+                    every_screenshot=bool(files.html),
+                    level=level,
+                    strict=strict,
+                    inputs=inputs,
+                    sites=self._work.config.policy.sites,
+                    forms=forms,
+                )
+                done = await replay(
+                    recorded, self._work.store, page, self._work.clock, self._work.witness, plan, on_step=on_step
+                )
+            await self._work.witness.feed.along(
+                lambda news: self._work.store.put_artefact(done.artefact, news=news),
+                Changed.SESSION_REPLAYED,
+                session_id,
+                done.report.id,
+            )
+            if out:
+                await asyncio.to_thread(write_file, Path(out), done.artefact.envelope)
+        replayed = Replayed(
+            report=done.report,
+            described=tuple(described.values()),
+            signed_by=self._work.witness.node,
+            differences=done.differences,
+            secrets_missing=done.secrets_missing,
+            out=out,
+            unreached=unreached(done.report.steps),
+            stopped=done.stopped,
+            agreed=done.agreed,
+            replayable=total,
+            stopped_at=stopped_at(done.report.steps, total),
+            lacking=done.lacking,
+            call_log=done.call_log,
+            names=self._work.peers.names_of((self._work.witness.node,)),
+            proposes=await self._work.proposed(forms, "replay", tell),
+        )
+        told = tell_replay(recorded.session, recorded.steps, replayed)
+        signed = (
+            self._work.reading.signature("session", recorded.session.node),
+            self._work.reading.signature("replay report", done.report.node),
+        )
+        made_ms = self._work.clock.now_ms()
+        seen = ReplaySeen(
+            pictures=done.screenshots, texts=done.texts, console=done.noticed.console, refused=done.noticed.refused
+        )
+        await write_replay(files, told, self._work.store.blob, seen, signed, made_ms=made_ms)
+        return replayed
+
+    def answer(self, question: str, *, yes: bool) -> Answered:
+        """Answer a replay that asks whether to write after a mismatch. Errors: ``input.not_found``."""
+        answered = self._questions.answer(question, yes=yes)
+        self._work.witness.trail.about(answered.session)
+        return answered
