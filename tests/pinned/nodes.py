@@ -42,7 +42,7 @@ _OF_A_RUN = ("schedule", "status", "manual", "search", "session", "reason")
 _OF_A_SEARCH = ("search", "status", "goal", "verified", "path", "claimed_by", "reason", "session", "claims")
 _TICK_MS = 10
 """By which the clock moves while something goes on: slowly, or a loaded machine would be too late."""
-_BY_PACE = ("spend", "seconds", "branches", "nodes", "reassigned")
+_BY_PACE = ("spend", "seconds", "branches", "nodes", "reassigned", "probed", "found_harmless")
 _OF_THE_MACHINE = ("python", "disk")
 _FILE = """\
 title: The shelves
