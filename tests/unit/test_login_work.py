@@ -302,6 +302,8 @@ async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgott
     alice, bob = nodes
     await alice.capture()
     ask = WorkAsk(id=bytes(16), task="record", actions=ORDERS)
+    # Held, or it may be done before the restart.
+    monkeypatch.setattr(alice.work._performs, "carry_out", lambda *given: asyncio.Event().wait())
     told = await bob.node.calls.call(alice.node.id, "work/ask", ask, WorkTell)
     assert not told.done
     await alice.node.stop()
