@@ -78,7 +78,7 @@ def parse_source(text: str) -> Source:
     where = where.removeprefix(_TOTP)
     scheme, colon, rest = ("file", ":", where[1:]) if where.startswith("@") else where.partition(":")
     if not colon or scheme not in _READ:
-        raise MeshError("secret.literal", "behind the “=” of a --secret stands no place where one is kept")
+        raise MeshError("secret.literal", "--secret takes the place where a value is kept, and not the value")
     if not _fits(scheme, rest):
         raise MeshError("input.invalid", _FORM)
     return Source(name, bool(kind), tuple(origins.split(",")) if origins else (), is_totp, scheme, rest)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocol.capsule.contents import named
 from protocol.capsule.login import Look
-from protocol.capsule.minimal import Halving, Part, as_minimal, only, parts_of
+from protocol.capsule.minimal import Halving, Part, as_minimal, only, parts_of, shown_by
 from protocol.capsule.probe import Probe, judge_page, learned
 from protocol.capsule.state import CapsuleState, Cookie, OriginStorage
 from protocol.goal.condition import Condition
@@ -89,3 +89,15 @@ def test_the_list_of_what_stays_has_names_and_no_value_and_no_name_that_is_a_val
     assert CANARY not in str(stays) and token not in str(stays)
     many = CapsuleState(storage=(OriginStorage(origin="https://x.example"),), cookies=STATE.cookies * 1)
     assert named(Part("cookie", "h", f"c{number}") for number in range(200))[1] == 200 - 64 and many.cookies
+
+
+def test_a_page_decides_about_what_its_own_site_alone_is_given() -> None:
+    page, origins = "https://shop.example/account", ("https://shop.example", "https://login.example")
+    own = Part("cookie", "shop.example", "sid"), Part("local", "https://shop.example", "token")
+    others = Part("cookie", "login.example", "sso"), Part("local", "https://login.example", "token")
+    assert shown_by(page, origins, (*own, *others)) == own
+    both = Part("cookie", ".example", "sid")
+    assert shown_by(page, origins, (both,)) == (), "the other site is given it too"
+    assert shown_by(page, ("https://shop.example",), (both,)) == (both,)
+    below = Part("cookie", "id.login.example", "sso")
+    assert shown_by(page, ("https://shop.example", "https://*.login.example"), (below,)) == ()
