@@ -155,6 +155,19 @@ class ChromiumPage:
             raise
         return self._view.observation
 
+    async def unchanged(self) -> bool:
+        """``adapters.ports.Page.unchanged``."""
+        frames = len(self._page.frames)
+        answers = await self._activity.alive(
+            self._worlds.everywhere(scripts.CHANGES),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="asking the page whether it changed",
+        )
+        # A frame out of reach does not answer: what it shows may have changed.
+        every = len(answers) == frames == len(self._page.frames)
+        return every and not any(answers) and self._activity.idle
+
     async def _require_readable(self) -> None:
         """Say so if a page whose snapshot never came is one that breaks it. Errors: ``browser.unreadable``."""
         names = await self._activity.alive(

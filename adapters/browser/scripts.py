@@ -317,7 +317,7 @@ QUIET: Final = (
     + _BUSY
     + _LEFT
     + r"""
-  const began = performance.now(), roots = []; let timer = 0, changes = 0;
+  const began = performance.now(), roots = []; let timer = 0, changes = 0, ended = false;
   const trees = (root, found = []) => {
     found.push(root);
     for (const e of root.querySelectorAll('*')) if (e.shadowRoot instanceof ShadowRoot) trees(e.shadowRoot, found);
@@ -348,9 +348,10 @@ QUIET: Final = (
       changes++;  // what moves looks another way at the end of it
       return arm(ms);
     }
-    observer.disconnect(); done(changes + (held() !== before));
+    ended = true; done(told());
   };
   const observer = new MutationObserver(records => {
+    if (ended) { changes++; return observer.disconnect(); }
     const styled = records.every(r => r.type === 'attributes' && r.attributeName === 'style');
     if (styled && performance.now() - began > 1000) return;
     changes++; arm();
@@ -358,12 +359,18 @@ QUIET: Final = (
   const options = {subtree: true, childList: true, characterData: true, attributes: true};
   for (const root of trees(document)) { roots.push(root); observer.observe(root, options); }
   arm();
-  const before = held();
+  const before = held(), told = () => changes + (held() !== before);
+  globalThis.__trailmesh_watch?.end();
+  // It goes on watching: whoever asks later need not read the page once more to learn that nothing has changed.
+  globalThis.__trailmesh_watch = {told, end: () => observer.disconnect()};
 })"""
 )
 """How often a frame changed until it stood still for a while. What fields hold, scrolling and focus are nothing to wait for, but
 count as a change.
 """
+
+CHANGES: Final = "globalThis.__trailmesh_watch?.told()"
+"""How often a frame has changed since the last ``QUIET`` began; nothing in a frame that was not watched."""
 
 SCROLL: Final = r"""(amount => {
   const middle = document.elementFromPoint(innerWidth / 2, innerHeight / 2);

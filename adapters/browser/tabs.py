@@ -173,6 +173,10 @@ class Tabs:
             self._require_front()  # it may have closed itself meanwhile
             raise
 
+    async def unchanged(self) -> bool:
+        """``adapters.ports.Page.unchanged``."""
+        return await self._front.unchanged()
+
     async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
         """``adapters.ports.Page.find``."""
         return await self._front.find(selector, frame, within=within)

@@ -126,6 +126,13 @@ class Page(Protocol):
     async def observe(self) -> Observation:
         """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
 
+    async def unchanged(self) -> bool:
+        """Whether the page is certainly as it was in the last observation, and nothing is on its way that would change it.
+
+        Costs far less than to observe it again. Only after an action that has succeeded; False where it cannot be told.
+        Errors: ``browser.crashed``, ``browser.timeout``.
+        """
+
     async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
         """The one visible element, in the last observation, that ``selector`` matches; None if it matches none.
 

@@ -92,6 +92,18 @@ async def test_observing_twice_gives_the_same_bytes(page: Page, world: Backend) 
     assert encode(await page.observe()) == encode(await page.observe())
 
 
+async def test_a_page_says_that_it_is_unchanged_until_something_is_typed(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    while not await page.unchanged():  # it may have been busy when its watch began; the test has a time limit
+        seen = (await page.perform(Wait())).observation
+    assert await page.observe() == seen
+    assert await page.unchanged()
+    outcome = await page.perform(Fill(target=ANY, value="Ada"), ref=element(seen, "textbox", "Your name").ref)
+    assert outcome.observation != seen
+    # Whether the page can tell is another question: what was typed is new to its watch.
+    assert not await page.unchanged() or await page.observe() == outcome.observation
+
+
 async def test_refs_count_from_one_in_document_order_whatever_was_visited_before(page: Page, world: Backend) -> None:
     first = await form(page, world)
     await page.perform(Goto(url=world.origin + "/table.html"))

@@ -101,6 +101,55 @@ async def test_what_changes_after_a_page_was_read_is_read_and_pictured_again(
     await page.close()
 
 
+_LATER = {
+    **_CHANGES,
+    "a style": "said.style.display = 'none'",
+    "a title": "document.title = 'late'",
+    "an attribute": "field.setAttribute('aria-label', 'late')",
+    "the focus": "field.focus()",
+    "a frame": "document.body.append(document.createElement('iframe'))",
+    "another document": "location.reload()",
+    "a request": "fetch('/late')",
+}
+
+
+async def test_a_page_says_that_it_is_unchanged_only_while_it_is(browser: Browser, site: PageServer) -> None:
+    """Taken out: the answers of the frames in ``ChromiumPage.unchanged``."""
+    if browser.info.backend != "launched":
+        pytest.skip("the same scripts")
+    site.extra["/late.html"] = _CHANGING.replace(" autofocus", "")
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    assert isinstance(page, ChromiumPage)
+    unnoticed: list[str] = []
+    for name, change in _LATER.items():
+        await page.perform(Goto(url=f"{site.origin}/late.html"))
+        while not await page.unchanged():  # it may have been busy when its watch began; the test has a time limit
+            await page.perform(Wait())
+        assert await page.unchanged(), "to ask changes nothing"
+        await page._page.evaluate(f"() => {{ {change} }}")
+        if await page.unchanged():
+            unnoticed.append(name)
+    assert unnoticed == []
+    await page.close()
+
+
+async def test_a_page_with_a_frame_of_another_site_never_hides_that_it_has_changed(
+    browser: Browser, site: PageServer
+) -> None:
+    """Either it cannot tell, or it notices what changes there."""
+    elsewhere = site.origin.replace("127.0.0.1", "localhost")
+    site.extra["/inner.html"] = "<p id=p>Now</p>"
+    site.extra["/outer.html"] = f"<iframe src={elsewhere}/inner.html></iframe>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    assert isinstance(page, ChromiumPage)
+    await page.perform(Goto(url=f"{site.origin}/outer.html"))
+    inner = page._page.frames[1]
+    await inner.evaluate("() => { p.textContent = 'late' }")
+    assert not await page.unchanged()
+    assert "late" in (await page.observe()).text
+    await page.close()
+
+
 _Seen = TypeVar("_Seen")
 
 

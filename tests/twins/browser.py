@@ -348,6 +348,7 @@ class MemoryPage:
         self._values: dict[int, str] = {}
         self._checked: dict[int, bool] = {}
         self._active = -1
+        self._last: Observation | None = None
         self._order: dict[str, int] = {}
         self._secrets = NO_SECRETS
         self._late: list[tuple[str, str]] = []
@@ -408,7 +409,7 @@ class MemoryPage:
         ]
         lines.extend(f"- {mask(line)}" for line in self._document.text)
         lines = [" ".join(line.split()) for line in lines]
-        return Observation(
+        self._last = Observation(
             url=mask(self._url),
             title=mask(self._document.title),
             text=truncate("\n".join(lines)),
@@ -416,6 +417,12 @@ class MemoryPage:
             lines=tuple(range(len(elements))),
             tree=self._tree(places, mask),
         )
+        return self._last
+
+    async def unchanged(self) -> bool:
+        """``adapters.ports.Page.unchanged``."""
+        last = self._last
+        return last == await self.observe()
 
     def _tree(self, places: list[int], mask: Mask) -> Tree:
         controls = self._document.controls

@@ -95,6 +95,10 @@ class MemoryTabs:
         """``adapters.ports.Page.observe``."""
         return await self._front.observe()
 
+    async def unchanged(self) -> bool:
+        """``adapters.ports.Page.unchanged``."""
+        return await self._front.unchanged()
+
     async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
         """``adapters.ports.Page.find``."""
         return await self._front.find(selector, frame, within=within)
