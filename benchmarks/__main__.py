@@ -46,13 +46,14 @@ def measure(
     table = Table("metric", "value", "unit", "target", "")
     revision = revision or commit()
     for item in benchmarks:
-        value = round(item.run(), 3)
-        line = {"metric": item.metric, "value": value, "unit": item.unit, "target": item.target, "commit": revision}
+        value = item.run()
+        # A share of .9997 is none of 1: it is judged as it was measured.
+        line = {"metric": item.metric, "value": round(value, 4), "unit": item.unit, "target": item.target, "commit": revision}
         line |= conditions or {}
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         verdict = "[green]met[/]" if item.met(value) else "[red]missed[/]"
-        table.add_row(item.metric, f"{value:g}", item.unit, f"{item.direction} {item.target:g}", verdict)
+        table.add_row(item.metric, f"{round(value, 4):g}", item.unit, f"{item.direction} {item.target:g}", verdict)
     return table
 
 

@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
-_LATE_S: Final = 1.0
+_LATE_S: Final = 3.0  # a slow answer to what a timer has asked for must not look like one that never came
 _SNAPSHOT_ATTEMPTS: Final = 3
 _NO_REF: Final = "e0"  # Playwright counts from 1
 
