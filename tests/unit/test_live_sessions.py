@@ -164,7 +164,7 @@ async def test_a_page_that_changed_by_itself_makes_its_refs_stale(bench: Bench) 
     home = bench.site.documents[f"{ORIGIN}/"]
     page = bench.live._open[opened.session]._tab.page
     other = msgspec.structs.replace(home, controls=(control("link", "Plates", url="/plates"), *home.controls[1:]))
-    page._page._document = other  # type: ignore[attr-defined]  # as a script would
+    page._page.become(other)  # type: ignore[attr-defined]
     assert (await bench.refused("click", opened.session, ref="s1e1")).code == "live.stale_ref"
     assert bench.site.reached == ["GET /"]
 

@@ -265,7 +265,7 @@ class Loading(MemoryPage):
             self.waited.append(action.timeout_ms)
             if self._loads is None:
                 raise MeshError("browser.timeout")
-            self._document = self._loads
+            self.become(self._loads)
         return await super().perform(action, **more)
 
 
