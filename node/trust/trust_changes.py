@@ -121,7 +121,8 @@ class TrustChanges:
             if known is None and record.public_key != shown.genesis_key:
                 raise MeshError("keylog.invalid", "the log does not begin with the key that this peer was paired under")
             merged = shown if known is None else known.merge(shown)
-            if merged is known:  # ``merge`` gives back the same log if nothing is new
+            # ``merge`` gives back the same log if nothing is new.
+            if merged is known:
                 return False
             record = msgspec.structs.replace(
                 record, public_key=merged.key, key_log=merged.encode(), parting=not merged.active
