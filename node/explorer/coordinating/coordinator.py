@@ -324,7 +324,6 @@ class Coordinator:
         if self._has_come(record, result.lease):
             return
         if worker != self._witness.node:
-            # A claim may end the search, so its signer must be held to it; of other results a sample is enough.
             signed = (worker, self.spec.id, KIND_RESULT)
             if result.outcome == "claim" or self._proofs.is_due(*signed):
                 await self._proofs.check(*signed, sealed)
