@@ -32,7 +32,8 @@ from benchmarks.registry import benchmark
 from node.live.acting import Gate
 from node.live.keeping import Recording
 from node.live.recorder import record, record_actions
-from node.sessions.replayer import Recorded, ReplayPlan, replay
+from node.sessions.replay_plan import Recorded, ReplayPlan
+from node.sessions.replayer import replay
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.action import Action, Click, Extract, Goto, Locator

@@ -69,7 +69,7 @@ _COMMON_OPTIONS: Final = ("home", "as_json", "help")
 def errors_page() -> str:
     """``docs/errors.md``."""
     lines = [
-        _NOTICE.format(source="`protocol/errors.py`"),
+        _NOTICE.format(source="`protocol/errors/`"),
         "# Errors",
         "",
         "Every failure has one code. A code never changes its meaning and is never reused. `--json` prints code,",

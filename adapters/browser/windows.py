@@ -55,10 +55,6 @@ class Windows:
         self._coming.discard(target)
         self._stir()
 
-    def is_coming(self, target: str) -> bool:
-        """Whether it has begun to open, and cannot be driven yet."""
-        return target in self._coming
-
     def coming(self, after: int) -> list[str]:
         """Those with a higher number than ``after`` that are on their way."""
         return [target for target in self._coming if self._numbers[target] > after]

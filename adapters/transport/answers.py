@@ -83,6 +83,7 @@ def decode_error(body: bytes, node: str) -> MeshError:
     message = "".join(
         char if char.isprintable() else " " for char in refusal.message[: limits.REFUSAL_MESSAGE_CHARS_MAX]
     )
+    # Details become keyword arguments, so those that are called like an argument of the error are left out.
     detail = {
         name: value
         for name, value in refusal.detail.items()
@@ -118,4 +119,5 @@ async def introduced(handler: PeerHandler, body: bytes) -> bytes:
     try:
         return await guarded(handler, "", INTRODUCE, body)
     except MeshError as error:
+        # One refusal for everything: a stranger must not learn from it whom this node knows.
         raise MeshError("peer.unknown") from error

@@ -34,6 +34,7 @@ from protocol.errors import MeshError
 CERTIFICATE_LIFE_S: Final = limits.CHANNEL_CERTIFICATE_DAYS * 86_400
 _LIFE_MAX_S: Final = CERTIFICATE_LIFE_S + limits.CHANNEL_CERTIFICATE_BACKDATE_MINUTES * 60
 _ROUNDING_S: Final = 1
+"""Times in a certificate are whole seconds."""
 _ANCHORS_AT_ONCE: Final = 10
 """How many trust anchors are loaded before other threads may run: about one millisecond of work."""
 _HAND_OVER_S: Final = 0.000_5
@@ -136,6 +137,7 @@ class ChannelIdentity:
             bytes(self._key),
             self.node,
             key.public_key(),
+            # Backdated, for peers whose clocks are behind.
             from_s=now_s - limits.CHANNEL_CERTIFICATE_BACKDATE_MINUTES * 60,
             until_s=now_s + life_s,
         )
@@ -227,6 +229,7 @@ def _require(context: ssl.SSLContext, trusted: Mapping[str, bytes]) -> None:
     """Demand a certificate that one of the trusted keys signed itself."""
     context.check_hostname = False  # peers are identified by key, so host names are not checked
     context.verify_mode = ssl.CERT_REQUIRED
+    # Partial: an anchor is no root, it was signed by a key that nobody checks. Strict: nothing but what RFC 5280 allows.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VERIFY_X509_STRICT
     for number, (node, key) in enumerate(trusted.items(), 1):
         # One by one, because each call holds the GIL until it returns.
@@ -293,7 +296,7 @@ def clock_apart_s(leaf: bytes, node: str, public_key: bytes, now_s: float) -> in
     _, signer = _signed(leaf)
     if (signer.node, signer.public_key) != (node, public_key):
         raise MeshError("peer.identity", "not a certificate of this node")
-    made_s = signer.expires_s - CERTIFICATE_LIFE_S
+    made_s = signer.expires_s - CERTIFICATE_LIFE_S  # not from its beginning, which is backdated
     renewed_s = made_s + CERTIFICATE_LIFE_S / 2
     return int(min(0, renewed_s - now_s) or max(0, made_s - now_s))
 

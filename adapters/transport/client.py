@@ -170,6 +170,7 @@ class MeshClient:
             raise MeshError("input.invalid", "a route may contain only lower-case letters, digits, dashes and slashes")
         limit_s = timeout_s or self._request_timeout_s
         channel = self._channels.to(peer)
+        # Counted, so that a channel that is replaced meanwhile is closed only once nobody uses it.
         channel.calls += 1
         deadline = asyncio.timeout(limit_s)
         try:
@@ -206,6 +207,7 @@ class MeshClient:
                     try:
                         newest = await self._open_hold(peer, handler)
                     except MeshError:
+                        # A connection that serves is kept, and the new certificate tried again: there is half a life left.
                         if newest is None:
                             raise
                     else:
@@ -245,6 +247,7 @@ class MeshClient:
                 missed.append(error.error)
                 continue
             except LostError as lost:
+                # It was sent, so no other way is tried: the peer might act on it twice.
                 raise may_have_been_acted_on(peer.node) from lost
             self._ways.took(peer.node, way)
             return answer
@@ -284,6 +287,7 @@ class MeshClient:
             raise
         task = asyncio.create_task(self._answering.serve(peer.node, pipe, handler))
 
+        # The connection belongs to the session of its channel, which must not be closed before it has ended.
         def over(_: asyncio.Task[MeshError]) -> None:
             channel.calls -= 1
 

@@ -46,6 +46,7 @@ def translate(error: aiohttp.ClientError, node: str) -> Exception:
             return NotReachedError(MeshError("peer.unreachable", reason))
         case aiohttp.ConnectionTimeoutError():
             return NotReachedError(MeshError("peer.unreachable", "no connection in time"))
+        # From here on the request had been sent, or part of it.
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | aiohttp.ClientConnectionResetError():
             return LostError()
         case aiohttp.ClientPayloadError():

@@ -181,13 +181,14 @@ class HeldTable:
     async def attend(self, link: HeldLink) -> str:
         """Offer ``link`` for calls, in place of an older one, until it ends; the reason to count, if any."""
         older = self._links.get(link.node)
+        # First the new one, so that at no moment the peer cannot be called.
         self._links[link.node] = link
         if older is not None:
             older.retire()
         try:
             return await link.run()
         finally:
-            if self._links.get(link.node) is link:
+            if self._links.get(link.node) is link:  # a newer one may have taken its place
                 del self._links[link.node]
 
     async def call(self, node: str, route: str, media: str, body: bytes) -> bytes:
@@ -234,6 +235,7 @@ class Answering:
                 if call.body_bytes > request_bytes_max(call.route):
                     raise MeshError("input.too_large", f"{call.body_bytes} bytes over {call.route}")
                 body = await _receive_body(pipe, call.body_bytes, self._bounds.body_timeout_s)
+                # Not awaited: a slow call must not keep those behind it waiting.
                 task = asyncio.create_task(self._answer(node, pipe, sending, handler, call, body))
                 for tasks in (running, self._tasks):
                     tasks.add(task)

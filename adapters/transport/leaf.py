@@ -14,6 +14,7 @@ async def fetch_leaf(host: str, port: int) -> bytes:
     """The certificate of the TLS listener at ``host``, unverified. Errors: ``OSError``, ``ForbiddenAddressError``."""
     failure: OSError = ConnectionError("no address")
     for family, _, _, _, address in await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        # This socket is not made by ``open_socket``.
         check_destination(str(address[0]))
         context = pairing_client_context(None)
         try:

@@ -276,6 +276,7 @@ class Listener(web.Server):
     async def _attend(self, sock: socket.socket, connection: Connection) -> None:
         """Shake hands on ``sock`` and hold its place in the counts until it is closed."""
         try:
+            # Within a deadline too: a context that is built for a large trust set must not hold the place for ever.
             async with asyncio.timeout(self.bounds.handshake_timeout_s):
                 context = await self._context()
             await asyncio.get_running_loop().connect_accepted_socket(

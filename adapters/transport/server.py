@@ -163,6 +163,7 @@ class MeshServer:
         if not self._visitors.enter(connection.origin):
             return "visitors"
         connection.visitor = True
+        # However it ends: a place that is not given back would be lost until the node restarts.
         connection.lost.add_done_callback(lambda _: self._visitors.leave(connection.origin))
         return ""
 
@@ -178,6 +179,7 @@ class MeshServer:
         assert self._listener is not None
         if connection.visitor:
             return await self._hear_visitor(connection, request)
+        # Asked again for every request: the connection may be older than the last change of the trust set.
         if not self._still_trusted(connection):
             connection.refuse("revoked")
             raise MeshError("peer.unknown")
@@ -234,10 +236,12 @@ class MeshServer:
         assert self._listener is not None
         count, node = self._listener.count, connection.node
         try:
+            # It counts towards the rate only: a connection that stays open for days would keep its place for as long.
             with await self._quota.enter(node):
                 pass
         except MeshError as error:
             raise count("quota", error, node) from None
+        # Before the handshake is answered, because frames may come with what is read next.
         connection.masks = Masks()
         try:
             pipe, response = await accept(request, self._bounds.held_keepalive_s)

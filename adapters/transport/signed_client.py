@@ -74,7 +74,7 @@ class SignedCalls:
                 [message],
                 key_of=lambda node: peer.public_key if node == peer.node else None,
                 now_s=int(self._now_s()),
-                window=None,
+                window=None,  # bound to the signature of this very request, an answer cannot be replayed
             )
         except MeshError as error:
             if error.code == "envelope.time":

@@ -80,6 +80,7 @@ class SignedServer(MeshServer):
             node = self._signer(request, media, told)
         except MeshError as error:
             raise count("signature", error) from None
+        # One connection of the proxy may carry requests of many peers; it stands for the one that asked last.
         connection.node, connection.key = node, self._trusted[node]
         try:
             place = await self._quota.enter(node)
@@ -88,6 +89,7 @@ class SignedServer(MeshServer):
         with place:
             body = await self._listener.read_body(request, node=node, bytes_max=request_bytes_max(path[1]))
             if signed.digest(body) != told:
+                # The signature covers the digest, and was checked before the body was read.
                 raise count("signature", MeshError("peer.signature", "the body differs from the signed one"), node)
             return await self._handle(node, path[1], body)
 

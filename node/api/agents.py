@@ -1,4 +1,4 @@
-"""Agents: programs that call with their own token. Keeps their tokens, remaining budgets and calls in progress.
+"""Agents: programs that call with their own token. Keeps them, their remaining budgets and their calls in progress.
 
 Checks on a call, in order: form of the token; delay after many wrong tokens; token; expiry; number of calls in progress; budget of
 calls. A call is counted before it runs, so that a crash cannot restore the budget; only `live.close` is allowed beyond it. When the
@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import hmac
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Final
@@ -19,6 +17,8 @@ from typing import Final
 import msgspec
 
 from adapters.ports import AgentRecord, Clock, Store
+from node.api.browser_time import BrowserTime, End
+from node.api.tokens import Tokens, caller_of
 from node.base import interruptible
 from node.signing import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller, live
@@ -28,14 +28,10 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.refusals import CONTROL, Refusals
-from protocol.trust.agent_token import make_token, token_hash
+from protocol.trust.agent_token import make_token
 from protocol.trust.origin import ANY, parse_pattern, widest
 
-End = Callable[[MeshError], None]
-"""Ends work in progress with an error; does nothing if the work has ended."""
-
 _DAY_MS: Final = 86_400_000
-_MINUTE_MS: Final = 60_000
 _SLEEP_S_MAX: Final = 3_600.0
 """Longest sleep before an expiry is checked again. Timers stop while the machine is suspended, but the expiry does not."""
 
@@ -61,10 +57,7 @@ class Agents:
         self.find_capsule: Callable[[str], Awaitable[str]] = _no_capsule
         """The id of the capsule with this name or id. Set by whoever keeps them."""
         self._uses: set[_Use] = set()
-        self._known: set[bytes] = set()
-        """Hashes of tokens that were correct before. They are exempt from the delay that wrong tokens cause."""
-        self._failed_ms: deque[int] = deque(maxlen=limits.CONTROL_FAILURES_PER_MINUTE)
-        self._waiting = 0
+        self._tokens = Tokens(store, clock)
         self._adding = asyncio.Lock()
         self.bound: Bound = {
             verbs.ADD: lambda params, tell: self.add(params),
@@ -126,7 +119,7 @@ class Agents:
             raise MeshError("input.not_found", f"no agent {asked.name}")
         ended = [use for use in self._uses if use.agent.name == asked.name]
         for use in ended:
-            self._known.discard(use.agent.token_hash)
+            self._tokens.forget(use.agent.token_hash)
             use.end(MeshError("control.unauthorised", "the owner of the node has removed this agent"))
         await self._feed.tell(Kind.AGENT_REMOVED, asked.name)
         return Removed(name=asked.name, ended=len(ended))
@@ -166,52 +159,12 @@ class Agents:
         Errors: ``control.unauthorised``, ``agent.expired``, ``agent.busy`` (too many wrong tokens are waiting), ``store.*``.
         """
         try:
-            return await self._authenticate(token)
+            return await self._tokens.agent(token)
         except MeshError as error:
             who = str(error.detail.get("caller", ""))
             self._refusals.count(CONTROL, node=who, code=error.code)
             await self._tell_refused(who, error)
             raise
-
-    async def _authenticate(self, token: str) -> AgentRecord:
-        try:
-            digest = token_hash(token)
-        except MeshError:
-            await self._pause()
-            self._failed_ms.append(self._clock.now_ms())
-            raise
-        if digest not in self._known:
-            await self._pause()
-        agent = await self._store.agent(digest)
-        # The lookup by hash may reveal timing of the hash, but not of the token. compare_digest is a second safeguard.
-        if agent is None or not hmac.compare_digest(agent.token_hash, digest):
-            self._known.discard(digest)
-            self._failed_ms.append(self._clock.now_ms())
-            raise MeshError(
-                "control.unauthorised",
-                "no agent has this token: the agent was removed, or the token is from another node",
-            )
-        self._known.add(digest)
-        self._check_time(agent)
-        return agent
-
-    async def _pause(self) -> None:
-        """Delay callers that may be guessing, if there were many wrong tokens within a minute. Errors: ``agent.busy``."""
-        full = len(self._failed_ms) == limits.CONTROL_FAILURES_PER_MINUTE
-        if not full or self._clock.now_ms() - self._failed_ms[0] > _MINUTE_MS:
-            return
-        # Every delayed call holds a connection, so their number is limited too.
-        if self._waiting >= limits.CONTROL_FAILURES_WAITING_MAX:
-            raise MeshError("agent.busy", "too many wrong tokens are being tried")
-        self._waiting += 1
-        try:
-            await self._clock.sleep(limits.CONTROL_FAILURE_PAUSE_MS / 1_000)
-        finally:
-            self._waiting -= 1
-
-    def _check_time(self, agent: AgentRecord) -> None:
-        if agent.expires_ms <= self._clock.now_ms():
-            raise MeshError("agent.expired", f"the token of {agent.name} has expired", caller=str(caller_of(agent)))
 
     async def refused(self, error: MeshError) -> None:
         """Count that the guard refused an address to the agent that calls now, and tell the feed. For others do nothing."""
@@ -320,16 +273,16 @@ class Agents:
             for call in calls:
                 call.end(error)
 
-        run = _Run(self._store, self._clock, agent)
+        time = BrowserTime(self._store, self._clock, agent)
         async with self._going_on(_Use(agent, end, is_call=False)):
-            await run.take()
-            taking = asyncio.create_task(run.go_on(end), name=f"browser time of agent {agent.name}")
+            await time.take()
+            taking = asyncio.create_task(time.go_on(end), name=f"browser time of agent {agent.name}")
             try:
                 yield
             finally:
                 taking.cancel()
                 await asyncio.gather(taking, return_exceptions=True)
-                await run.give_back()
+                await time.give_back()
 
     def _calls_now(self) -> list[_Use]:
         """The calls that the time with a browser is used for; none unless an agent calls. Errors: ``control.unauthorised``."""
@@ -344,41 +297,6 @@ class Agents:
         return calls
 
 
-class _Run:
-    """Browser time that is taken from a budget in slices."""
-
-    def __init__(self, store: Store, clock: Clock, agent: AgentRecord) -> None:
-        self._store, self._clock, self._agent = store, clock, agent
-        self._slice_ms = self._began_ms = 0
-
-    async def take(self) -> None:
-        """Take the next slice. Errors: ``agent.budget``, ``control.unauthorised``, ``store.*``."""
-        try:
-            self._slice_ms = await self._store.charge_agent(self._agent.token_hash, limits.AGENT_BROWSER_SLICE_MS)
-        except MeshError as error:
-            self._slice_ms = 0
-            if error.code == "input.not_found":
-                raise MeshError("control.unauthorised", "the owner of the node has removed this agent") from error
-            raise
-        self._began_ms = self._clock.now_ms()
-
-    async def go_on(self, end: End) -> None:
-        """Take slices until the budget is used up."""
-        try:
-            while True:
-                await self._clock.sleep(self._slice_ms / 1_000)
-                await self.take()
-        except MeshError as error:
-            end(error)
-
-    async def give_back(self) -> None:
-        """Return the rest of the last slice to the budget, unless the agent was removed."""
-        used_ms = max(0, self._clock.now_ms() - self._began_ms)
-        if used_ms < self._slice_ms:
-            with contextlib.suppress(MeshError):
-                await self._store.charge_agent(self._agent.token_hash, used_ms - self._slice_ms)
-
-
 _REFUSALS: Final = {
     "caller.refused": Kind.AGENT_REFUSED,
     "browser.refused": Kind.AGENT_REFUSED,
@@ -391,15 +309,3 @@ _ENDS: Final = frozenset({"agent.busy", "agent.budget", "agent.expired", "contro
 
 async def _no_capsule(text: str) -> str:
     raise MeshError("input.not_found", "there are no capsules here")
-
-
-def caller_of(agent: AgentRecord) -> Caller:
-    """The agent as a caller."""
-    return Caller(
-        kind=CallerKind.AGENT,
-        name=agent.name,
-        scopes=frozenset(agent.scopes),
-        origins=agent.origins,
-        capsules=agent.capsules,
-        since_ms=agent.created_ms,
-    )

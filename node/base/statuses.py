@@ -6,8 +6,6 @@ from typing import Final
 
 from protocol.errors import CODES, Blame, MeshError
 
-EXIT_OK: Final = 0
-
 _EXIT_BY_BLAME: Final = {Blame.OUTCOME: 1, Blame.CALLER: 2, Blame.ENVIRONMENT: 3, Blame.PEER: 4}
 _EXIT_BY_CODE: Final = {"internal.fault": 70, "internal.cancelled": 130}
 _STATUS_BY_BLAME: Final = {Blame.OUTCOME: 409, Blame.CALLER: 400, Blame.ENVIRONMENT: 503, Blame.PEER: 403}

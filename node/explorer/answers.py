@@ -159,6 +159,7 @@ class Answers:
 
     async def on_assign(self, caller: str, ask: BranchAssign) -> Done:
         """The coordinator leases us a branch. Errors: ``input.not_found``, ``peer.scope``, ``lease.*``, ``envelope.*``."""
+        # Not verified yet: it only says which search is meant. ``accept`` verifies it.
         claimed = envelope.peek(ask.assignment)
         assignment = cbor.decode_as(claimed.payload, Assignment)
         search = self._from_coordinator(caller, assignment.search)
@@ -177,6 +178,7 @@ class Answers:
         """A worker renews its lease. Errors: ``peer.scope``."""
         search = self._searches.get(ask.search)
         if search is None or search.coordinator is None:
+            # No error: the search has ended, and its worker is to stop, not to try again.
             return BranchRenewed(live=False)
         self._peers.require(caller, Scope.BRANCH_ACCEPT, search.spec.start_url)
         return await search.coordinator.renew(caller, ask)

@@ -365,9 +365,8 @@ class Explorer:
                 search = self._searches.get(found.id)
                 if search is not None:
                     await self._searches.leave(search)
-                await self._mark_stopped(
-                    found.id
-                )  # not declined: its coordinator may open it again, once it may assign
+                # Not declined: its coordinator may open it again, once it may assign.
+                await self._mark_stopped(found.id)
                 ended.append(found.id)
         for search in self._searches.all():
             may_accept = self._peers.may(peer, Scope.BRANCH_ACCEPT, search.spec.start_url)

@@ -135,9 +135,8 @@ class OpenSearches:
         spec = stored_spec(sealed)
         replica = self._replica(spec)
         if not ids.is_id("sea", spec.id):
-            return (
-                replica  # no delta names such a search, and it is not entered any more: its owner can still remove it
-            )
+            # No delta names such a search, and it is not entered any more: its owner can still remove it.
+            return replica
         await replica.read(self._peers.find_key, self._peers.genesis_keys())
         return replica
 
@@ -197,16 +196,14 @@ class OpenSearches:
             self._open[found.id] = search
             exchange.start()
         # A peer may have been frozen or unfrozen while the search was loaded.
-        for peer in {
-            *replica.aside,
-            *self._peers.frozen,
-        }:
+        for peer in {*replica.aside, *self._peers.frozen}:
             await self.weigh(peer)
         return search
 
     async def _loaded(self, spec: SearchSpec) -> Replica:
         self.check_room(1)
         replica = self._replica(spec)
+        # Before it is loaded, so that what it takes up counts with the others from its first node.
         self._replicas[spec.id] = replica
         try:
             await replica.load(self._peers.find_key, self._peers.genesis_keys())
@@ -283,11 +280,13 @@ class OpenSearches:
         search_id = search.spec.id
         if self._open.get(search_id) is not search:
             return
+        # Before anything is awaited: nobody finds it from here on, and whoever enters it again waits until it has ended.
         del self._open[search_id]
         del self._replicas[search_id]
         left = self._leaving[search_id] = asyncio.Event()
         # Close every part even if an earlier one fails, because nothing could reach it afterwards.
         try:
+            # A search that ends by itself is left in its own task, which cannot wait for itself.
             if search.task is not None and search.task is not asyncio.current_task():
                 search.task.cancel()
                 await asyncio.gather(search.task, return_exceptions=True)

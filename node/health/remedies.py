@@ -1,6 +1,6 @@
 """Remedies of the doctor: for each error of a check, a command to paste that contains the real names and addresses.
 
-An error's general remedy (``protocol/errors.py``) is shown everywhere else. It cannot be used here, because it may tell people to
+An error's general remedy (``protocol/errors/``) is shown everywhere else. It cannot be used here, because it may tell people to
 run the doctor.
 """
 

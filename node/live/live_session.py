@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.ports import BrowserState, Clock, LiveRecord, Outcome, Page, Store
+from adapters.ports import BrowserState, Clock, LiveRecord, Outcome, Store
 from node.base import to_its_end
 from node.live.acting import Gate, Report
 from node.live.asking import Asking
+from node.live.endings import ended, kept
 from node.live.keeping import Recording, covering_on
+from node.live.live_pages import LivePage, LivePages
 from node.live.metering import Meter
 from node.live.mounting import HeldContext
 from node.live.options import by_label
@@ -29,7 +30,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Locator, describe, target_of
 from protocol.page.dialogs import describe_dialog
-from protocol.page.observation import BLANK, Element, Observation
+from protocol.page.observation import Element, Observation
 from protocol.page.outline import element_of, outline, still_there
 from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
@@ -37,8 +38,6 @@ from protocol.page.web_address import require_web
 from protocol.recording.effects import redact_dialogs
 from protocol.recording.session import BrowserInfo, Expect, Profile
 from protocol.risk.classes import Risk
-
-log = logging.getLogger(__name__)
 
 _STEP_BYTES_MAX: Final = limits.SCREENSHOT_BYTES_MAX + limits.SNAPSHOT_BYTES_MAX
 """What one more step may add to a bundle."""
@@ -64,19 +63,11 @@ class Login(NamedTuple):
     profile: Profile
 
 
-class _Tab:
-    """A page, and what records it once it has opened something."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.recorder: Recorder | None = None
-
-
 class _Seen(NamedTuple):
     """The last observation that a caller was given."""
 
     number: int
-    tab: _Tab
+    page: LivePage
     observation: Observation
 
 
@@ -101,12 +92,14 @@ class LiveSession:
         self.gone = context.gone
         self._store, self._clock, self._signer = store, clock, signer
         self._turns = asyncio.Lock()
-        self._tabs: list[_Tab] = []
-        self._current = -1
+        self._pages = LivePages(context.page, record.pages_max)
         self._numbers = 0
+        """How many observations callers were given: refs of an earlier one are stale."""
         self._seen: _Seen | None = None
         self._ref: tuple[Element, _Seen] | None = None
+        """What ``means`` was asked for last, until ``act``."""
         self._approved = 0
+        """The highest risk class that the owner has approved for the call in progress."""
         self._last_ms = clock.now_ms()
         self.record = record
 
@@ -171,10 +164,9 @@ class LiveSession:
 
     async def end(self, reason: str) -> None:
         """Sign what was recorded, close the context, and keep why. Only in a turn, or where nobody has one."""
+        # The reason comes first: from here on every call is refused, whatever of the rest fails.
         self.record = msgspec.structs.replace(self.record, reason=reason, ended_ms=max(1, self._clock.now_ms()))
-        for tab in self._tabs:
-            await _finish(tab)
-        self._tabs.clear()
+        await self._pages.finish()
         self._seen = None
         try:
             await self._context.close()
@@ -190,7 +182,7 @@ class LiveSession:
         Errors: ``live.stale_ref``, ``input.invalid``, ``action.target_missing``.
         """
         seen = self._seen
-        if seen is None or seen.tab is not self._tab:
+        if seen is None or seen.page is not self._pages.current:
             last = self._numbers
             raise MeshError(
                 "live.stale_ref",
@@ -213,9 +205,9 @@ class LiveSession:
         ``action.not_possible`` (the page has opened nothing yet), those of ``Recorder.perform``.
         """
         self._approved = approve_class
-        tab = self._tab
-        await self._need_room(tab.recorder)
-        recorder = tab.recorder or await self._begin(tab, actions[0])
+        page = self._pages.current
+        await self._need_room(page.recorder)
+        recorder = page.recorder or await self._begin(page, actions[0])
         if not isinstance(actions[0], Goto):
             now = await recorder.look()
             if by_ref:
@@ -223,7 +215,7 @@ class LiveSession:
                 element, seen = self._ref
                 place = still_there(element, seen.observation, now)
                 placed = [_placed(action, place) for action in actions]
-                labelled = [await by_label(tab.page, action, now) for action in placed]
+                labelled = [await by_label(page.page, action, now) for action in placed]
                 # Its caller named a ref: what stands on the element is the page's, and is stored as such.
                 actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
         did: list[tuple[str, Risk]] = []
@@ -267,8 +259,8 @@ class LiveSession:
             observation=await self._observed(last.observation),
         )
 
-    async def _begin(self, tab: _Tab, action: Action) -> Recorder:
-        """What records ``tab`` from now on. Errors: ``action.not_possible``, ``store.*``."""
+    async def _begin(self, page: LivePage, action: Action) -> Recorder:
+        """What records ``page`` from now on. Errors: ``action.not_possible``, ``store.*``."""
         if not isinstance(action, Goto):
             raise MeshError("action.not_possible", "the page has opened nothing yet: open an address first")
         first = self.record.sessions[0] if self.record.sessions else ""
@@ -280,9 +272,9 @@ class LiveSession:
             class_max=fixed.recording.gate.class_max,
         )
         plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate)
-        recorder = Recorder(self._store, tab.page, self._clock, self._signer, plan)
+        recorder = Recorder(self._store, page.page, self._clock, self._signer, plan)
         await recorder.begin()
-        tab.recorder = recorder
+        page.recorder = recorder
         self.record = msgspec.structs.replace(self.record, sessions=(*self.record.sessions, recorder.session.id))
         await self._store.put_live(self.record)
         return recorder
@@ -293,25 +285,20 @@ class LiveSession:
     # --- looking -----------------------------------------------------------------------------------------------------
 
     @property
-    def _tab(self) -> _Tab:
-        return self._tabs[self._current]
-
-    @property
     def _secrets(self) -> Secrets:
         return self._plan.recording.secrets
 
     async def look(self) -> Observed:
         """The current page now. Errors: ``browser.*``."""
-        recorder = self._tab.recorder
-        return await self._observed(await recorder.look() if recorder else BLANK)
+        return await self._observed(await self._pages.current.look())
 
     async def _observed(self, observation: Observation) -> Observed:
         self._numbers += 1
-        self._seen = _Seen(self._numbers, self._tab, observation)
+        self._seen = _Seen(self._numbers, self._pages.current, observation)
         return Observed(
             session=self.record.id,
             number=self._numbers,
-            page=self._current,
+            page=self._pages.number,
             url=redact_address(observation.url, self._secrets),
             title=redact_text(observation.title, self._secrets),
             lines=await asyncio.to_thread(self._lines, observation, self._numbers),
@@ -331,33 +318,29 @@ class LiveSession:
     async def picture(self) -> bytes:
         """A PNG of what the current page shows; secrets in it are covered. Errors: ``action.not_possible`` (their places cannot be
         told), ``browser.*``."""
-        recorder = self._tab.recorder
-        seen = await recorder.look() if recorder else BLANK
+        seen = await self._pages.current.look()
         cover = await asyncio.to_thread(covering_on, seen, self._secrets, self._plan.recording.sites)
-        return await self._tab.page.screenshot(cover)
+        return await self._pages.current.page.screenshot(cover)
 
     # --- pages -------------------------------------------------------------------------------------------------------
 
     def pages(self) -> tuple[PageInfo, ...]:
         """The open pages, as they were seen last."""
-        return tuple(self._page(index, tab) for index, tab in enumerate(self._tabs))
+        return tuple(self._page(index, page) for index, page in enumerate(self._pages.open))
 
-    def _page(self, index: int, tab: _Tab) -> PageInfo:
-        seen = (tab.recorder.observation if tab.recorder else None) or BLANK
+    def _page(self, index: int, page: LivePage) -> PageInfo:
+        seen = page.seen
         return PageInfo(
             index=index,
-            current=index == self._current,
+            current=page is self._pages.current,
             title=redact_text(seen.title, self._secrets),
             url=redact_address(seen.url, self._secrets),
-            recorded=tab.recorder.session.id if tab.recorder else "",
+            recorded=page.recorder.session.id if page.recorder else "",
         )
 
     async def new_page(self) -> None:
         """Open a blank page and make it the current one. Errors: ``input.too_large``, ``browser.*``."""
-        if len(self._tabs) >= self.record.pages_max:
-            raise MeshError("input.too_large", f"at most {self.record.pages_max} pages may be open: close one first")
-        self._tabs.append(_Tab(await self._context.page()))
-        self._current = len(self._tabs) - 1
+        await self._pages.add()
 
     async def open_page(self, url: str) -> Acted:
         """Open ``url`` in a new page, which becomes the current one. If that fails, the new page is closed again.
@@ -365,81 +348,22 @@ class LiveSession:
         Errors: ``browser.scheme`` (nothing is opened), those of ``new_page`` and ``act``.
         """
         require_web(url)
-        before = self._tab
-        await self.new_page()
-        tab = self._tab
+        before = self._pages.current
+        page = await self._pages.add()
         try:
             return await self.act((Goto(url=url),), by_ref=False)
-        except BaseException:
-            if tab in self._tabs:  # not if the live session has ended by this
-                self._tabs.remove(tab)
-                self._current = self._tabs.index(before)
-                await to_its_end(_finish(tab))
+        except BaseException:  # the caller disconnects, too
+            await to_its_end(self._pages.take_back(page, before))
             raise
 
     def select_page(self, index: int) -> None:
         """Make another page the current one. Errors: ``input.not_found``."""
-        self._current = self._at(index)
+        self._pages.select(index)
 
     async def close_page(self, index: int | None) -> None:
         """Sign what was recorded of a page, and close it. Errors: ``input.invalid`` (the last one), ``input.not_found``."""
-        at = self._current if index is None else self._at(index)
-        if len(self._tabs) == 1:
-            raise MeshError("input.invalid", "it is the last page: close the live session instead")
-        tab = self._tabs.pop(at)
-        if at < self._current or self._current == len(self._tabs):
-            self._current -= 1
-        await to_its_end(_finish(tab))
-
-    def _at(self, index: int) -> int:
-        if not 0 <= index < len(self._tabs):
-            raise MeshError("input.not_found", f"there is no page {index}: the last one is {len(self._tabs) - 1}")
-        return index
-
-
-async def _finish(tab: _Tab) -> None:
-    """Sign what was recorded of a page, or keep it unsigned if that fails, and close it."""
-    if tab.recorder is not None:
-        try:
-            # A recording without steps has nothing to sign.
-            await (tab.recorder.commit() if tab.recorder.steps else tab.recorder.interrupt())
-        except MeshError as error:
-            log.error("session %s cannot be signed: %s", tab.recorder.session.id, error)
-            with contextlib.suppress(MeshError):  # the store is closed or full; the next start marks it as interrupted
-                await tab.recorder.interrupt()
-    await tab.page.close()
+        await to_its_end(self._pages.close(index))
 
 
 def _placed(action: Action, place: Locator) -> Action:
     return msgspec.structs.replace(action, target=place) if target_of(action) is not None else action
-
-
-def kept(record: LiveRecord) -> dict[str, Any]:
-    """What errors say of the recordings of a live session that has ended: one session, or the several of its pages."""
-    if len(record.sessions) > 1:
-        return {"sessions": list(record.sessions)}
-    return {"session": record.sessions[0]} if record.sessions else {}
-
-
-def ended(record: LiveRecord) -> MeshError:
-    """The refusal of a call to a live session that has ended."""
-    return MeshError("live.ended", ENDINGS[record.reason], reason=record.reason, live=record.id, **kept(record))
-
-
-ENDINGS: Final = {
-    "closed": "the live session was closed",
-    "ttl": "the live session has ended: its time to live has passed",
-    "idle": "the live session has ended: there was no call within its idle limit",
-    "actions": "the live session has ended: all its actions are used up",
-    "size": "the live session has ended: the recorded session has reached its size limit",
-    "crashed": "the live session has ended: its browser crashed",
-    "budget": "the live session has ended: the browser time of its agent is used up",
-    "expired": "the live session has ended: the token of its agent has expired",
-    "removed": "the live session has ended: its agent was removed",
-    "uncounted": "the live session has ended: the browser time of its agent could not be counted",
-    "capsule": "the live session has ended: its capsule may not be used any longer",
-    "failed": "the live session has ended: its first page could not be opened",
-    "stopped": "the live session has ended: the node was stopped",
-    "interrupted": "the live session was interrupted: the node stopped without signing the recording",
-}
-"""Message for every reason."""

@@ -21,8 +21,9 @@ from node.config import Config, invalid_in_words
 from node.live.acting import Gate
 from node.live.asking import Asks
 from node.live.browsers import Browsers
+from node.live.endings import ended, kept
 from node.live.keeping import Recording
-from node.live.live_session import LiveSession, Means, Plan, ended, kept
+from node.live.live_session import LiveSession, Means, Plan
 from node.live.metering import Meter
 from node.live.mounting import HeldContext, Wish, held_context
 from node.live.policy import guard_for

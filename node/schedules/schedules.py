@@ -4,54 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 
 import msgspec
 
 from adapters.ports import Clock, Notifier, Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from node.base import Tasks, either, to_its_end
-from node.schedules.notices import notify, tell_outcomes
+from node.base import Tasks, either
+from node.schedules.kept import TRIES, KeptSchedules
+from node.schedules.notices import tell_outcomes
+from node.schedules.runs import Runs
 from node.schedules.searching import Ended, Searching
 from node.schedules.triggers import Trigger
 from node.signing import Feed
 from node.verbs import Tell
 from protocol import ids, limits
-from protocol.audit import NODE
-from protocol.errors import CODES, Blame, MeshError
+from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.schedule import Due, RunStatus, decide, delay_ms
 
 log = logging.getLogger(__name__)
 
-_TRIES = 8
-"""How often a change is retried because another change was stored first."""
-Change = Callable[[ScheduleRecord], ScheduleRecord]
-
-
-class _Running(msgspec.Struct, kw_only=True):
-    """A run in progress in this process."""
-
-    run: RunRecord
-    task: asyncio.Task[RunRecord] | None = None
-    why: str = "node.stopped"
-    """Error code that says why it is cancelled."""
-
 
 class Schedules:
-    """The room of schedules. What is due follows from the store alone; this object holds only the runs in progress."""
+    """The room of schedules. What is due follows from the store alone: a process holds only its runs in progress."""
 
     def __init__(self, store: Store, clock: Clock, searching: Searching, notifier: Notifier, feed: Feed) -> None:
-        self._store, self._clock, self._searching, self._notifier = store, clock, searching, notifier
-        self._feed = feed
+        self._store, self._clock, self._searching, self._feed = store, clock, searching, feed
         self._process = clock.random(8).hex()
         """Identifies this process as the owner of its runs."""
-        self._running: dict[str, _Running] = {}
         self._deciding = asyncio.Lock()
-        self._changed = asyncio.Event()
         self._tasks = Tasks()
+        self._kept = KeptSchedules(store, self._process)
+        self._runs = Runs(store, self._kept, clock, searching, notifier, feed, self._tasks, self._process)
 
-    # --- start and stop----------------------------------------------------------------------------------------------
+    # --- start and stop ----------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
         """Record the runs of an earlier process as interrupted, and stop their searches.
@@ -61,7 +47,7 @@ class Schedules:
         for run in await self._store.running_runs():
             if run.owner != self._process:
                 await self._searching.stop(run.search)
-                await self._keep_end(run, RunStatus.INTERRUPTED, "node.stopped", Ended())
+                await self._runs.keep_end(run, RunStatus.INTERRUPTED, "node.stopped", Ended())
 
     def start(self) -> None:
         """Run what becomes due, until ``close``."""
@@ -69,7 +55,7 @@ class Schedules:
 
     async def close(self) -> None:
         """Interrupt all runs. Twice is once."""
-        await asyncio.sleep(0)  # as in ``_withdraw``
+        await asyncio.sleep(0)  # as in ``Runs.withdraw``
         await self._tasks.close()
 
     async def _keep_time(self) -> None:
@@ -83,7 +69,7 @@ class Schedules:
                 log.error("schedules cannot be read: %s", error)
             # Sleep a minute at most, on the monotonic clock, because the machine's clock may be changed or suspended
             # meanwhile.
-            await either(self._changed, self._clock.sleep(wait_s))
+            await either(self._kept.changed, self._clock.sleep(wait_s))
 
     async def tick(self) -> int | None:
         """Decide about everything that is due and begin runs. Returns when something is due next, in milliseconds since 1970.
@@ -106,11 +92,11 @@ class Schedules:
             return []
         expired = bool(expires_ms) and self._clock.now_ms() >= expires_ms
         if expired:
-            await self._withdraw(record.id, "schedule.expired")
+            await self._runs.withdraw(record.id, "schedule.expired")
         record = await self._decide(record.id, may_run=not expired) or record
         due = Trigger(record).after(record.decided_ms)
         moments = [due + delay_ms(record.id, due, record.jitter_s)] if due is not None else []
-        if expires_ms and not expired and record.id in self._running:
+        if expires_ms and not expired and record.id in self._runs:
             moments.append(expires_ms)
         return moments
 
@@ -128,20 +114,20 @@ class Schedules:
                 ripe,
                 now_ms=now_ms,
                 misfire=record.misfire,
-                running=record.id in self._running,
+                running=record.id in self._runs,
                 more=more,
                 may_run=may_run,
             )
-            runs = [self._new_run(record, due_ms, status, now_ms) for due_ms, status in decided]
+            runs = [self._runs.new(record, due_ms, status, now_ms) for due_ms, status in decided]
             changed = msgspec.structs.replace(record, decided_ms=ripe[-1].due_ms)
-            if await self._keep(record, changed, runs):
+            if await self._kept.keep(record, changed, runs):
                 await tell_outcomes(self._feed, runs)
                 for run in runs:
                     if run.status is RunStatus.RUNNING:
-                        self._begin(changed, run)
+                        self._runs.begin(changed, run)
             else:  # retried: a run that ends meanwhile changes the failure count in the record
                 tries += 1
-                if tries == _TRIES:
+                if tries == TRIES:
                     raise MeshError("internal.fault", "the due times of a schedule could not be stored")
         return None
 
@@ -156,140 +142,6 @@ class Schedules:
             ripe.append(due)
         return ripe[:most], len(ripe) > most
 
-    def _new_run(
-        self, record: ScheduleRecord, due_ms: int, status: RunStatus, now_ms: int, *, manual: bool = False
-    ) -> RunRecord:
-        runs = status is RunStatus.RUNNING
-        reasons = {RunStatus.SKIPPED: "schedule.running", RunStatus.RUNNING: ""}
-        return RunRecord(
-            schedule=record.id,
-            due_ms=due_ms,
-            status=status,
-            owner=self._process,
-            manual=manual,
-            started_ms=now_ms if runs else 0,
-            ended_ms=0 if runs else now_ms,
-            search=self._searching.new_id() if runs else "",
-            reason=reasons.get(status, "schedule.late"),
-        )
-
-    async def _keep(self, was: ScheduleRecord, record: ScheduleRecord, runs: list[RunRecord]) -> bool:
-        """Store a change if the schedule still has the version that was read. All changes and new records use this."""
-        record = msgspec.structs.replace(record, version=was.version + 1, owner=self._process)
-        return await self._store.keep_schedule(record, was=was.version, runs=runs)
-
-    # --- runs --------------------------------------------------------------------------------------------------------
-
-    def _begin(self, record: ScheduleRecord, run: RunRecord, tell: Tell | None = None) -> _Running:
-        """Start ``run``, whose record is already stored."""
-        running = self._running[record.id] = _Running(run=run)
-        work = self._perform(record, running, tell or (lambda event: None))
-        running.task = self._tasks.start(work, f"run of {record.id}")
-        # A callback, because a task that is cancelled before its first step runs no finally block.
-        running.task.add_done_callback(lambda task: self._forget(record.id, running))
-        return running
-
-    def _forget(self, schedule_id: str, running: _Running) -> None:
-        if self._running.get(schedule_id) is running:
-            del self._running[schedule_id]
-
-    async def _perform(self, record: ScheduleRecord, running: _Running, tell: Tell) -> RunRecord:
-        status, reason, ended = RunStatus.DONE, "", Ended()
-        try:
-            ended = await self._searching.search(record, running.run.search, tell)
-            if ended.reason:
-                # Whoever stopped the search meant this run: it says nothing about the schedule.
-                stopped = ended.reason == "internal.cancelled"
-                status, reason = RunStatus.INTERRUPTED if stopped else RunStatus.FAILED, ended.reason
-        except asyncio.CancelledError:
-            status, reason = RunStatus.INTERRUPTED, running.why
-        except MeshError as error:
-            status, reason = RunStatus.FAILED, error.code
-        except Exception:
-            log.exception("defect in a run of %s", record.id)
-            status, reason = RunStatus.FAILED, "internal.fault"
-        run, kept = await to_its_end(self._end(running, status, reason, ended))
-        if kept is not None and status is not RunStatus.INTERRUPTED:
-            await notify(self._notifier, kept, run)
-        return run
-
-    async def _end(
-        self, running: _Running, status: RunStatus, reason: str, ended: Ended
-    ) -> tuple[RunRecord, ScheduleRecord | None]:
-        try:
-            run = await self._keep_end(running.run, status, reason, ended)
-            kept = await self._count(run)
-        except MeshError as error:
-            # A run whose end is not stored is recorded as interrupted at the next start.
-            log.error("the end of a run of %s could not be stored: %s", running.run.schedule, error)
-            return running.run, None
-        finally:
-            self._forget(running.run.schedule, running)
-        return run, kept
-
-    async def _keep_end(self, run: RunRecord, status: RunStatus, reason: str, ended: Ended) -> RunRecord:
-        """Store how a run ended. Errors: ``store.*``."""
-        done = msgspec.structs.replace(
-            run,
-            status=status,
-            reason=reason,
-            version=run.version + 1,
-            owner=self._process,
-            ended_ms=max(run.started_ms, self._clock.now_ms()),
-            session=ended.session,
-            spend=ended.spend,
-        )
-        if await self._store.keep_run(done, was=run.version):
-            await tell_outcomes(self._feed, [done])
-        else:
-            log.warning("the record of a run of %s was changed or removed in the meantime", run.schedule)
-        log.info("run of %s: %s %s", run.schedule, status.value, reason)
-        return done
-
-    async def _count(self, run: RunRecord) -> ScheduleRecord | None:
-        """Count consecutive failures and pause a schedule with too many. Returns the schedule if it still exists."""
-        if run.status not in (RunStatus.DONE, RunStatus.FAILED):
-            return await self._store.schedule(run.schedule)
-        # An unreached goal is a valid answer and not a failure: for "in stock", checked every hour, it is the usual one.
-        broken = run.status is RunStatus.FAILED and CODES[run.reason].blame is not Blame.OUTCOME
-
-        def count(record: ScheduleRecord) -> ScheduleRecord:
-            failures = record.failures + 1 if broken else 0
-            if failures < limits.SCHEDULE_FAILURES_MAX or record.paused:
-                return msgspec.structs.replace(record, failures=failures)
-            log.error("schedule %s is paused after %d consecutive failed runs", record.id, failures)
-            return msgspec.structs.replace(record, failures=failures, paused=True, reason="schedule.failing")
-
-        changed = await self._change(run.schedule, count)
-        if (
-            changed is not None
-            and changed.paused
-            and changed.reason
-            and changed.failures == limits.SCHEDULE_FAILURES_MAX
-        ):
-            await self._feed.tell(Kind.SCHEDULE_PAUSED, run.schedule, who=NODE)
-        return changed
-
-    async def _change(self, schedule_id: str, change: Change) -> ScheduleRecord | None:
-        """Apply ``change`` and return the schedule; None if it does not exist. Errors: ``store.*``."""
-        for _ in range(_TRIES):
-            record = await self._store.schedule(schedule_id)
-            if record is None:
-                return None
-            if await self._keep(record, change(record), []):
-                self._changed.set()
-                return await self._store.schedule(schedule_id)
-        raise MeshError("internal.fault", "the schedule is being changed too often")
-
-    async def _withdraw(self, schedule_id: str, why: str) -> None:
-        """Cancel the run of a schedule, and wait for its end."""
-        running = self._running.get(schedule_id)
-        if running is not None and running.task is not None:
-            running.why = why
-            await asyncio.sleep(0)  # a task that is cancelled before its first step could not store its end
-            running.task.cancel()
-            await asyncio.wait({running.task})
-
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def add(self, record: ScheduleRecord) -> ScheduleRecord:
@@ -300,7 +152,7 @@ class Schedules:
             if len(await self._store.schedules()) >= limits.SCHEDULES_MAX:
                 raise MeshError("input.too_large", f"a node can have at most {limits.SCHEDULES_MAX} schedules")
             await self._store.keep_schedule(msgspec.structs.replace(record, owner=self._process), was=0)
-        self._changed.set()
+        self._kept.changed.set()
         await self._feed.tell(Kind.SCHEDULE_ADDED, record.id)
         return record
 
@@ -317,10 +169,10 @@ class Schedules:
         async with self._deciding:
             if not record.paused:  # due times before now still get their records
                 await self._decide(record.id, may_run=False)
-            changed = await self._change(
+            changed = await self._kept.change(
                 record.id, lambda now: now if now.paused else msgspec.structs.replace(now, paused=True, reason="")
             )
-            await self._withdraw(record.id, "schedule.withdrawn")
+            await self._runs.withdraw(record.id, "schedule.withdrawn")
         if not record.paused:
             await self._feed.tell(Kind.SCHEDULE_PAUSED, record.id)
         return changed or record
@@ -339,7 +191,7 @@ class Schedules:
             return msgspec.structs.replace(now, paused=False, reason="", failures=0, decided_ms=since_ms)
 
         async with self._deciding:
-            resumed = await self._change(record.id, go_on) or record
+            resumed = await self._kept.change(record.id, go_on) or record
         if record.paused:
             await self._feed.tell(Kind.SCHEDULE_RESUMED, record.id)
         return resumed
@@ -348,9 +200,9 @@ class Schedules:
         """Delete a schedule and its records; a run in progress ends at its next step. Errors: as ``get``."""
         record = await self.get(schedule_id)
         async with self._deciding:
-            await self._withdraw(record.id, "schedule.withdrawn")
+            await self._runs.withdraw(record.id, "schedule.withdrawn")
             await self._store.remove_schedule(record.id)
-        self._changed.set()
+        self._kept.changed.set()
         await self._feed.tell(Kind.SCHEDULE_REMOVED, record.id)
         return record
 
@@ -362,29 +214,29 @@ class Schedules:
         async with self._deciding:
             record = await self.get(schedule_id)
             self._check_not_expired(record)
-            if record.id in self._running:
+            if record.id in self._runs:
                 raise MeshError("schedule.running", id=record.id)
-            running = await self._begin_now(record, tell)
-        assert running.task is not None, "it was begun"
+            run = await self._begin_now(record, tell)
         try:
-            return await asyncio.shield(running.task)
+            return await asyncio.shield(run)
         except asyncio.CancelledError:
             me = asyncio.current_task()
             assert me is not None, "this is a coroutine"
+            # Either the caller has gone, which ends the run, or the run itself was cancelled, because the node stops.
             if me.cancelling():
-                await self._withdraw(record.id, "internal.cancelled")
+                await self._runs.withdraw(record.id, "internal.cancelled")
                 raise
             raise MeshError("node.stopped", "the node stopped during the run") from None
 
-    async def _begin_now(self, record: ScheduleRecord, tell: Tell) -> _Running:
+    async def _begin_now(self, record: ScheduleRecord, tell: Tell) -> asyncio.Task[RunRecord]:
         now_ms = self._clock.now_ms()
         # Due times are whole seconds. A manual run gets a time between them, so it never takes the record of a due time.
         due_ms = now_ms + 1 if now_ms % 1000 == 0 else now_ms
-        run = self._new_run(record, due_ms, RunStatus.RUNNING, now_ms, manual=True)
-        if not await self._keep(record, record, [run]):
+        run = self._runs.new(record, due_ms, RunStatus.RUNNING, now_ms, manual=True)
+        if not await self._kept.keep(record, record, [run]):
             raise MeshError("schedule.running", "the schedule was changed at the same moment; try again", id=record.id)
         await tell_outcomes(self._feed, [run])
-        return self._begin(record, run, tell)
+        return self._runs.begin(record, run, tell)
 
     def _check_not_expired(self, record: ScheduleRecord) -> None:
         if record.expires_s and self._clock.now_ms() >= record.expires_s * 1000:

@@ -6,8 +6,8 @@ import asyncio
 
 from adapters.ports import SessionStore
 from node.sessions.reading import Reading
-from node.sessions.replayer import Recorded
-from node.verbs.session import RunDiff, SessionDiff
+from node.sessions.replay_plan import Recorded
+from node.verbs.session_results import RunDiff, SessionDiff
 from protocol.errors import MeshError
 from protocol.recording.diff import between, diff_steps, pair_steps
 from protocol.recording.replay import replayable

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from node.sessions.action_files import ActionFile, parse_actions
-from node.sessions.replayer import Recorded
+from node.sessions.replay_plan import Recorded
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Extract

@@ -7,7 +7,7 @@ from typing import Final
 
 from adapters.ports import SessionStore
 from node.live import Earlier, Following, Unlike
-from node.sessions.replayer import Recorded
+from node.sessions.replay_plan import Recorded
 from node.verbs import Tell
 from node.verbs.session_upkeep import LearnedLine
 from protocol import limits

@@ -14,13 +14,13 @@ from node.live import may_open
 from node.sessions.archive import Archive
 from node.sessions.gated import gated
 from node.sessions.remains import read_remains
-from node.sessions.replayer import Recorded
+from node.sessions.replay_plan import Recorded
 from node.sessions.reports import open_report
 from node.sessions.showing.files import Signature, write_recording
 from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, current_caller
-from node.verbs.session import RefusedReport, Remains, Shown
+from node.verbs.session_results import RefusedReport, Remains, Shown
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

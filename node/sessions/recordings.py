@@ -24,7 +24,7 @@ from node.sessions.forking import forked
 from node.sessions.learning import following, lines, refusal
 from node.sessions.working import Working, own_start
 from node.verbs import CallerKind, Tell, current_caller
-from node.verbs.session import RecordedSession
+from node.verbs.session_results import RecordedSession
 from node.verbs.session_upkeep import LearnedSession
 from protocol import ids
 from protocol.errors import MeshError

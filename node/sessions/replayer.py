@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
-from node.live import NO_CODES, NO_UPLOADS, Codes, Driver, Gate, LoginForms, Signer, Uploads, covering_on, keeping
+from adapters.ports import Clock, Outcome, Page, SessionStore
+from node.live import Driver, Signer, covering_on, keeping
 from node.sessions.alerting import Alerting
 from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
 from node.sessions.questions import question_about
-from node.sessions.writes import AskOwner, OnMismatch, ReplayGate, Writes
+from node.sessions.replay_plan import OnStep, Recorded, Replayed, ReplayPlan
+from node.sessions.writes import ReplayGate, Writes
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Assert, Wait
 from protocol.page.personal import TOKEN, Tokens
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
-from protocol.page.secrets import NO_SECRETS, Secrets, Stored
+from protocol.page.secrets import Stored
 from protocol.recording.call_log import call_log
 from protocol.recording.caution import forbids
 from protocol.recording.findings import Difference, in_words, merged
@@ -41,84 +42,11 @@ from protocol.recording.replay import (
     rebased,
     replayable,
 )
-from protocol.recording.session import BrowserInfo, ChangedInput, Level, ReplayReport, Session, Step, StepMatch
+from protocol.recording.session import ChangedInput, ReplayReport, Step, StepMatch
 from protocol.recording.snapshot import snapshot_text
 from protocol.recording.tabs import tabs_acted_in
 from protocol.recording.verdicts import default_level, judge_replay
 from protocol.risk.refused import may_be_allowed
-from protocol.risk.sites import SiteRule
-
-OnStep = Callable[[StepMatch, str], None]
-"""Told of each step, and what was there instead of what is recorded."""
-
-
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """A session to replay, from the store or from a bundle."""
-
-    session: Session
-    steps: Sequence[Step]
-    manifest: bytes
-    """SHA-256 of the signed manifest."""
-
-
-_NO_FORMS = LoginForms(known=True)
-
-
-class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """How a session is replayed."""
-
-    browser: BrowserInfo
-    gate: Gate
-    secrets: Secrets = NO_SECRETS
-    uploads: Uploads = NO_UPLOADS
-    codes: Codes = NO_CODES
-    forms: LoginForms = _NO_FORMS
-    """Is shown the pages, for forms of logins among them."""
-    base_url: str = ""
-    """Another origin to replay at; empty for the recorded one."""
-    screenshots: bool = False
-    """Take a screenshot of each step that diverged."""
-    on_mismatch: OnMismatch = "stop"
-    ask: AskOwner | None = None
-    """Asks the owner before each step that writes after a mismatch, with ``on_mismatch`` ask."""
-    every_screenshot: bool = False
-    """Take a screenshot of each step, not only of those that diverged."""
-    level: Level | None = None
-    """What must hold of each step; None for the default of the session (``protocol.recording.verdicts.default_level``)."""
-    strict: bool = False
-    """Whether also what is masked must be the same."""
-    inputs: Mapping[str, str] = {}
-    """Values for inputs by name, or for texts by the number of their step (``protocol.recording.inputs.change``)."""
-    sites: tuple[SiteRule, ...] = ()
-    """As ``Recording.sites``."""
-
-
-class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a replay."""
-
-    report: ReplayReport
-    artefact: ArtefactRecord
-    """The report, signed by this node."""
-    screenshots: dict[int, bytes]
-    """PNG by index of the step that diverged."""
-    differences: tuple[Difference, ...]
-    """Differences from the recording, shown to the person who replays; not part of the report. At most
-    ``DIFFERENCES_PER_REPLAY_MAX``."""
-    secrets_missing: tuple[str, ...]
-    """Secrets that the recording names and the replay was not given, sorted. If there are any, ``differences`` is empty."""
-    agreed: tuple[int, ...]
-    """Steps that write and were performed after a mismatch, because the owner was asked and said yes."""
-    stopped: str
-    """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
-    call_log: tuple[str, ...]
-    """What was tried at the last step, if it was not performed or its assertion did not hold
-    (``protocol.recording.call_log``); empty if secrets of the recording were not given."""
-    texts: dict[int, str]
-    """The text of the page by index of the step, where it is not the recorded one; only with ``every_screenshot``."""
-    noticed: Noticed
-    """Errors in the console and refused requests, by step."""
-    lacking: str
-    """What the call lacked at the first step that did not match (``protocol.recording.lacking``); empty if nothing."""
 
 
 class _Run:
@@ -144,6 +72,7 @@ class _Run:
         self._plan = plan
         self._mapping = mapping
         self._explains = explains
+        """Whether what a page says may be shown: only with every secret of the recording can it be redacted as that was."""
         self._bar = bar
         self._known = KnownChanges()
         self._alerting = Alerting(self._snapshot)
@@ -154,8 +83,10 @@ class _Run:
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
+        # The gate and the guard call back while a step is performed, and know nothing of steps.
         self._step_at_hand: Step | None = None
         self._tab = 0
+        """The tab that the step was recorded in; 0 for the one in front."""
         self.stopped = ""
         self.stop: MeshError | None = None
         """Why the last step was not performed."""
@@ -239,6 +170,7 @@ class _Run:
         if unmet is not None and self._explains:
             self.differences += explain_stop(step, unmet, self._secrets, self._mapping, "assertion")
         met = await self._met(outcome)
+        # An equal digest is an equal text, whose comparison would only cost time.
         snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
         met = await self._alerting.look(step, met, snapshot)
         match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
@@ -247,6 +179,7 @@ class _Run:
             met = await self._alerting.look(step, await self._once_still(met), snapshot)
             match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
         await self._alerting.passed(met)
+        # Judged now, while the page is the one that differs; what it forbids are later steps.
         if not match.matched and self.writes.open:
             text = snapshot_text(snapshot)
             said = await asyncio.to_thread(

@@ -15,14 +15,15 @@ from node.live import (
 from node.sessions.action_files import incomplete
 from node.sessions.handover import write_file
 from node.sessions.questions import Questions
-from node.sessions.replayer import ReplayPlan, replay
+from node.sessions.replay_plan import ReplayPlan
+from node.sessions.replayer import replay
 from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_replay
 from node.sessions.showing.told import tell as tell_replay
 from node.sessions.working import Working, own_start
 from node.sessions.writes import OnMismatch
 from node.verbs import Tell
-from node.verbs.session import Replayed
 from node.verbs.session_question import Answered
+from node.verbs.session_results import Replayed
 from protocol import ids
 from protocol.feed import Kind as Changed
 from protocol.page.action import describe

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from node.sessions.replayer import Recorded
+from node.sessions.replay_plan import Recorded
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

@@ -17,7 +17,7 @@ from node.sessions.verifying import Verifying
 from node.sessions.working import Working
 from node.signing import Witness
 from node.trust import Peers
-from node.verbs.session import RunDiff, SessionDiff, TrustKey
+from node.verbs.session_results import RunDiff, SessionDiff, TrustKey
 from node.verbs.session_upkeep import Archived, Purged
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed

@@ -10,18 +10,6 @@ from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
 from node.verbs import session_question as questions
 from node.verbs import session_upkeep as upkeep
-from node.verbs.session import (
-    Exported,
-    RecordedSession,
-    Replayed,
-    RunDiff,
-    SessionDiff,
-    SessionList,
-    Shown,
-    TrustKey,
-    Verified,
-    WasRemoved,
-)
 from node.verbs.session_params import (
     DiffParams,
     ExportParams,
@@ -34,6 +22,18 @@ from node.verbs.session_params import (
     TargetParams,
 )
 from node.verbs.session_question import Answered, AnswerParams
+from node.verbs.session_results import (
+    Exported,
+    RecordedSession,
+    Replayed,
+    RunDiff,
+    SessionDiff,
+    SessionList,
+    Shown,
+    TrustKey,
+    Verified,
+    WasRemoved,
+)
 from node.verbs.session_upkeep import Archived, ForkParams, LearnedSession, LearnParams, Purged, PurgeParams
 
 

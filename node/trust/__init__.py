@@ -1,5 +1,9 @@
 """The peers of this node: their identities, keys and grants, and how they are called and reached.
 
+``peers`` answers who may do what, ``trust_changes`` alone changes it. ``calls`` sends a peer a message, ``reach`` keeps connections
+open for nodes that cannot be called, ``contacts`` remembers how the last call went. ``own_keys`` changes this node's keys.
+``clock_mark`` refuses old messages after a restart; ``usage`` and ``refusal_book`` count.
+
 Owns the trust set. Also tells peers when this node's own keys change. Never trusts a node because a peer trusts it.
 """
 

@@ -105,7 +105,8 @@ class Calls:
             if not await self._mend(known, error):
                 raise
             raw = await self._send(known, self.peers.public_key(node), route, record)
-        self.peers.check_welcome(node)  # it may have been distrusted in the meantime
+        # Awaited for long, so asked again: it may have been distrusted in the meantime.
+        self.peers.check_welcome(node)
         await self.changes.saw(node)
         told = _decode(raw, answer, known.name, route)
         if isinstance(told, StatusTell):
@@ -160,6 +161,7 @@ class Calls:
         parse_address(address)
         node = node or ids.node_id(public_key)
         search = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
+        # An empty delta of a search that nobody has: whoever accepts its sender answers that, and stores nothing.
         delta = await self._witness.artefact(KIND_DELTA, search, b"")
         push = DeltaPush(search=search, deltas=(delta.envelope,))
         body = self._identity.message(push, audience=node, path=PATH_PREFIX + "deltas/push")
@@ -218,6 +220,7 @@ class Calls:
         before, at_ms = self._introduced.get(known.node, (None, 0))
         if shown == before and 0 <= now_ms - at_ms < _INTRODUCE_EVERY_MS:
             return False
+        # Before it is sent: many calls may fail at once, and one of them is enough.
         self._introduced[known.node] = shown, now_ms
         body = own.message(KeysPush(log=own.log.encode()), audience=known.node, path=PATH_PREFIX + INTRODUCE)
         at = PeerAddress(node=known.node, public_key=public_key, addresses=known.addresses)

@@ -80,7 +80,7 @@ class ClockMark:
         if not self._due(header, now_s):
             return
         async with self._writing:
-            if self._due(header, now_s):
+            if self._due(header, now_s):  # another message may have moved it while this one waited
                 before = _NOTHING if self._was_wrong(now_s) else self._kept
                 await self._keep(_including(before, header, now_s, ahead_s=limits.CLOCK_MARK_AHEAD_S))
 

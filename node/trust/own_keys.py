@@ -142,6 +142,7 @@ class OwnKeys:
             since_s = _since(params.since_s, self._own.log, now_s)
             changed = keylog.revoke(self._own.log, signer, since_s=since_s, now_s=now_s, random=self._random())
             await asyncio.to_thread(identity.write_log, self._home, changed)
+            # The key stays, to sign the message that tells it; peers believe nothing else of it.
             self._own.become(changed, self._own.key)
             log.warning("this node has revoked itself")
             await self._calls.peers.feed.tell(Kind.KEY_REVOKED, self._own.node)
@@ -159,11 +160,8 @@ class OwnKeys:
             await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
             await asyncio.to_thread(self.rewrap, [old, new])
             await asyncio.to_thread(identity.write_log, self._home, changed)
-            # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are
-            # told
-            # under it. Each of them drops the connection once it has understood: whether it has, only a call under the
-            # new key
-            # shows.
+            # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told
+            # under it. Each drops the connection once it has understood, so only a call under the new key shows whether it has.
             self._own.become(changed, new)
         await self._calls.peers.feed.tell(kind, self._own.node)
         await self._calls.push_keys(changed)
@@ -171,6 +169,7 @@ class OwnKeys:
         for end in self._channel:
             end.rekey(new)
         await self._end_pairing()
+        # Last, and in this order: after a crash before it both keys are there, and open what lies under either.
         await asyncio.to_thread(self.rewrap, [new])
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._calls.ask_all()

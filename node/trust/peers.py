@@ -220,6 +220,7 @@ class Peers:
     def lets_us(self, node: str, scope: Scope, url: str) -> bool:
         """Whether the peer's last report grants us ``scope`` there, at the origin of ``url``."""
         record = self._records.get(node)
+        # Only what it told last: the peer decides again when it is asked.
         return record is not None and fits(record.granted_us.get(scope, ()), origin_of(url))
 
     @property
@@ -230,6 +231,7 @@ class Peers:
     def freeze(self, node: str, code: str) -> None:
         """Freeze ``node`` because of ``code``. Equivocation is permanent and takes precedence over a suspension."""
         known = self._frozen.get(node)
+        # Silence is the weakest reason, and must not hide another one.
         if known != "log.equivocation" and not (known and code == "log.silent"):
             self._frozen[node] = code
         self.standing_changed(node)

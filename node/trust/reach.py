@@ -54,7 +54,7 @@ class Reach:
         """Keep a connection to every peer that has an address, from now on. handler: as for the peer listener."""
         self._handler = handler
         self._peers.changed = self._follow
-        self._follow()
+        self._follow()  # those that are there already
 
     @property
     def holds(self) -> Mapping[str, Hold]:

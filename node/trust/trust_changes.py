@@ -121,6 +121,7 @@ class TrustChanges:
             if known is None and record.public_key != shown.genesis_key:
                 raise MeshError("keylog.invalid", "the log does not begin with the key that this peer was paired under")
             merged = shown if known is None else known.merge(shown)
+            # ``merge`` gives back the same log if nothing is new.
             if merged is known:
                 return False
             record = msgspec.structs.replace(

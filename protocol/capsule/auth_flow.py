@@ -106,7 +106,6 @@ _SSO_WORDS: Final = re.compile(
     r"(?!e-?mail|password|passkey|phone)\w|\bsingle sign[- ]?on\b|\bsso\b",
     re.IGNORECASE,
 )
-_SSO_PARAMETERS: Final = frozenset({"samlrequest", "client_id"})
 _SSO_BESIDE: Final = frozenset({"response_type", "redirect_uri", "scope", "code_challenge", "request_uri"})
 _CODE: Final = re.compile(
     r"(?:^|[_.-])(?:otp|totp|mfa|2fa|tfa|one-?time-?(?:code|password)|verification-?code)", re.IGNORECASE

@@ -14,7 +14,6 @@ from protocol.page.instruction_families import FAMILIES
 
 _GAP: Final = r"\W{1,8}(?:\w{1,24}\W{1,8}){0,%d}"
 
-_SELF = r"(?:your|the|all|any|these|those|its|developer|system|safety|previous|prior|above|earlier|initial|user's)"
 _OVERRIDE = (
     r"(?:ignor\w{0,6}|disregard\w{0,3}|forget|bypass\w{0,3}|override|overrule|supersede\w{0,2}|neglect|discard|abandon|set aside|pay no attention to|void|drop|missachte|vergiss|oublie\w{0,2}"
     r"|olvida\w{0,2}|dimentica\w{0,3}|do not follow|stop following|not bound by)"

@@ -110,6 +110,7 @@ def make_manifest(session: Session, steps: Sequence[Step], blob_sizes: Mapping[b
     if (
         len(elements) > limits.BUNDLE_ELEMENTS_MAX
         or len(data) > limits.BUNDLE_MANIFEST_BYTES_MAX
+        # The rest is for the manifest, its signature, and what the archive itself takes.
         or sum(element.size for element in elements) > limits.BUNDLE_BYTES_MAX - 2 * limits.MIB
         or any(element.size > _size_max(element.path) for element in elements)
     ):
@@ -238,6 +239,7 @@ class Bundle:
                 complete = False
                 yield error
             else:
+                # The verdict is signed, but by the recorder: what it says must follow from what it shows.
                 against = against or judge_recording([step]).reason
                 for digest in blobs_of([step]):
                     shown_by.setdefault(blob_path(digest), index)
@@ -249,6 +251,7 @@ class Bundle:
             except MeshError as error:
                 detail = {"index": shown_by[path]} if path in shown_by else {}
                 yield MeshError(error.code, error.message, **error.detail, **detail)
+            # With a step missing nobody can say which blobs are its own.
             if complete and path not in shown_by:
                 yield MeshError("bundle.element", f"{path} does not belong to any step", element=path)
         for path, index in shown_by.items():
@@ -280,6 +283,7 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
 
     Errors: ``bundle.invalid``, ``bundle.element`` (a header or the manifest was changed), ``envelope.*``.
     """
+    # Everything that needs no signature comes first, in bounded time: whoever sends a file may be anybody.
     entries = flat_zip.read_directory(file)
     _check_names(entries)
     for entry in entries:
@@ -343,10 +347,12 @@ def _parse_manifest(data: bytes) -> Manifest:
     try:
         value = cbor.decode(data, bytes_max=limits.BUNDLE_MANIFEST_BYTES_MAX)
         if not isinstance(value, dict) or value.get("version") != VERSION:
+            # Before the strict form: a later version may have fields that this one would call a fault.
             raise MeshError("bundle.invalid", "made by a version that this trailmesh does not know")
         manifest = cbor.convert(value, Manifest)
     except MeshError as error:
         raise MeshError("bundle.invalid", f"manifest: {error.message}") from error
+    # The store keeps blobs by their hash, so a name that is another one would bring a blob under a wrong hash.
     for item in manifest.elements:
         blob = _BLOB_PATH.fullmatch(item.path)
         if blob and blob[1] != item.sha256.hex():
@@ -384,6 +390,7 @@ def _check_session(manifest: Manifest, header: envelope.Header) -> None:
 
 
 def _plausible(step: Step) -> bool:
+    # What the types leave open, and code behind this relies on: lengths of digests, and an error exactly where a step failed.
     return (
         len(step.state) == 16
         and len(step.snapshot) in (0, 32)

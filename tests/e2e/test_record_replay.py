@@ -25,7 +25,8 @@ from node.live.keeping import Recording
 from node.live.recorder import Recorder, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
-from node.sessions.replayer import Recorded, Replayed, ReplayPlan, replay
+from node.sessions.replay_plan import Recorded, Replayed, ReplayPlan
+from node.sessions.replayer import replay
 from node.sessions.reports import open_report
 from node.signing.identity import Identity
 from node.signing.manifests import signed_manifest

@@ -13,7 +13,7 @@ from adapters.ports import Browser
 from node.live.acting import Gate
 from node.live.recorder import Recorder
 from node.sessions.action_files import parse_actions
-from node.sessions.replayer import Replayed
+from node.sessions.replay_plan import Replayed
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Locator
 from protocol.risk.classes import Risk

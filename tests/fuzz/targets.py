@@ -18,7 +18,7 @@ from adapters.browser.view import well_formed
 from adapters.transport import answers, certificates
 from node.config.settings import parse as parse_config
 from node.sessions.action_files import parse_actions
-from node.sessions.replayer import Recorded
+from node.sessions.replay_plan import Recorded
 from node.sessions.reports import open_report
 from protocol import ids, limits
 from protocol.capsule import file as capsule_file

@@ -88,7 +88,7 @@ def test_scopes_of_agents_are_those_of_callers() -> None:
 
 
 async def test_a_token_with_every_scope_opens_no_verb_that_is_the_owner_s(served: Served) -> None:
-    """Guard: node/api/agents.py, caller_of."""
+    """Guard: node/api/tokens.py, caller_of."""
     token = await served.token()
     for name, (verb, _) in served.node.verbs.items():
         if CallerKind.AGENT not in verb.callers:

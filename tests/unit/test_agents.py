@@ -111,7 +111,7 @@ async def test_what_is_no_token_is_refused(place: Place, cut: str) -> None:
 
 
 async def test_a_token_of_another_node_or_name_is_unknown_and_counted(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents._authenticate."""
+    """Guard: node/api/tokens.py, Tokens.agent."""
     await place.add()
     assert await code_of(place.call(make_token("helper", bytes(32)))) == "control.unauthorised"
     assert place.refusals.codes["control.unauthorised"] == 1
@@ -167,7 +167,7 @@ async def test_origins_are_patterns_in_one_form_or_refused(place: Place) -> None
 
 
 async def test_ten_thousand_wrong_tokens_are_slowed_counted_and_keep_nobody_out(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents._pause."""
+    """Guard: node/api/tokens.py, Tokens._pause."""
     made = await place.add()
     await place.call(made.token)
     looked_up: list[bytes] = []
@@ -264,7 +264,7 @@ async def test_browser_time_is_taken_in_advance_and_the_rest_is_given_back(place
 
 
 async def test_a_run_ends_with_its_call_when_the_browser_time_is_used_up(place: Place) -> None:
-    """Guard: node/api/agents.py, _Run.go_on."""
+    """Guard: node/api/browser_time.py, BrowserTime.go_on."""
     made = await place.add(browser_seconds=6)
     ended: list[str] = []
 
@@ -347,7 +347,7 @@ async def test_an_expired_token_is_refused_and_ends_a_call_in_its_middle(place: 
 
 
 async def test_a_token_that_expired_is_refused_before_its_call_is_counted(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents._check_time."""
+    """Guard: node/api/tokens.py, Tokens._check_time."""
     made = await place.add(expires_s=90)
     place.clock.advance(90_000)
     assert await code_of(place.call(made.token)) == "agent.expired"

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.api.agents import Agents, caller_of
+from node.api.agents import Agents
+from node.api.tokens import caller_of
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.agent import Added, Agent, NameParams, Removed
 from protocol import limits
@@ -190,7 +191,7 @@ async def test_who_may_be_guessing_waits_so_long_and_within_a_minute_only(place:
     assert not task.done()
     place.clock.advance(1)
     assert await asyncio.wait_for(task, 1) == ""
-    assert place.agents._waiting == 0
+    assert place.agents._tokens._waiting == 0
 
 
 @pytest.mark.parametrize(("passed_ms", "delayed"), [(60_000, True), (60_001, False)])
@@ -233,7 +234,7 @@ async def test_an_agent_that_the_store_confuses_with_another_is_not_let_in(
 
     monkeypatch.setattr(place.store, "agent", confused)
     assert await code_of(place.agents.authenticate(made.token)) == "control.unauthorised"
-    assert place.agents._known == set()
+    assert place.agents._tokens._known == set()
 
 
 async def test_a_removed_agent_waits_like_anybody(place: Place) -> None:
@@ -245,7 +246,7 @@ async def test_a_removed_agent_waits_like_anybody(place: Place) -> None:
     for name in ("helper", "second"):
         await place.agents.remove(NameParams(name=name))
     await going_on
-    assert token_hash(second.token) not in place.agents._known
+    assert token_hash(second.token) not in place.agents._tokens._known
     assert await code_of(place.agents.authenticate(made.token)) == "control.unauthorised"
     await wrong(place, limits.CONTROL_FAILURES_PER_MINUTE - 1)
     waiting = [await waits(place, each.token) for each in (made, second)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from node.live.acting import Gate
-from node.sessions.replayer import Replayed
+from node.sessions.replay_plan import Replayed
 from protocol.page.action import Assert, Click, Goto, Locator
 from protocol.page.observation import Element
 from protocol.recording.alerts import alerts, new_alerts

@@ -18,8 +18,8 @@ from node.cli import asking
 from node.process.answering import answering
 from node.process.client import call
 from node.verbs import Caller
-from node.verbs.session import Replayed
 from node.verbs.session_question import Question
+from node.verbs.session_results import Replayed
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Fill, Goto

@@ -165,7 +165,7 @@ class Changing(MemoryPage):
     async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         self.pauses.append(pause_ms)
         if len(self.pauses) == self._changes_after:
-            self._document = shop(sold_out=True)
+            self.become(shop(sold_out=True))
 
 
 async def driver(page: Page, **secrets: str) -> Driver:

@@ -15,7 +15,7 @@ from node.base.serving import Serving
 from node.config.settings import Config, PolicyConfig
 from node.live import live_session
 from node.live.browsers import Browsers
-from node.live.live_session import ENDINGS
+from node.live.endings import ENDINGS
 from node.live.live_sessions import LiveSessions
 from node.live.verbs import LiveVerbs
 from node.sessions.action_files import read_step
@@ -162,9 +162,9 @@ async def test_a_ref_of_an_older_observation_is_refused_and_nothing_is_done(benc
 async def test_a_page_that_changed_by_itself_makes_its_refs_stale(bench: Bench) -> None:
     opened = await bench.open()
     home = bench.site.documents[f"{ORIGIN}/"]
-    page = bench.live._open[opened.session]._tab.page
+    page = bench.live._open[opened.session]._pages.current.page
     other = msgspec.structs.replace(home, controls=(control("link", "Plates", url="/plates"), *home.controls[1:]))
-    page._page._document = other  # type: ignore[attr-defined]  # as a script would
+    page._page.become(other)  # type: ignore[attr-defined]
     assert (await bench.refused("click", opened.session, ref="s1e1")).code == "live.stale_ref"
     assert bench.site.reached == ["GET /"]
 
@@ -659,7 +659,7 @@ async def test_one_whose_first_page_does_not_open_leaves_nothing_open(bench: Ben
 async def test_a_caller_that_goes_away_leaves_no_gap_in_the_recording(bench: Bench) -> None:
     opened = await bench.open()
     session = bench.live._open[opened.session]
-    page = session._tab.page
+    page = session._pages.current.page
     begun, go_on = asyncio.Event(), asyncio.Event()
     perform = page.perform
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from node.live import live_session
-from node.live.live_session import ENDINGS, ended
+from node.live.endings import ENDINGS, ended
 from node.verbs.caller import OWNER, Caller, CallerKind
 from node.verbs.live import Acted, LiveClosed, LiveShown, LiveSummary, Opened, PageList
 from protocol import ids, limits
@@ -87,7 +87,7 @@ async def test_every_call_starts_the_idle_time_again_also_one_that_fails(bench: 
 
 async def test_its_watch_ends_it_in_the_millisecond_in_which_it_is_due(bench: Bench) -> None:
     opened = await bench.open(idle=50)
-    recorder = session_of(bench, opened)._tab.recorder
+    recorder = session_of(bench, opened)._pages.current.recorder
     assert recorder is not None
     await recorder._pictures.done()  # in a thread, which virtual time does not wait for
     await bench.clock.run(49_999)
@@ -155,7 +155,7 @@ async def test_an_error_names_recordings_only_once_the_live_session_has_ended(be
 async def test_so_many_bytes_are_recorded_and_no_more(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live_session._STEP_BYTES_MAX == limits.SCREENSHOT_BYTES_MAX + limits.SNAPSHOT_BYTES_MAX
     opened = await bench.open()
-    recorder = session_of(bench, opened)._tab.recorder
+    recorder = session_of(bench, opened)._pages.current.recorder
     assert recorder is not None
     await recorder._pictures.done()
     kept = recorder.size_bytes

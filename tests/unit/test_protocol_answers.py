@@ -11,7 +11,7 @@ import pytest
 
 from protocol import audit, feed, ids, limits, notice
 from protocol.audit import START, Draft, Head, Outcome
-from protocol.errors import CODES, Blame, MeshError, PeerError
+from protocol.errors import CODES, FAMILIES, Blame, MeshError, PeerError
 from protocol.feed import Kind
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice
 from protocol.notice import SignedNotice
@@ -280,6 +280,10 @@ def test_a_notice_is_about_another_node_and_of_the_past_give_or_take_the_skew() 
 )
 def test_only_a_damaged_disk_calls_for_a_backup(number: int | None, code: str) -> None:
     assert store_code(number) == code
+
+
+def test_a_code_stands_in_one_family() -> None:
+    assert sum(map(len, FAMILIES)) == len(CODES)
 
 
 def test_an_error_is_told_in_one_form() -> None:

@@ -105,7 +105,7 @@ async def test_a_number_that_changes_by_itself_is_learned_on_a_page_that_shows_a
     shown = Document(title="Shop", text=(f"You typed {VALUE}", "Seen by 3 people"))
     page = Telling(MemorySite({f"{ORIGIN}/": shown}), GuardPolicy(), Kept())
     seen = (await page.perform(Goto(url=f"{ORIGIN}/"))).observation
-    page._document = msgspec.structs.replace(shown, text=(shown.text[0], "Seen by 5 people"))
+    page.become(msgspec.structs.replace(shown, text=(shown.text[0], "Seen by 5 people")))
     masks, _ = await Masking(page, SECRETS).look(redact_snapshot(seen.text, SECRETS.stored), seen)
     assert [mask.line for mask in masks] == [2]
 

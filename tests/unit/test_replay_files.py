@@ -13,7 +13,7 @@ from node.sessions.showing.files import ReplayFiles, write_files
 from node.sessions.showing.junit import junit_xml
 from node.sessions.showing.markdown import markdown
 from node.sessions.showing.told import Told, tell
-from node.verbs.session import Replayed
+from node.verbs.session_results import Replayed
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.recording.findings import Difference

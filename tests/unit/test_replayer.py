@@ -9,7 +9,8 @@ from nacl.signing import SigningKey
 from node.live.acting import Gate
 from node.live.keeping import Recording
 from node.live.recorder import Recorder, record, record_actions
-from node.sessions.replayer import Recorded, Replayed, ReplayPlan, replay
+from node.sessions.replay_plan import Recorded, Replayed, ReplayPlan
+from node.sessions.replayer import replay
 from node.sessions.writes import AskOwner, OnMismatch
 from node.signing.identity import Identity
 from node.signing.witness import Witness

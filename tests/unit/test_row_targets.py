@@ -8,8 +8,9 @@ from collections import Counter
 import msgspec
 
 from node.live.acting import Gate
-from node.sessions.replayer import Recorded as RecordedSession
-from node.sessions.replayer import Replayed, ReplayPlan, replay
+from node.sessions.replay_plan import Recorded as RecordedSession
+from node.sessions.replay_plan import Replayed, ReplayPlan
+from node.sessions.replayer import replay
 from protocol.page.action import Action, Click, Goto, Locator
 from protocol.page.names import same_name, visible
 from protocol.page.observation import Element

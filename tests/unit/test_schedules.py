@@ -243,7 +243,7 @@ async def test_who_interrupts_a_run_by_hand_ends_it(bench: Bench) -> None:
 
 
 async def test_a_run_whose_search_somebody_stops_is_interrupted_and_no_failure_of_the_schedule(bench: Bench) -> None:
-    """Guard: node/schedules/schedules.py, Schedules._perform."""
+    """Guard: node/schedules/runs.py, Runs._perform."""
     await bench.add()
     bench.searches.reason = lambda: "internal.cancelled"
     bench.room.start()

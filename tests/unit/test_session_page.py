@@ -17,7 +17,7 @@ from node.live import compacted, data_address
 from node.sessions.showing.files import ReplayFiles, ReplaySeen, Signature, write_recording, write_replay
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.report import render_recording, render_replay
-from node.verbs.session import Shown
+from node.verbs.session_results import Shown
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import describe

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.ports import LiveRecord, SearchRecord
 from node.sessions.archive import Archive
-from node.verbs.session import RecordedSession, SessionList, Shown
+from node.verbs.session_results import RecordedSession, SessionList, Shown
 from protocol.feed import Kind
 from protocol.page.action import Click, Fill, Goto
 from protocol.page.observation import Element, Traits

@@ -13,8 +13,9 @@ from node.live.acting import Gate
 from node.live.keeping import Recording
 from node.live.recorder import Recorder, record, record_actions
 from node.sessions.remains import remains_of
-from node.sessions.replayer import Recorded, ReplayPlan, replay
-from node.verbs.session import RecordedSession, Shown, WasRemoved
+from node.sessions.replay_plan import Recorded, ReplayPlan
+from node.sessions.replayer import replay
+from node.verbs.session_results import RecordedSession, Shown, WasRemoved
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
@@ -265,7 +266,7 @@ class Loading(MemoryPage):
             self.waited.append(action.timeout_ms)
             if self._loads is None:
                 raise MeshError("browser.timeout")
-            self._document = self._loads
+            self.become(self._loads)
         return await super().perform(action, **more)
 
 

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from adapters.ports import PeerRecord
-from node.sessions.replayer import Recorded
+from node.sessions.replay_plan import Recorded
 from node.sessions.reports import open_report
 from node.sessions.working import own_start
-from node.verbs.session import Exported, RecordedSession, Replayed, Shown, Verified
+from node.verbs.session_results import Exported, RecordedSession, Replayed, Shown, Verified
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind

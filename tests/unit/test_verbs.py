@@ -19,7 +19,7 @@ from node.verbs import Tell, Verb
 from node.verbs import audit as audit_verbs
 from node.verbs.catalogue import CATALOGUE, GROUPS
 from node.verbs.explore import Freed, Removed
-from node.verbs.session import Shown, WasRemoved
+from node.verbs.session_results import Shown, WasRemoved
 from protocol.errors import MeshError
 from scripts.docs import commands
 from scripts.docs_verbs import verbs_page

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from node.sessions.replayer import Recorded
+from node.sessions.replay_plan import Recorded
 from node.sessions.reports import open_report
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

@@ -140,6 +140,7 @@ class Coordinator:
         ticks = 0
         while not self._finished:
             now_ms = self._clock.now_ms()
+            # Added up: only time in which the search runs counts, and the clock may have been set back.
             self.progress.used_ms += max(0, now_ms - last_ms)
             last_ms = now_ms
             if self.progress.used_ms >= self.progress.limit_ms:
@@ -177,6 +178,7 @@ class Coordinator:
                     self._tasks.start(self._judge(record.worker, result), f"claim {record.id}")
 
     async def _finish(self) -> SearchRecord:
+        # First, so that nothing that still runs changes what is said and stored as the end.
         await self._tasks.close()
         verified = self.progress.verified
         if verified is None and not self.progress.error:
@@ -187,9 +189,8 @@ class Coordinator:
         await self._save("done" if verified else "failed")
         self._tell(self.snapshot())
         end = SearchClose(search=self.spec.id)
-        await asyncio.gather(
-            *(self._say(peer, "search/close", end) for peer in self._dealing.others())
-        )  # whoever opened it there
+        # To all of them: a peer may have opened it although its answer was lost.
+        await asyncio.gather(*(self._say(peer, "search/close", end) for peer in self._dealing.others()))
         return self.record
 
     async def dismiss(self) -> None:
@@ -326,6 +327,7 @@ class Coordinator:
             signed = (worker, self.spec.id, KIND_RESULT)
             if result.outcome == "claim" or self._proofs.is_due(*signed):
                 await self._proofs.check(*signed, sealed)
+            # The proof was waited for: meanwhile the search may have ended, the result have come again, its worker been put out.
             record = await self._store.lease(result.lease)
             if record is None or self._finished or self._has_come(record, result.lease):
                 return
@@ -337,6 +339,7 @@ class Coordinator:
                 worker, cbor.decode_as(envelope.peek(record.assignment).payload, Assignment), result
             )
         except MeshError as error:
+            # What was refused as a lie is not added to what the worker has spent.
             spend = None if error.code == "lease.spend" else result.spend
             await self._desk.end(result.lease, Event.REVOKE, spend=spend)
             self._count(worker)
@@ -381,9 +384,8 @@ class Coordinator:
                 except MeshError:
                     await self._claims.postpone()
                     continue
-                if (
-                    worker in self.replica.expelled
-                ):  # the worker was expelled meanwhile, so its claim must not end the search
+                # Its worker was put out meanwhile, so its claim must not end the search.
+                if worker in self.replica.expelled:
                     return
                 if verified is not None:
                     self.progress.verified = verified

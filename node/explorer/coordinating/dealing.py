@@ -142,6 +142,7 @@ class Dealing:
     def _promising(self, own: bool) -> bytes | None:
         leased = self._desk.branches
         barred = frozenset() if own else self._replica.opened
+        # Priors are guesses from labels. Later, what was found says more than a guess about what nobody has tried.
         first_half = self._progress.used_ms * 2 < self._progress.limit_ms
         if first_half:
             for child in self._replica.view.choosable(self._replica.root):
@@ -178,6 +179,7 @@ class Dealing:
         lifetime_ms = explore.lease_seconds * 1000
         # Renewals end after three lifetimes, so that a worker cannot keep a branch for ever.
         work_ms = lifetime_ms * 3
+        # In the book before anything is awaited, so that no other worker gets the branch.
         lease = self._desk.grant(branch, worker, lifetime_ms, work_ms)
         assignment = Assignment(
             search=self._replica.spec.id,

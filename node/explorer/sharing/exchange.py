@@ -86,6 +86,7 @@ class Exchange:
         """Exchange the heads of shares with every reader whenever they have changed."""
         while True:
             await self._clock.sleep(_COMPARE_EVERY_S)
+            # Only of news: a search in which nothing happens causes no traffic.
             due = [peer for peer in self.pushes_to if self.heads.are_news(peer)]
             await asyncio.gather(*(self.pull_from(peer) for peer in sorted(due)))
 
@@ -100,6 +101,7 @@ class Exchange:
         self._proofs.sample(peer, deltas, self._tasks)
 
     async def _push_to(self, peer: str) -> None:
+        # What the peer holds of ours is not known: it says so in its answer to the first push.
         epoch, seq, pause_s = 0, 0, _PAUSE_S
         await self.pull_from(peer)
         while True:
@@ -110,8 +112,7 @@ class Exchange:
                 while self._may_read(peer) and (batch := await self._after(epoch, seq)):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._calls.call(peer, "deltas/push", push, DeltaHave)
-                    # A peer that answers without having stored the batch would otherwise be sent the same deltas
-                    # without end.
+                    # A peer that answers without having stored the batch would otherwise be sent the same deltas without end.
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
                         raise MeshError(
                             "delta.gap", "the delta was accepted but not stored", epoch=have.epoch, seq=have.seq + 1

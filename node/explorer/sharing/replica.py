@@ -185,6 +185,7 @@ class Replica:
             assert self._writer is not None
             if self._writer.full or self._broken:
                 self._open_epoch()
+            # Until all of it is stored: what fails in between leaves a hole, and later deltas would not follow.
             self._broken = True
             for update in self.own.take():
                 for delta in self._writer.flush(update):

@@ -81,6 +81,7 @@ class ShareHeads:
         search = self._replica.spec.id
         ask = DeltaShow(search=search, writer=head.writer, epoch=head.epoch, seq=head.seq)
         told = await self._calls.call(teller, "deltas/show", ask, DeltaShown)
+        # Only both deltas together, each signed by the writer, prove anything: what the teller says alone does not.
         mine = await self.show(head.writer, head.epoch, head.seq)
         proof = DeltaProof(search=search, one=mine, other=told.delta)
         if await self.take(proof):
@@ -103,6 +104,7 @@ class ShareHeads:
         if found.writer == self._peers.me or found.writer in self._replica.expelled:
             return False
         log.error("%s wrote two deltas under number %d of %s", ids.short(found.writer), found.seq, search)
+        # The proof first: after a crash it is known why the writer is out.
         await self._store.put_meta(
             proof_key(search, found.writer), cbor.encode(_Kept(one=proof.one, other=proof.other))
         )

@@ -102,6 +102,7 @@ class BranchWork:
                 raise MeshError("policy.refused", "this node explores nothing itself (explore.workers is 0)")
             if self._closed or len(self._exploring) >= self._config.explore.workers:
                 raise MeshError("lease.busy")
+            # The deltas that name the branch may come later than the lease.
             replica.adopt(assignment.branch, assignment.prefix)
             await self._begin(sealed, assignment)
 
@@ -199,7 +200,7 @@ class BranchWork:
                 await self._calls.call(self._spec.coordinator, "branch/return", message, Done)
                 return
             except MeshError as error:
-                if not error.retryable:
+                if not error.retryable:  # it would be refused again
                     log.warning("result of %s was refused: %s", lease.id, error)
                     return
                 log.info("result of %s not returned to %s yet: %s", lease.id, ids.short(self._spec.coordinator), error)

@@ -34,6 +34,7 @@ _LENGTH_COST = 0.02
 """Discount per step of a path, so that of two paths to the goal the shorter one has the higher value."""
 BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable", "live.busy"})
 """Errors of this node's own browser, which say nothing about a page."""
+# Whoever tries again will meet them again, so nothing is left to try there. Other errors may pass.
 _LOOKS_CLOSED = frozenset(
     {
         "action.target_missing",
@@ -97,6 +98,7 @@ class Worker:
                 steps=self._steps - began_steps,
                 milliseconds=max(0, self._clock.now_ms() - began_ms),  # the clock may have been set back
             )
+            # After every iteration: a crash loses one of them, and peers choose by what is known now.
             await self._replica.flush()
             wanted = await after_iteration(spend)
             if found is not None:
@@ -179,6 +181,7 @@ class Worker:
                 break
             path.append(step.key)
             seen, reached, dead = await self._look(path, page, states)
+            # What lies further ahead counts for less: the way to it is not known to be the shortest.
             best = max(best, seen * 0.97**rolled)
         if reached:
             best = max(0.5, 1.0 - _LENGTH_COST * len(path))
@@ -210,6 +213,7 @@ class Worker:
         if reached:
             return worth, True, False
         if key != replica.root and self._seen_nearer(path, state):
+            # Half: the page may be good, but there is a shorter way to it, which is to be chosen.
             return worth * 0.5, False, True
         if not replica.view.expanded(key):
             choices = await self._choices(page)

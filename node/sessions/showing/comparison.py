@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from node.base import counted
 from node.sessions.showing.lines import compare_lines
 from node.sessions.showing.report import Row, beside, render
-from node.verbs.session import RunDiff, SessionDiff
+from node.verbs.session_results import RunDiff, SessionDiff
 from protocol.recording.diff import StepDiff
 from protocol.recording.session import ReplayReport, Step, Verdict
 from protocol.recording.snapshot import snapshot_text

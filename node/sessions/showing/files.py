@@ -11,7 +11,7 @@ import msgspec
 from adapters.ports import SessionStore
 from node.base import write_private
 from node.sessions.showing.told import Told
-from node.verbs.session import RunDiff, SessionDiff, Shown
+from node.verbs.session_results import RunDiff, SessionDiff, Shown
 from protocol.errors import MeshError
 
 ReadBlob = Callable[[bytes], Awaitable[bytes]]

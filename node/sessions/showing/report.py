@@ -22,7 +22,7 @@ from node.sessions.showing.files import ReplaySeen, Signature
 from node.sessions.showing.lines import Line, compare_lines
 from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.told import Told, ToldStep
-from node.verbs.session import Shown
+from node.verbs.session_results import Shown
 from protocol import ids
 from protocol.capsule.policy import Policy
 from protocol.recording.replay import differences

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from node.verbs.session import Replayed
+from node.verbs.session_results import Replayed
 from protocol.page.action import describe
 from protocol.recording.findings import Difference
 from protocol.recording.replay import TEXT_WORDS, differences, replayable

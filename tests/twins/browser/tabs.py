@@ -18,7 +18,7 @@ from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 
 if TYPE_CHECKING:
-    from tests.twins.browser import MemoryPage
+    from tests.twins.browser.page import MemoryPage
 
 
 class MemoryTabs:

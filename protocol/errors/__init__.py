@@ -1,0 +1,19 @@
+"""Every failure of trailmesh: one exception type, one register of codes.
+
+A code never changes its meaning and is never reused. It stands in the file of its family; ``register`` joins them, and
+``docs/errors.md`` is printed from that (``make docs``). Exit codes and the HTTP status of the control API come from a code in
+``node/base/statuses.py``, the status on the peer channel in ``adapters/transport/answers.py``.
+"""
+
+from protocol.errors.code import Blame, Code
+from protocol.errors.mesh_error import MeshError, PeerError
+from protocol.errors.register import CODES, FAMILIES
+
+__all__ = [
+    "CODES",
+    "FAMILIES",
+    "Blame",
+    "Code",
+    "MeshError",
+    "PeerError",
+]

@@ -1,0 +1,139 @@
+"""The call itself: input, configuration, the process of a node, callers and their budgets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.errors.code import Blame, Code
+
+_C, _E, _O = Blame.CALLER, Blame.ENVIRONMENT, Blame.OUTCOME
+
+NODE: Final[dict[str, Code]] = {
+    # input
+    "input.invalid": Code(
+        _C,
+        False,
+        "An argument, a field or a file does not have the required form.",
+        "Change the argument or field that the message names, then repeat the command. Add `--help` to the command to see the required form.",
+    ),
+    "input.too_large": Code(
+        _C,
+        False,
+        "The input is larger than the limit for its kind.",
+        "Send less, or close what is no longer needed, such as a page (`trailmesh live pages SESSION close`)."
+        " docs/protocol/limits.md lists every limit.",
+    ),
+    "input.not_found": Code(
+        _C,
+        False,
+        "This node has nothing stored under this id or name.",
+        "List what there is, and copy the id or name from there: `trailmesh session ls`, `trailmesh live ls`, `trailmesh live pages`,"
+        " `trailmesh agent ls`, `trailmesh capsule ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
+    ),
+    "input.no_file": Code(
+        _C,
+        False,
+        "The file cannot be read.",
+        "Check the path and that you may read the file, then repeat the command.",
+    ),
+    "config.invalid": Code(
+        _C,
+        False,
+        "The configuration file is not valid.",
+        "Edit `config.yaml` in the data directory at the field that the message names; the files in `configs/` are valid examples.",
+    ),
+    # node
+    "node.not_initialised": Code(
+        _C,
+        False,
+        "The data directory does not contain a node.",
+        "Create one with `trailmesh node init`, or name the right directory with `--home`.",
+    ),
+    "node.already_initialised": Code(
+        _C,
+        False,
+        "The data directory already contains a node.",
+        "Use the existing node, or choose another directory with `--home`.",
+    ),
+    "node.incomplete": Code(
+        _E,
+        False,
+        "A file of this node is missing or empty. The directory contains a node; nothing was created in place of the file.",
+        "`trailmesh node doctor` says how to go on: with a backup, or without one. Do not run `trailmesh node init` there.",
+    ),
+    "node.python": Code(
+        _E,
+        False,
+        "This version of Python is not supported.",
+        "Install trailmesh with Python 3.11 or 3.12, for example `uv tool install --python 3.12 trailmesh`.",
+    ),
+    "node.locked": Code(
+        _E,
+        True,
+        "Another process is using the data directory.",
+        "Commands wait for it for five minutes. Run `trailmesh node serve`, and commands work side by side through that node; or stop the other process: the message gives its process id if it is known.",
+    ),
+    "node.not_serving": Code(
+        _C,
+        False,
+        "The command needs a running node, and this node is not running.",
+        "Start it in another terminal: `trailmesh node serve`.",
+    ),
+    "node.stopped": Code(
+        _E,
+        True,
+        "The running node stopped before it answered the command.",
+        "Start it again with `trailmesh node serve`, then repeat the command. Committed work is kept.",
+    ),
+    "node.address_in_use": Code(
+        _E,
+        True,
+        "Another program already listens on the node's address and port.",
+        "Set another `listen.port` in the configuration, or stop the other program (`ss -ltnp` shows it).",
+    ),
+    "control.unauthorised": Code(
+        _C,
+        False,
+        "The token for the control API is missing or wrong.",
+        "Run the command as the user that owns the data directory; an agent needs a token of `trailmesh agent add`.",
+    ),
+    "caller.refused": Code(
+        _C,
+        False,
+        "This caller is not authorised for the operation: its token or schedule lacks the scope, or only the owner may do it.",
+        "Run it as the owner, or create a token with the required scope: `trailmesh agent add --help`.",
+    ),
+    "agent.expired": Code(
+        _C,
+        False,
+        "The time of the agent's token is over.",
+        "Let the owner make a new one: `trailmesh agent rm NAME`, then `trailmesh agent add NAME`.",
+    ),
+    "agent.budget": Code(
+        _C,
+        False,
+        "The agent has used up the calls or the browser time that it was given.",
+        "`trailmesh agent ls` shows what it used; let the owner remove the agent and add it again with more.",
+    ),
+    "agent.busy": Code(
+        _C,
+        True,
+        "The agent has too many calls at a time, or too many wrong tokens are being tried.",
+        "Wait until a call has ended, then repeat this one.",
+    ),
+    "feed.gap": Code(
+        _O,
+        False,
+        "The feed does not go on after this number: what followed it was cut off, or was never written.",
+        "Look at what there is now (`session ls`, `node peers`, `explore show`), and read the feed on without `--since`.",
+    ),
+    "internal.fault": Code(
+        _E,
+        False,
+        "A defect in trailmesh itself.",
+        "Open an issue of the project (CONTRIBUTING.md) and attach the report that the message names. It contains places in the program and nothing of your data.",
+    ),
+    "internal.cancelled": Code(
+        _C, True, "The command was interrupted before it finished.", "Run it again. Committed work is kept."
+    ),
+}

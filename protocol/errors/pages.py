@@ -1,0 +1,217 @@
+"""Browsers, actions on a page, secrets, and what the risk gate or a replay refuses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.errors.code import Blame, Code
+
+_C, _E, _O = Blame.CALLER, Blame.ENVIRONMENT, Blame.OUTCOME
+
+PAGES: Final[dict[str, Code]] = {
+    # browser
+    "browser.missing": Code(
+        _E,
+        False,
+        "No Chromium was found.",
+        "Install it (`apt-get install chromium`), or set `browser.executable` in the configuration.",
+    ),
+    "browser.launch": Code(
+        _E,
+        True,
+        "Chromium was found but did not start.",
+        "Run `trailmesh node doctor` for the cause. As root, Chromium starts only with `browser.sandbox: false`, which removes its isolation.",
+    ),
+    "browser.unreachable": Code(
+        _E,
+        True,
+        "No browser answers at the configured CDP address.",
+        "Start Chromium with `--remote-debugging-port`, and set `browser.cdp_url` in the configuration to that address.",
+    ),
+    "browser.crashed": Code(
+        _E, True, "The browser or the page crashed.", "Run the command again; it starts a new browser."
+    ),
+    "browser.timeout": Code(
+        _E,
+        True,
+        "The page or the action did not finish within the time limit.",
+        "Check the address. For a slow site, raise `browser.step_timeout_ms` in the configuration.",
+    ),
+    "browser.navigation": Code(
+        _E,
+        True,
+        "The page could not be loaded.",
+        "Check the address, and that the site is reachable from this machine.",
+    ),
+    "browser.refused": Code(
+        _C,
+        False,
+        "The network guard did not let the browser open the address: a rule of this node, no fault of the network.",
+        "The message gives the rule. The owner can name the site: for an agent with `agent add --origin`, for all callers with"
+        " `policy.origins` in the configuration. `--allow` helps only where the rule is the method or what the address says.",
+    ),
+    "browser.no_passkeys": Code(
+        _E,
+        False,
+        "The browser has no authenticator for the passkeys of this node.",
+        "Use a Chromium that this node starts: leave `browser.cdp_url` out of the configuration. A passkey may also be damaged: register another.",
+    ),
+    "browser.scheme": Code(
+        _C, False, "Only http and https pages can be opened.", "Use an address that starts with http:// or https://."
+    ),
+    "browser.unreadable": Code(
+        _O,
+        False,
+        "The page cannot be read, because a form field has the name of a DOM property.",
+        "Use another page of the site, or ask its developers to rename the field. `detail.name` gives the name.",
+    ),
+    "action.target_missing": Code(
+        _O,
+        False,
+        "The element of the action is not on the page.",
+        "Look at the page (`trailmesh live snapshot`, or `trailmesh session show` for a recorded step), and name an element that is there."
+        " If the site has changed, correct the locator in the action file, or record the session again.",
+    ),
+    "action.target_ambiguous": Code(
+        _O,
+        False,
+        "The locator matches several elements, or in a replay several that agree with what was recorded.",
+        "Make the locator unique: a longer name, `within` (the row, card or dialog it is in), `nth`, or a more specific selector; in a replay, record the session again.",
+    ),
+    "action.target_differs": Code(
+        _O,
+        False,
+        "The element that was found has another role or name than the action gives, or stands in another row than the recorded one.",
+        "Look at the page of that step with `trailmesh session show`. If the new element is the right one, record the session again.",
+    ),
+    "action.not_possible": Code(
+        _O,
+        False,
+        "The element cannot take this action: it is hidden, disabled, covered or of another kind.",
+        "Look at the page (`trailmesh live snapshot`, or `trailmesh session show` for a recorded step): another action may have to reveal"
+        " or enable the element first.",
+    ),
+    "action.tab_missing": Code(
+        _O,
+        False,
+        "There is no tab with this number: none was opened, or it has closed.",
+        "Name one of the tabs that the message lists with `switch_tab`. If an earlier step opened the tab before and does so no longer,"
+        " see what that step did: `trailmesh session show`.",
+    ),
+    "action.text_missing": Code(
+        _O,
+        False,
+        "The text did not appear in the time that the action waits for it.",
+        "Look at the page: the text may be written differently. If it only comes late, wait longer (`live wait --time`, `timeout_ms` in an action file).",
+    ),
+    "action.assertion_failed": Code(
+        _O,
+        False,
+        "What the action asserts, or waits for, did not come true in its time.",
+        "Compare what was expected with what was found: the message and `trailmesh session show` give both. If the page is right, correct"
+        " the `assert` or `wait` of the action file. If it only comes late, give it a longer `timeout_ms`.",
+    ),
+    "action.upload": Code(
+        _O,
+        False,
+        "A file is not uploaded: it is not in the folders that this node uploads from, or it is too large.",
+        "Put the file into a folder of `browser.upload_folders` in `config.yaml`, not by a symbolic link, and name it relative to that"
+        " folder; a new setting counts from the next start of the node.",
+    ),
+    "action.upload_differs": Code(
+        _O,
+        False,
+        "The file to upload is not the one that was recorded.",
+        "Put the recorded file in its place: the message names it and its SHA-256. If the new file is meant, record the session again.",
+    ),
+    "action.dialog": Code(
+        _O,
+        False,
+        "The action was to cause a dialog, and caused none or another one. A dialog that is not expected is dismissed.",
+        "Compare what was expected with what was found: the message and `trailmesh session show` give both. Correct `dialog` of `expect` in"
+        " the action file; if the dialog asks for more than the approved risk class, approve a higher one.",
+    ),
+    "action.not_of_type": Code(
+        _O,
+        False,
+        "The text that the action read has no value of the type that it extracts.",
+        "Look at the text in the message: extract it from another element, or change `type` (and `pattern`) of the `extract`.",
+    ),
+    "action.arrival_differs": Code(
+        _O,
+        False,
+        "The page after the action is not the one that the action file asserts.",
+        "Look at the page of that step with `trailmesh session show`. If the page is right, correct the asserted address or title in the action file.",
+    ),
+    "action.secret_literal": Code(
+        _C,
+        False,
+        "The action would type a literal value into a field for a password, a one-time code or a card.",
+        "Name a secret instead: `value: {secret: NAME}` in an action, `--secret NAME` of `live type`. The value is given with"
+        " `--secret NAME@https://shop.example=SOURCE`, for a field that is no password field with `NAME:text@…`.",
+    ),
+    "secret.literal": Code(
+        _C,
+        False,
+        "The value of a secret stands on the command line, where other users of the machine can see it. It was not used.",
+        "Name where it is kept: `NAME=prompt:`, `NAME=env:VARIABLE`, `NAME=keyring:SERVICE/USER`, `NAME=cmd:PROGRAM …` or `NAME=file:PATH`. Choose another"
+        " value if this one is in a history file.",
+    ),
+    "secret.unread": Code(
+        _E,
+        False,
+        "A secret could not be read from where it is kept.",
+        "The message says why. Try the same by hand; nothing that a program says of it is shown here.",
+    ),
+    "secret.late": Code(
+        _E,
+        True,
+        "The program that a secret is read from did not end in time.",
+        "It may wait for a person: unlock what it reads, and try again.",
+    ),
+    "secret.totp": Code(
+        _C,
+        False,
+        "What was given for one-time codes is no seed of them.",
+        "Give the seed as the site shows it: letters A to Z and digits 2 to 7, or the address `otpauth://totp/…` of its QR code.",
+    ),
+    "action.secret_missing": Code(
+        _C,
+        False,
+        "The action needs a secret that was not given.",
+        "Pass it with `--secret NAME@https://shop.example=SOURCE`, for example `=prompt:` (docs/risk.md).",
+    ),
+    "action.secret_elsewhere": Code(
+        _C,
+        False,
+        "The secret may not be typed into this field: it was given for another site, or for password fields only.",
+        "If it belongs there, name the site: `--secret NAME@https://shop.example=SOURCE`; for a field that is no password field: `--secret NAME:text@https://shop.example=SOURCE`.",
+    ),
+    "action.clipboard": Code(
+        _C,
+        False,
+        "Keys that copy, cut or paste are not pressed: all sessions of a browser share one clipboard.",
+        "Type the text with `fill`, and read text with `extract`.",
+    ),
+    "action.hits_another": Code(
+        _O,
+        False,
+        "Another control lies within this element, where it would be clicked.",
+        "Click that control itself. Its role and name are in the snapshot (`trailmesh live snapshot`, `trailmesh session show`).",
+    ),
+    "risk.refused": Code(
+        _O,
+        False,
+        "The action's risk class needs the approval of a person.",
+        "Only the owner of the node can approve it: with `trailmesh approve yes QUESTION`, if the message names a question, and then try"
+        " again; or with `--approve-class` of `session record`, `session replay`, `live open` and `live act`. docs/approvals.md says more."
+        " An agent cannot approve.",
+    ),
+    "replay.diverged": Code(
+        _O,
+        False,
+        "The step was not performed: it would change data, and an earlier step did not match the recording.",
+        "Look at the first step that did not match. To perform the later steps anyway, use `session replay --on-mismatch go`,"
+        " or `--on-mismatch ask` to decide on each of them.",
+    ),
+}
