@@ -61,7 +61,8 @@ class Capsules:
         """Set by whoever has browsers."""
         self.live: LiveState = no_live
         """Set by whoever has live sessions."""
-        self._sealing = asyncio.Lock()
+        self.changing = asyncio.Lock()
+        """Held by whoever reads a capsule of this node and then stores it again: a change between the two would be lost."""
         self.bound: Bound = {
             verbs.CAPTURE: self.capture,
             verbs.LIST: lambda params, tell: self.listed(),
@@ -87,21 +88,23 @@ class Capsules:
         for record in await self.kept.store.capsules():
             if record.tenant == self.kept.witness.node:
                 try:
-                    await self._reseal(record)
+                    await self._reseal(record.id)
                 except MeshError as error:
                     log.warning("%s is not sealed to the next key: %s", record.id, error)
 
-    async def _reseal(self, record: CapsuleRecord) -> CapsuleRecord:
-        capsule = self.kept.open(record)
-        now_ms = self.kept.clock.now_ms()
-        key_id = self.kept.recipient(capsule).key
-        ends_ms = self.kept.keys.ends_ms(key_id)
-        lost = ends_ms <= now_ms
-        if lost or ends_ms - now_ms > _RESEAL_MS or now_ms >= capsule.header.policy.expires_ms:
-            return record
-        state = await self.kept.state(record)
-        made, stream = await self.kept.seal(state, capsule.header, {}, record.consents)
-        return await self.kept.keep(made, stream, record)
+    async def _reseal(self, capsule_id: str) -> None:
+        async with self.changing:
+            record = await self.kept.find(capsule_id)
+            capsule = self.kept.open(record)
+            now_ms = self.kept.clock.now_ms()
+            key_id = self.kept.recipient(capsule).key
+            ends_ms = self.kept.keys.ends_ms(key_id)
+            lost = ends_ms <= now_ms
+            if lost or ends_ms - now_ms > _RESEAL_MS or now_ms >= capsule.header.policy.expires_ms:
+                return
+            state = await self.kept.state(record)
+            made, stream = await self.kept.seal(state, capsule.header, {}, record.consents)
+            await self.kept.keep(made, stream, record)
 
     # --- verbs -------------------------------------------------------------------------------------------------------
 
@@ -171,13 +174,15 @@ class Capsules:
 
     async def _renew(self, given: CaptureParams, source: Source, tell: Tell) -> CapturedCapsule:
         """Newer state of a capsule of this node, under the same id and policy."""
-        async with self._sealing:
-            record = await self.kept.find(given.replaces)
+        record = await self.kept.find(given.replaces)
+        before = self.kept.open(record).header
+        self._own(before)
+        if not given.page and not source.url:
+            given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
+        shown = await self._proven(given, source, before.policy.origins, tell)
+        async with self.changing:
+            record = await self.kept.find(before.id)
             before = self.kept.open(record).header
-            self._own(before)
-            if not given.page and not source.url:
-                given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
-            shown = await self._proven(given, source, before.policy.origins, tell)
             header = msgspec.structs.replace(
                 before,
                 generation=before.generation + 1,
@@ -249,7 +254,8 @@ class Capsules:
         """Delete a capsule; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
         record = await self.kept.find(given.capsule)
         self.kept.witness.trail.about(record.id)
-        await self.forget(record.id)
+        async with self.changing:
+            await self.forget(record.id)
         return RemovedCapsule(id=record.id)
 
     async def forget(self, capsule_id: str) -> None:
@@ -387,7 +393,7 @@ class Capsules:
         Errors: ``input.*``, ``capsule.issuer``, ``capsule.generation``, ``capsule.revoked``, ``keylog.*``, ``log.rollback``,
         ``store.*``.
         """
-        async with self._sealing:
+        async with self.changing:
             record = await self.kept.find(capsule_id)
             before = self.kept.open(record).header
             self._own(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from typing import Final
 
@@ -27,6 +28,8 @@ from protocol.log.witness_log import Opening
 from protocol.trust.origin import fits
 from protocol.wire import cbor, envelope
 
+log = logging.getLogger(__name__)
+
 _DEVICE_DOMAIN: Final = b"trailmesh-capsule-device-v1\x00"
 
 
@@ -41,25 +44,41 @@ class Kept:
         self._machine = machine
 
     async def find(self, text: str) -> CapsuleRecord:
-        """The capsule with this id or name. Errors: ``input.not_found``, ``input.invalid`` when several have the name."""
+        """The capsule with this id or name. An own one comes before those of peers, who choose their names.
+
+        Errors: ``input.not_found``, ``input.invalid`` when several have the name.
+        """
         wanted = text.strip()
         if wanted.lower().startswith("cap-") and ids.is_id("cap", f"cap-{wanted[4:].upper()}"):
             found = await self.store.capsule(f"cap-{wanted[4:].upper()}")
-            if found is not None:
-                return found
-        named = [each for each in await self.store.capsules() if self.open(each).header.name == wanted]
+            if found is None:  # a name that looks like an id would take its place
+                raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
+            return found
+        named = [(record, header) for record, header in await self._holding() if header.name == wanted]
+        own = [each for each in named if each[1].tenant == self.witness.node]
+        named = own or named
         if len(named) > 1:
             raise MeshError("input.invalid", f"{len(named)} capsules are called {wanted!r}: give the id")
         if not named:
             raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
-        return named[0]
+        return named[0][0]
+
+    async def _holding(self) -> list[tuple[CapsuleRecord, Header]]:
+        """Every capsule that holds: one of a node that is not trusted any more stands in the way of no other."""
+        found = []
+        for record in await self.store.capsules():
+            try:
+                found.append((record, self.open(record).header))
+            except MeshError as error:
+                log.info("%s: %s", record.id, error.code)
+        return found
 
     async def proposed(self, origin: str, task: Task) -> str:
         """Name of the newest capsule for work at ``origin``, its id if others have the name; empty if there is none.
 
-        Errors: as ``open``, ``store.*``.
+        Errors: ``store.*``.
         """
-        opened = [self.open(each).header for each in await self.store.capsules()]
+        opened = [header for _, header in await self._holding()]
         now_ms = self.clock.now_ms()
         fitting = [
             each
@@ -140,6 +159,21 @@ class Kept:
         sealed = await seal(state, made, keys, content_key, given)
         artefact = await self.witness.artefact(KIND_CAPSULE, made.id, sealed.sealed)
         return open_capsule(artefact.envelope, self.peers.find_key), sealed.stream
+
+    async def seal_to(self, node: str, key: bytes, capsule_id: str) -> tuple[Capsule, bytes]:
+        """A capsule as it is now, sealed to a peer too, which is noted as holding it; and its stream. key: of the peer.
+
+        Errors: those of ``find``, ``state``, ``seal`` and ``keep``, ``capsule.consent``.
+        """
+        record = await self.find(capsule_id)
+        held, own_stream = self.open(record), await self.store.capsule_stream(capsule_id)
+        capsule, stream = await self.seal(await self.state(record), held.header, {node: key}, record.consents)
+        if held.header.policy.consent and not capsule.sealed.consent:
+            raise MeshError("capsule.consent", f"none for {self.peers.name_of(node)}", capsule=capsule_id)
+        # Before the file: a capsule that left is one whose revocation is told to its holder.
+        if node not in record.exported and own_stream is not None:
+            await self.keep(held, own_stream, record, exported=(*record.exported, node))
+        return capsule, stream
 
     async def keep(
         self, capsule: Capsule, stream: bytes, before: CapsuleRecord | None, **more: object
