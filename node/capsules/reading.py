@@ -72,7 +72,7 @@ def _read(text: str, path: Path) -> CapsuleState:
 
 def _checked(state: CapsuleState) -> CapsuleState:
     try:
-        made = msgspec.convert(msgspec.to_builtins(state), CapsuleState, strict=True)
+        made = _in_form(state)
     except msgspec.ValidationError:
         raise MeshError("input.invalid", "a cookie or an entry of the file is longer than a browser keeps") from None
     if not made.cookies and not made.storage:
@@ -80,10 +80,16 @@ def _checked(state: CapsuleState) -> CapsuleState:
     return made
 
 
+def _in_form(state: CapsuleState) -> CapsuleState:
+    """``state``, once it is within bounds. Raises ``ValueError``, also for text that is no Unicode: JSON can say such."""
+    msgspec.json.encode(state)
+    return msgspec.convert(msgspec.to_builtins(state), CapsuleState, strict=True)
+
+
 def state_of(found: dict[str, Any]) -> CapsuleState:
     """The storage state of Playwright. Errors: ``input.invalid``, which quotes nothing of it."""
     try:
-        return msgspec.convert(msgspec.to_builtins(_storage_state(found)), CapsuleState, strict=True)
+        return _in_form(_storage_state(found))
     except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError):
         raise MeshError("input.invalid", "the browser holds more than a capsule keeps") from None
 

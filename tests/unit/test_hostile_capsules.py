@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from node.capsules import Mounting
+from adapters.ports import Untaken
+from node.capsules import Mounting, from_browser, to_browser
 from node.live import mounted
 from node.verbs.capsule import CapsuleParams
 from node.verbs.capsule_upkeep import RevokeParams
+from protocol import limits
+from protocol.capsule.state import CapsuleState, Database, Entry, Lost, ObjectStore, OriginStorage
 from protocol.errors import MeshError
 from tests.capsule_nodes import GRANTS, CapsuleNode, two
-from tests.capsules import SHOP
+from tests.capsules import SHOP, STATE
 from tests.mesh_memory import MemoryMesh
 from tests.unit.test_mounting import wish
 
@@ -211,3 +215,37 @@ async def test_a_capsule_from_the_future_is_not_imported(nodes: list[CapsuleNode
     file = await alice.give(bob)
     alice.node.mesh.clock.ahead_ms -= 3_600_000
     assert await code_of(bob.take(file)) == "capsule.clock"
+
+
+# --- what a page leaves behind ------------------------------------------------------------------------------------------------
+
+
+def _many_records() -> CapsuleState:
+    """Within every bound but that of all items together."""
+    entries = tuple(Entry(key=str(number), value="1") for number in range(limits.CAPSULE_ENTRIES_MAX))
+    stores = tuple(ObjectStore(name=name, entries=entries) for name in ("one", "two"))
+    return CapsuleState(storage=(OriginStorage(origin=SHOP, databases=(Database(name="base", stores=stores),)),))
+
+
+def _much_lost() -> CapsuleState:
+    lost = tuple(Lost(origin=SHOP, what=f"blob in {number}") for number in range(limits.CAPSULE_STORAGES_MAX + 1))
+    return msgspec.structs.replace(STATE, lost=lost)
+
+
+@pytest.mark.parametrize("made", [_many_records, _much_lost])
+async def test_no_state_is_sealed_that_could_not_be_opened_again(
+    nodes: list[CapsuleNode], made: Callable[[], CapsuleState]
+) -> None:
+    """Guard: node/capsules/sealing.py, _encoded."""
+    alice, _ = nodes
+    kept = await alice.capture()
+    assert await code_of(alice.capsules.renew_state(kept.id, made())) == "capsule.invalid"
+    assert await alice.use()
+
+
+def test_what_pages_say_that_they_keep_does_not_grow_without_end() -> None:
+    before = _much_lost()
+    more = tuple(Untaken(origin=SHOP, what=f"blob in x{number}") for number in range(32))
+    held = to_browser(before, now_s=0)
+    state = from_browser(msgspec.structs.replace(held, untaken=more), before)
+    assert len(state.lost) == limits.CAPSULE_STORAGES_MAX
