@@ -104,7 +104,7 @@ class ChromiumBrowser:
         """``adapters.ports.Browser.open``."""
         if self._closing is not None or not self._browser.is_connected():
             raise MeshError("browser.crashed", "the browser is not running")
-        stored = read_state(state) if state is not None else None
+        stored = await asyncio.to_thread(read_state, state) if state is not None else None
         return await self._life.alive(
             self._open(profile, guard, stored, tabs=tabs),
             timeout_ms=limits.NAVIGATION_TIMEOUT_MS,

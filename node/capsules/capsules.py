@@ -381,8 +381,8 @@ class Capsules:
         record = await self.kept.find(capsule_id)
         inside = within(state, self.kept.open(record).header.policy.origins)
         if record.minimal:
-            inside = as_minimal(inside, before)
-        if same(inside, before):
+            inside = await asyncio.to_thread(as_minimal, inside, before)
+        if await asyncio.to_thread(same, inside, before):
             return False
         await self.renew_state(capsule_id, inside)
         return True

@@ -69,7 +69,7 @@ class Mounting:
         # Noted before the state is opened: a revocation finds also what is only being mounted.
         with self._noted(header.id, end):
             async with self._capsules.using(header.id, wanted) as used:
-                begun = to_browser(used.state, now_s=self._kept.clock.now_ms() // 1000)
+                begun = await asyncio.to_thread(to_browser, used.state, now_s=self._kept.clock.now_ms() // 1000)
                 kept = Kept(begun)
                 mount = Mount(
                     guard=guard,
@@ -156,7 +156,7 @@ class Mounting:
             record = await self._kept.store.capsule(header.id)
             if record is None or record.exported or header.tenant != self._kept.witness.node:
                 return
-            newer = from_browser(kept.state, used.state)
+            newer = await asyncio.to_thread(from_browser, kept.state, used.state)
             await self._capsules.renew_if_newer(header.id, newer, used.state)
         except MeshError as error:
             log.warning("newer state of %s was not kept: %s", header.id, error.code)

@@ -28,7 +28,11 @@ def hidden_values(state: CapsuleState) -> dict[str, str]:
     ranks: dict[str, int] = {}
     for rank, value in _found(state):
         ranks[value] = min(rank, ranks.get(value, rank))
-    kept = sorted(ranks, key=lambda value: (ranks[value], -len(value), value))[: limits.CAPSULE_HIDDEN_MAX]
+    kept, left = [], limits.CAPSULE_HIDDEN_CHARS_MAX
+    for value in sorted(ranks, key=lambda value: (ranks[value], -len(value), value)):
+        if len(value) <= left and len(kept) < limits.CAPSULE_HIDDEN_MAX:
+            kept.append(value)
+            left -= len(value)
     longest = sorted(kept, key=lambda value: (-len(value), value))
     return {f"capsule.{number}": value for number, value in enumerate(longest, 1)}
 

@@ -268,6 +268,18 @@ def test_nothing_that_a_page_stores_takes_the_place_of_its_session_among_what_is
     assert list(hidden.values()) == sorted(hidden.values(), key=lambda value: (-len(value), value))
 
 
+def test_what_is_hidden_is_no_longer_than_can_be_looked_for() -> None:
+    """Guard: protocol/capsule/hidden.py, hidden_values."""
+    items = tuple(Item(name=str(number), value=f"{CANARY}{number:03}" * 5_000) for number in range(100))
+    cookie = Cookie(name="sid", value=CANARY, domain="shop.example", http_only=True)
+    hidden = hidden_values(CapsuleState(cookies=(cookie,), storage=(OriginStorage(origin=SHOP, local=items),)))
+    assert CANARY in hidden.values() and len(hidden) > 1
+    assert sum(map(len, hidden.values())) <= limits.CAPSULE_HIDDEN_CHARS_MAX
+    with pytest.raises(MeshError) as caught:
+        Secrets().note_login("x1" * 50_000 + str(number) for number in range(6))
+    assert caught.value.code == "input.too_large"
+
+
 def test_a_session_that_is_a_long_number_is_hidden_and_a_short_one_is_not() -> None:
     cookies = (Cookie(name=str(len(value)), value=value, domain="shop.example", http_only=True) for value in _NUMBERS)
     assert list(hidden_values(CapsuleState(cookies=tuple(cookies))).values()) == [_NUMBERS[0]]
