@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Protocol
 from weakref import WeakValueDictionary
 
@@ -52,6 +53,9 @@ class Performs(Protocol):
 
     async def recorded(self, session_id: str) -> Any:
         """How the recording of a session ended; a ``Done``."""
+
+    async def shown_by(self, session_id: str) -> frozenset[str]:
+        """The origins of the pages that a session holds."""
 
     async def write(self, session_id: str, out: BinaryIO) -> None:
         """Write the bundle of a session."""
@@ -212,7 +216,8 @@ class LoginWork:
     async def on_fetch(self, caller: str, fetch: WorkFetch) -> WorkPart:
         """A peer fetches a part of the session of its work: the text and the pictures of pages.
 
-        Checks, in order: its work, which is done and has a session; the grant covers the origin at which that begins.
+        Checks, in order: its work, which is done and has a session; the grant covers the origin at which that begins, and those of
+        all pages that it shows.
         Errors: ``work.unknown``, ``peer.scope``, those of ``export_session``.
         """
         work = await self._of(caller, fetch.id)
@@ -220,8 +225,7 @@ class LoginWork:
             raise MeshError("work.unknown", "it has no session, or is not done yet")
         readable = self._kept.peers.require(caller, Scope.LOGIN_READ).grants[Scope.LOGIN_READ]
         start = origin_of(await self._performs.start_of(work.ask))
-        if not fits(readable, start):
-            raise MeshError("peer.scope", f"login:read is not granted for {start}", node=caller)
+        self._check_readable(caller, readable, {start, *await self._performs.shown_by(work.verdict.session)})
         async with self._writing:
             if fetch.offset == 0 or not work.bundle:
                 await self._bundled(work, work.verdict.session)
@@ -232,6 +236,11 @@ class LoginWork:
             if fetch.offset + len(data) >= total:
                 work.bundle = b""
             return WorkPart(total=total, data=data)
+
+    def _check_readable(self, caller: str, readable: Sequence[str], origins: Iterable[str]) -> None:
+        for origin in sorted(origins):
+            if not fits(readable, origin):
+                raise MeshError("peer.scope", f"login:read is not granted for {origin}", node=caller)
 
     async def _bundled(self, work: _Work, session: str) -> None:
         """Write its session into memory, in the place of any other that its peer has begun to fetch."""

@@ -34,13 +34,16 @@ from tests.owners import ANNA, answer, entry
 from tests.twins.browser import Control, Document, MemorySite
 
 ORDERS = f"title: Orders\nstart: {SHOP}/orders\nsteps:\n  - assert: {{text: Two mugs}}\n"
+BANK = "https://bank.example"
 WRITES = f"title: Pay\nstart: {SHOP}/orders\nsteps:\n  - click: {{role: button, name: Pay now}}\n"
 
 
 def _site() -> MemorySite:
     seen = [("heading", "Two mugs"), ("button", "Pay now"), ("textbox", "Your name")]
     controls = tuple(Control(element=Element(ref="", role=role, name=name)) for role, name in seen)
-    return MemorySite({f"{SHOP}/orders": Document(title="Orders", controls=controls)})
+    heading = Control(element=Element(ref="", role="heading", name="Balance"))
+    account = Document(title="Account", controls=(heading,))
+    return MemorySite({f"{SHOP}/orders": Document(title="Orders", controls=controls), f"{BANK}/account": account})
 
 
 class Worker(CapsuleNode):
@@ -125,7 +128,7 @@ async def test_with_the_grant_the_session_comes_too_and_nothing_of_the_login(nod
 
 
 async def test_a_session_comes_only_from_an_origin_that_may_be_read(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork.on_fetch."""
+    """Guard: node/capsules/work.py, LoginWork._check_readable."""
     alice, bob = nodes
     await alice.capture()
     elsewhere = parse_grants([f"login:use={SHOP}", "login:read=https://other.example"])
@@ -379,3 +382,15 @@ async def test_a_peer_that_fetches_many_sessions_at_once_fills_no_memory(
             assert part.total
         held = [len(each.bundle) for each in alice.work._works.values()]
     assert sum(size > 0 for size in held) <= 1
+
+
+async def test_a_session_that_went_on_to_an_origin_that_may_not_be_read_does_not_come(nodes: list[Worker]) -> None:
+    """Guard: node/capsules/work.py, LoginWork._check_readable."""
+    alice, bob = nodes
+    await alice.capture(origins=(SHOP, BANK))
+    both = parse_grants([f"login:use={SHOP}", f"login:use={BANK}", f"login:read={SHOP}"])
+    await alice.node.mesh.pair(alice.node, bob.node, both)
+    assert (await bob.ask(alice, actions=ORDERS, fetch=True)).fetched
+    further = ORDERS + f"  - goto: {BANK}/account\n"
+    assert (await bob.ask(alice, actions=further)).verdict == "pass"
+    assert await code_of(bob.ask(alice, actions=further, fetch=True)) == "peer.scope"
