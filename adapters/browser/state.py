@@ -78,6 +78,9 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cookies: Annotated[tuple[_Cookie, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_COOKIES_MAX)] = ()
     origins: Annotated[tuple[_Origin, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_ORIGINS_MAX)] = ()
 
+    def __repr__(self) -> str:
+        return f"Stored({len(self.cookies)} cookies, {len(self.origins)} origins)"
+
 
 def read_state(state: BrowserState) -> Stored:
     """What ``state`` holds. Errors: ``input.invalid``, which says nothing of its values."""

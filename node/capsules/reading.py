@@ -43,9 +43,11 @@ _HEADER_OPTIONS: Final = ("-H", "--header")
 def read_state(path: Path) -> CapsuleState:
     """The state in a file, whatever its form. Errors: ``input.no_file``, ``input.too_large``, ``input.invalid``."""
     try:
-        if path.stat().st_size > limits.CAPSULE_SOURCE_BYTES_MAX:
+        with path.open("rb") as file:  # what is no plain file has no size before it is read
+            data = file.read(limits.CAPSULE_SOURCE_BYTES_MAX + 1)
+        if len(data) > limits.CAPSULE_SOURCE_BYTES_MAX:
             raise MeshError("input.too_large", f"{path}: at most {limits.CAPSULE_SOURCE_BYTES_MAX} bytes are read")
-        text = path.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise MeshError("input.no_file", f"{path}: {error.strerror}", path=str(path)) from error
     except UnicodeDecodeError:
