@@ -346,7 +346,7 @@ class Capsules:
         if header.tenant == self.kept.witness.node:
             return
         if await self.report(capsule, use):
-            await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms))
+            await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms, latest_ms=now_ms))
         elif now_ms > row.heard_ms + header.policy.fresh_s * 1000:
             raise MeshError("capsule.stale", capsule=header.id, heard_ms=row.heard_ms)
 

@@ -28,7 +28,8 @@ def hidden_values(state: CapsuleState) -> dict[str, str]:
     ranks: dict[str, int] = {}
     for rank, value in _found(state):
         ranks[value] = min(rank, ranks.get(value, rank))
-    kept, left = [], limits.CAPSULE_HIDDEN_CHARS_MAX
+    kept: list[str] = []
+    left = limits.CAPSULE_HIDDEN_CHARS_MAX
     for value in sorted(ranks, key=lambda value: (ranks[value], -len(value), value)):
         if len(value) <= left and len(kept) < limits.CAPSULE_HIDDEN_MAX:
             kept.append(value)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from adapters.ports import Untaken
-from node.capsules import Mounting, from_browser, to_browser
+from node.capsules import Mounting, Wanted, from_browser, to_browser
 from node.live import mounted
 from node.verbs.capsule import CapsuleParams
 from node.verbs.capsule_upkeep import RevokeParams
@@ -193,7 +193,8 @@ async def test_a_use_that_is_reported_while_the_capsule_is_revoked_does_not_stan
     alice, bob = nodes
     await alice.capture()
     await bob.take(await alice.give(bob))
-    real, done = alice.node.store.ledger, []
+    real = alice.node.store.ledger
+    done: list[bool] = []
 
     async def ledger(capsule_id: str) -> Any:
         row = await real(capsule_id)
@@ -206,6 +207,18 @@ async def test_a_use_that_is_reported_while_the_capsule_is_revoked_does_not_stan
     monkeypatch.setattr(alice.exchange, "_tell", lambda node, sealed: asyncio.sleep(0, result=False))
     monkeypatch.setattr(alice.node.store, "ledger", ledger)
     assert await bob.refused() == "capsule.revoked"
+
+
+async def test_a_clock_that_is_set_back_after_a_long_use_is_noticed(nodes: list[CapsuleNode]) -> None:
+    alice, bob = nodes
+    await alice.capture(fresh_s=3_600)
+    await bob.take(await alice.give(bob))
+    wanted = Wanted(origins=(SHOP,), task="replay", level=2, holder="one", seconds=86_400)
+    async with bob.capsules.using("shop", wanted) as used:
+        bob.node.mesh.clock.ahead_ms += 7_200_000
+        await bob.capsules.still(used, wanted)
+        bob.node.mesh.clock.ahead_ms -= 7_200_000
+        assert await code_of(bob.capsules.still(used, wanted)) == "capsule.clock"
 
 
 async def test_a_capsule_from_the_future_is_not_imported(nodes: list[CapsuleNode]) -> None:
