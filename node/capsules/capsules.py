@@ -35,7 +35,7 @@ from node.verbs.capsule import (
     ShowParams,
 )
 from protocol import ids, limits
-from protocol.capsule.artefacts import KIND_USE, Use, consent_until_ms
+from protocol.capsule.artefacts import KIND_USE, Use
 from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
 from protocol.capsule.minimal import as_minimal, parts_of
 from protocol.capsule.policy import Facts, judge_use
@@ -370,7 +370,7 @@ class Capsules:
                 mfa_ms=header.mfa_ms,
                 same_device=bool(mark) and mark == header.device,
                 same_installation=header.tenant == node,
-                consent_until_ms=consent_until_ms(header, capsule.sealed),
+                consent_until_ms=self.kept.consent_until_ms(capsule),
             ),
         )
         if code is not None:

@@ -71,6 +71,7 @@ class CapsuleExchange:
     def __init__(self, capsules: Capsules, calls: Calls, owners: Callable[[], Owners]) -> None:
         """owners: those of this node, as they are now."""
         self._capsules, self._kept, self._calls, self._owners = capsules, capsules.kept, calls, owners
+        self._kept.is_owner = lambda owner: any(each.id == owner for each in owners().active)
         self.ended: list[Callable[[str], Awaitable[None]]] = []
         """Called with the id of a capsule that was revoked: whoever has it mounted closes that."""
         self.kill: Kill = _unable
@@ -336,7 +337,7 @@ class CapsuleExchange:
             mfa_ms=header.mfa_ms,
             same_device=True,
             same_installation=False,
-            consent_until_ms=now_ms + 1,
+            consent_until_ms=now_ms + 1 if self._kept.is_vouched(record) else 0,
         )
         code = judge_use(header.policy, facts)
         if code is not None:

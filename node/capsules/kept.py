@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -17,7 +17,7 @@ from node.signing import Witness
 from node.trust import Peers
 from protocol import ids, limits
 from protocol.approval.owners import owner_id
-from protocol.capsule.artefacts import terms_digest, terms_of
+from protocol.capsule.artefacts import consent_until_ms, terms_digest, terms_of
 from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, LogHead, Recipient, open_capsule, sealing_key_id
 from protocol.capsule.policy import Task
 from protocol.capsule.state import CapsuleState
@@ -42,6 +42,8 @@ class Kept:
         """machine: an id of this machine; empty if it has none."""
         self.witness, self.store, self.clock, self.peers, self.keys = witness, store, clock, peers, keys
         self._machine = machine
+        self.is_owner: Callable[[str], bool] = lambda owner: True
+        """Whether the key with this id is that of an owner of this node now; set by whoever knows them."""
 
     async def find(self, text: str) -> CapsuleRecord:
         """The capsule with this id or name. An own one comes before those of peers, who choose their names.
@@ -114,6 +116,19 @@ class Kept:
         key = self.keys.private(self.recipient(capsule).key)
         return await unseal(capsule.sealed, capsule.header, stream, node=self.witness.node, key=key)
 
+    def consent_until_ms(self, capsule: Capsule) -> int:
+        """Until when the consent of a capsule holds; 0 if there is none, or if this node vouches for it and revoked the key.
+
+        Errors: ``capsule.consent``.
+        """
+        until_ms = consent_until_ms(capsule.header, capsule.sealed)
+        own = capsule.header.tenant == self.witness.node
+        return 0 if own and not self.is_owner(capsule.header.owner) else until_ms
+
+    def is_vouched(self, record: CapsuleRecord) -> bool:
+        """Whether a consent that was given here stands. Which of them a holder has, it alone knows."""
+        return not record.consents or any(self.is_owner(owner_id(each.key)) for each in record.consents)
+
     def device(self, capsule_id: str) -> bytes:
         """The mark of this machine for one capsule; empty if unknown. Two capsules do not show that they are of one machine."""
         if not self._machine:
@@ -152,6 +167,8 @@ class Kept:
         )
         terms = terms_digest(terms_of(made))
         consent = next((each for each in consents if each.terms == terms), None)
+        if consent is not None and not self.is_owner(owner_id(consent.key)):
+            consent = None  # this node vouches for whose key it is, and that was revoked
         if consent is not None:
             made = msgspec.structs.replace(made, owner=owner_id(consent.key))
         content_key = self.clock.random(CONTENT_KEY_BYTES)
