@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 
@@ -103,7 +104,7 @@ class ChromiumBrowser:
         """``adapters.ports.Browser.open``."""
         if self._closing is not None or not self._browser.is_connected():
             raise MeshError("browser.crashed", "the browser is not running")
-        stored = read_state(state) if state is not None else None
+        stored = await asyncio.to_thread(read_state, state) if state is not None else None
         return await self._life.alive(
             self._open(profile, guard, stored, tabs=tabs),
             timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
@@ -179,6 +180,32 @@ async def _closed(making: asyncio.Future[BrowserContext]) -> None:
     await (await making).close()
 
 
+_starting = 0
+_OUTLIVES: Final = "--unhandled-rejections=none"
+
+
+@contextlib.contextmanager
+def _outliving_faults() -> Iterator[None]:
+    """A driver that is started within outlives an answer that it cannot write, instead of ending with all that its browser does.
+
+    A page makes it write one: by an object in a database that holds itself. That one answer does not come, and is given up in time.
+    """
+    global _starting
+    before = os.environ.get("NODE_OPTIONS", "")
+    if not _starting:
+        os.environ["NODE_OPTIONS"] = f"{before} {_OUTLIVES}".strip()
+    _starting += 1
+    try:
+        yield
+    finally:
+        _starting -= 1
+        if not _starting:
+            rest = os.environ.get("NODE_OPTIONS", "").removesuffix(_OUTLIVES).strip()
+            os.environ.pop("NODE_OPTIONS", None)
+            if rest:
+                os.environ["NODE_OPTIONS"] = rest
+
+
 async def connected(
     connect: Callable[[Playwright], Awaitable[Browser]], *, ground: Ground | Beside, otherwise: str, doing: str
 ) -> ChromiumBrowser:
@@ -188,7 +215,7 @@ async def connected(
     Errors: ``otherwise`` for whatever Playwright raises.
     """
     try:
-        with translated("browser.launch", "starting the browser driver"):
+        with translated("browser.launch", "starting the browser driver"), _outliving_faults():
             driver = await async_playwright().start()
     except BaseException:
         await ground.close()

@@ -232,7 +232,8 @@ class ChromiumContext:
             otherwise="browser.timeout",
             doing="reading the state of a context",
         )
-        return write_state(stored, tabs, await untaken(self._context.pages) if whole else ())
+        lost = await untaken(self._context.pages) if whole else ()
+        return await asyncio.to_thread(write_state, stored, tabs, lost)
 
     async def _held(self, whole: bool) -> tuple[Any, dict[str, dict[str, str]]]:
         """What Playwright reads, and the sessionStorage of the pages; of two that show one origin, of the newer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -12,6 +12,8 @@ from adapters.ports import BrowserState, Untaken
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.web_address import require_web
+
+_BROKEN: Final = "broken-text"
 
 
 class _Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,6 +78,9 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cookies: Annotated[tuple[_Cookie, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_COOKIES_MAX)] = ()
     origins: Annotated[tuple[_Origin, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_ORIGINS_MAX)] = ()
 
+    def __repr__(self) -> str:
+        return f"Stored({len(self.cookies)} cookies, {len(self.origins)} origins)"
+
 
 def read_state(state: BrowserState) -> Stored:
     """What ``state`` holds. Errors: ``input.invalid``, which says nothing of its values."""
@@ -108,10 +113,33 @@ def of_tabs(stored: Stored) -> dict[str, dict[str, str]]:
 def write_state(
     stored: Any, tabs: Mapping[str, Mapping[str, str]] = MappingProxyType({}), untaken: tuple[Untaken, ...] = ()
 ) -> BrowserState:
-    """The state that Playwright gives, by origin what sessionStorage holds, and what is in neither. Errors: ``input.too_large``."""
+    """The state that Playwright gives, by origin what sessionStorage holds, and what is in neither.
+
+    A page can store text that is no Unicode (half of a surrogate pair), which nothing else can carry: such entries are left out,
+    and named. Errors: ``input.too_large``.
+    """
     origins = {each["origin"]: dict(each) for each in stored["origins"]}
     for origin, items in tabs.items():
         found = origins.setdefault(origin, {"origin": origin, "localStorage": []})
         found["sessionStorage"] = [{"name": name, "value": value} for name, value in items.items()]
+    broken = tuple(Untaken(origin=each["origin"], what=_BROKEN) for each in origins.values() if _without_broken(each))
     storage = msgspec.json.encode({**stored, "origins": list(origins.values())})
-    return BrowserState(storage=storage, untaken=untaken)
+    return BrowserState(storage=storage, untaken=(*untaken, *broken))
+
+
+def _without_broken(origin: dict[str, Any]) -> bool:
+    """Leave out what cannot be encoded; whether there was any."""
+    if _encodes(origin):
+        return False
+    for kind in ("localStorage", "sessionStorage", "indexedDB"):
+        if kind in origin:
+            origin[kind] = [each for each in origin[kind] if _encodes(each)]
+    return True
+
+
+def _encodes(found: Any) -> bool:
+    try:
+        msgspec.json.encode(found)
+    except UnicodeEncodeError:
+        return False
+    return True

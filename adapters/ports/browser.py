@@ -97,7 +97,7 @@ class Untaken(msgspec.Struct, frozen=True, kw_only=True):
 
     origin: str
     what: str
-    """``crypto-key in NAME/STORE``, ``blob in NAME/STORE``, ``cache-storage``."""
+    """``crypto-key in NAME/STORE``, ``blob in NAME/STORE``, ``cache-storage``, ``broken-text`` (no Unicode)."""
 
 
 class BrowserState(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ class Attesting:
             at_ms=self._kept.clock.now_ms(),
             found=tuple(Attested(kind=kind, host=host, count=count) for kind, host, count in counted(found)),
         )
-        stays, more = named(parts_of(state))
+        stays, more = await asyncio.to_thread(lambda: named(parts_of(state)))
         holds = Contents(
             handle=said.handle, generation=said.generation, node=said.node, at_ms=said.at_ms, stays=stays, more=more
         )

@@ -13,6 +13,7 @@ import msgspec
 
 from adapters.ports import BrowserState
 from node.capsules.reading import state_of
+from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Index, Lost, ObjectStore, OriginStorage
 from protocol.trust.origin import origin_of
 
@@ -47,7 +48,7 @@ def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
     storage += [OriginStorage(origin=origin, session=session) for origin, session in untaken.items() if session]
     storage += [each for each in before.storage if each.key]
     lost = dict.fromkeys((*before.lost, *(Lost(origin=each.origin, what=each.what) for each in found.untaken)))
-    return msgspec.structs.replace(now, storage=tuple(storage), lost=tuple(lost))
+    return msgspec.structs.replace(now, storage=tuple(storage), lost=tuple(lost)[: limits.CAPSULE_STORAGES_MAX])
 
 
 def same(one: CapsuleState, other: CapsuleState) -> bool:

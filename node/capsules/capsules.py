@@ -35,7 +35,7 @@ from node.verbs.capsule import (
     ShowParams,
 )
 from protocol import ids, limits
-from protocol.capsule.artefacts import KIND_USE, Use, consent_until_ms
+from protocol.capsule.artefacts import KIND_USE, Use
 from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
 from protocol.capsule.minimal import as_minimal, parts_of
 from protocol.capsule.policy import Facts, judge_use
@@ -61,7 +61,8 @@ class Capsules:
         """Set by whoever has browsers."""
         self.live: LiveState = no_live
         """Set by whoever has live sessions."""
-        self._sealing = asyncio.Lock()
+        self.changing = asyncio.Lock()
+        """Held by whoever reads a capsule of this node and then stores it again: a change between the two would be lost."""
         self.bound: Bound = {
             verbs.CAPTURE: self.capture,
             verbs.LIST: lambda params, tell: self.listed(),
@@ -87,21 +88,23 @@ class Capsules:
         for record in await self.kept.store.capsules():
             if record.tenant == self.kept.witness.node:
                 try:
-                    await self._reseal(record)
+                    await self._reseal(record.id)
                 except MeshError as error:
                     log.warning("%s is not sealed to the next key: %s", record.id, error)
 
-    async def _reseal(self, record: CapsuleRecord) -> CapsuleRecord:
-        capsule = self.kept.open(record)
-        now_ms = self.kept.clock.now_ms()
-        key_id = self.kept.recipient(capsule).key
-        ends_ms = self.kept.keys.ends_ms(key_id)
-        lost = ends_ms <= now_ms
-        if lost or ends_ms - now_ms > _RESEAL_MS or now_ms >= capsule.header.policy.expires_ms:
-            return record
-        state = await self.kept.state(record)
-        made, stream = await self.kept.seal(state, capsule.header, {}, record.consents)
-        return await self.kept.keep(made, stream, record)
+    async def _reseal(self, capsule_id: str) -> None:
+        async with self.changing:
+            record = await self.kept.find(capsule_id)
+            capsule = self.kept.open(record)
+            now_ms = self.kept.clock.now_ms()
+            key_id = self.kept.recipient(capsule).key
+            ends_ms = self.kept.keys.ends_ms(key_id)
+            lost = ends_ms <= now_ms
+            if lost or ends_ms - now_ms > _RESEAL_MS or now_ms >= capsule.header.policy.expires_ms:
+                return
+            state = await self.kept.state(record)
+            made, stream = await self.kept.seal(state, capsule.header, {}, record.consents)
+            await self.kept.keep(made, stream, record)
 
     # --- verbs -------------------------------------------------------------------------------------------------------
 
@@ -171,13 +174,15 @@ class Capsules:
 
     async def _renew(self, given: CaptureParams, source: Source, tell: Tell) -> CapturedCapsule:
         """Newer state of a capsule of this node, under the same id and policy."""
-        async with self._sealing:
-            record = await self.kept.find(given.replaces)
+        record = await self.kept.find(given.replaces)
+        before = self.kept.open(record).header
+        self._own(before)
+        if not given.page and not source.url:
+            given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
+        shown = await self._proven(given, source, before.policy.origins, tell)
+        async with self.changing:
+            record = await self.kept.find(before.id)
             before = self.kept.open(record).header
-            self._own(before)
-            if not given.page and not source.url:
-                given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
-            shown = await self._proven(given, source, before.policy.origins, tell)
             header = msgspec.structs.replace(
                 before,
                 generation=before.generation + 1,
@@ -249,7 +254,8 @@ class Capsules:
         """Delete a capsule; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
         record = await self.kept.find(given.capsule)
         self.kept.witness.trail.about(record.id)
-        await self.forget(record.id)
+        async with self.changing:
+            await self.forget(record.id)
         return RemovedCapsule(id=record.id)
 
     async def forget(self, capsule_id: str) -> None:
@@ -340,7 +346,7 @@ class Capsules:
         if header.tenant == self.kept.witness.node:
             return
         if await self.report(capsule, use):
-            await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms))
+            await self.kept.store.raise_ledger(msgspec.structs.replace(row, heard_ms=now_ms, latest_ms=now_ms))
         elif now_ms > row.heard_ms + header.policy.fresh_s * 1000:
             raise MeshError("capsule.stale", capsule=header.id, heard_ms=row.heard_ms)
 
@@ -364,7 +370,7 @@ class Capsules:
                 mfa_ms=header.mfa_ms,
                 same_device=bool(mark) and mark == header.device,
                 same_installation=header.tenant == node,
-                consent_until_ms=consent_until_ms(header, capsule.sealed),
+                consent_until_ms=self.kept.consent_until_ms(capsule),
             ),
         )
         if code is not None:
@@ -375,8 +381,8 @@ class Capsules:
         record = await self.kept.find(capsule_id)
         inside = within(state, self.kept.open(record).header.policy.origins)
         if record.minimal:
-            inside = as_minimal(inside, before)
-        if same(inside, before):
+            inside = await asyncio.to_thread(as_minimal, inside, before)
+        if await asyncio.to_thread(same, inside, before):
             return False
         await self.renew_state(capsule_id, inside)
         return True
@@ -387,7 +393,7 @@ class Capsules:
         Errors: ``input.*``, ``capsule.issuer``, ``capsule.generation``, ``capsule.revoked``, ``keylog.*``, ``log.rollback``,
         ``store.*``.
         """
-        async with self._sealing:
+        async with self.changing:
             record = await self.kept.find(capsule_id)
             before = self.kept.open(record).header
             self._own(before)

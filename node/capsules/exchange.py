@@ -71,6 +71,7 @@ class CapsuleExchange:
     def __init__(self, capsules: Capsules, calls: Calls, owners: Callable[[], Owners]) -> None:
         """owners: those of this node, as they are now."""
         self._capsules, self._kept, self._calls, self._owners = capsules, capsules.kept, calls, owners
+        self._kept.is_owner = lambda owner: any(each.id == owner for each in owners().active)
         self.ended: list[Callable[[str], Awaitable[None]]] = []
         """Called with the id of a capsule that was revoked: whoever has it mounted closes that."""
         self.kill: Kill = _unable
@@ -116,6 +117,11 @@ class CapsuleExchange:
 
     async def consent(self, given: ConsentParams) -> KeptCapsule:
         """Take a signed consent. Errors: those of ``terms``, ``capsule.consent``, ``keylog.*``, ``log.rollback``, ``store.*``."""
+        async with self._capsules.changing:
+            record = await self._consented(given)
+        return await self._capsules.one(record)
+
+    async def _consented(self, given: ConsentParams) -> CapsuleRecord:
         record, header = await self._on_terms(given.capsule, given.to, given.owner)
         self._kept.witness.trail.about(record.id)
         key, signed = _bytes(given.owner), _bytes(given.signed)
@@ -129,7 +135,7 @@ class CapsuleExchange:
         capsule, stream = await self._kept.seal(
             await self._kept.state(record), self._kept.open(record).header, {}, consents
         )
-        return await self._capsules.one(await self._kept.keep(capsule, stream, record, consents=consents))
+        return await self._kept.keep(capsule, stream, record, consents=consents)
 
     # --- export and import -------------------------------------------------------------------------------------------
 
@@ -154,15 +160,10 @@ class CapsuleExchange:
         peer = self._kept.peers.find(given.to)
         self._check_granted(peer.node, Scope.CAPSULE_IMPORT, before)
         certificate = await self._sealing_key(peer.node)
-        capsule, stream = await self._kept.seal(
-            await self._kept.state(record), before, {peer.node: certificate.key}, record.consents
-        )
-        if before.policy.consent and not capsule.sealed.consent:
-            raise MeshError("capsule.consent", f"none for {peer.name}", capsule=record.id)
+        async with self._capsules.changing:
+            capsule, stream = await self._kept.seal_to(peer.node, certificate.key, record.id)
         proof = log_proof.encode(await self._kept.witness.prove(capsule.digest))
         data = files.pack(files.CapsuleFile(envelope=capsule.envelope, proof=proof, stream=stream))
-        # Before the file: a capsule that left is one whose revocation is told to its holder.
-        await self._exported(record.id, peer.node)
         try:
             await asyncio.to_thread(write_private, Path(given.out), data)
         except OSError as error:
@@ -170,19 +171,12 @@ class CapsuleExchange:
         return ExportedCapsule(
             id=record.id,
             name=before.name,
-            generation=before.generation,
+            generation=capsule.header.generation,
             to=peer.name,
             out=given.out,
             bytes=len(data),
             key_ends_ms=min(certificate.ends_ms, before.policy.expires_ms),
         )
-
-    async def _exported(self, capsule_id: str, node: str) -> None:
-        record = await self._kept.find(capsule_id)
-        stream = await self._kept.store.capsule_stream(capsule_id)
-        if node not in record.exported and stream is not None:
-            exported = (*record.exported, node)
-            await self._kept.keep(self._kept.open(record), stream, record, exported=exported)
 
     async def _sealing_key(self, node: str) -> SealingCertificate:
         """The sealing key of a peer. Errors: ``peer.*``, ``envelope.*``, ``capsule.*``."""
@@ -194,9 +188,9 @@ class CapsuleExchange:
         """Keep a capsule that a peer exported to this node.
 
         Checks, in order: the file, its signatures and its proof; the peer may send it (``capsule:offer`` for its origins);
-        sealed after the present witness log began; its policy lets another node use it, and has not expired; its consent; this
-        node can open it; revocation and generation. Errors: ``input.*``, ``capsule.*``, ``envelope.*``, ``log.invalid``,
-        ``peer.*``, ``store.*``.
+        sealed after the present witness log began, and not in the future; its policy lets another node use it, and has not
+        expired; its consent; this node can open it; revocation and generation. Errors: ``input.*``, ``capsule.*``,
+        ``envelope.*``, ``log.invalid``, ``peer.*``, ``store.*``.
         """
         data = await asyncio.to_thread(_read, Path(given.file))
         file = files.unpack(data)
@@ -208,6 +202,9 @@ class CapsuleExchange:
         self._check_granted(header.tenant, Scope.CAPSULE_OFFER, header)
         if header.sealed_ms < self._kept.began_ms():
             raise MeshError("capsule.copied", capsule=header.id)
+        if header.sealed_ms > self._kept.clock.now_ms() + limits.CLOCK_SKEW_S * 1000:
+            # It would be the newest for longer than it lives, and heard of later than now.
+            raise MeshError("capsule.clock", "it says that it was sealed in the future", capsule=header.id)
         if not header.policy.cross_installation:
             raise MeshError("capsule.installation", capsule=header.id)
         if self._kept.clock.now_ms() >= header.policy.expires_ms:
@@ -323,6 +320,8 @@ class CapsuleExchange:
         digest = hashlib.sha256(told.use).digest()
         seen = self._row(header, uses={caller: use.number}, told={caller: digest})
         row = await self._kept.store.raise_ledger(seen)
+        if row.revoked_ms:  # since it was read
+            raise MeshError("capsule.revoked", capsule=use.capsule)
         if use.generation < header.generation:
             raise MeshError("capsule.generation", capsule=use.capsule)
         now_ms = self._kept.clock.now_ms()
@@ -338,7 +337,7 @@ class CapsuleExchange:
             mfa_ms=header.mfa_ms,
             same_device=True,
             same_installation=False,
-            consent_until_ms=now_ms + 1,
+            consent_until_ms=now_ms + 1 if self._kept.is_vouched(record) else 0,
         )
         code = judge_use(header.policy, facts)
         if code is not None:
@@ -346,10 +345,16 @@ class CapsuleExchange:
         return CapsuleStands(generation=header.generation)
 
     async def on_revoke(self, caller: str, told: CapsuleRevoked) -> Done:
-        """A tenant ends a capsule. Known ids only: others would fill the ledger. Errors: ``envelope.*``, ``capsule.issuer``."""
+        """A tenant ends a capsule. Known ids only: others would fill the ledger. One that is not known is confirmed to nobody: its
+        file may be imported later.
+
+        Errors: ``envelope.*``, ``capsule.issuer``, ``input.not_found``.
+        """
         said = open_revocation(told.revocation, self._kept.peers.find_key)
         row = await self._kept.store.ledger(said.capsule)
-        if row is None or row.tenant != said.tenant or row.revocation:
+        if row is None or row.tenant != said.tenant:
+            raise MeshError("input.not_found", "no such capsule of this node")
+        if row.revocation:
             return Done()
         more = msgspec.structs.replace(row, revoked_ms=said.revoked_ms, revocation=told.revocation)
         # A row of its own, once for each capsule: a row for each call would let any peer fill the trail.

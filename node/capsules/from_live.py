@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from node.capsules.browser_state import from_browser
 from node.capsules.proving import LiveState, Source
 from node.live import LiveSessions
@@ -16,6 +18,7 @@ def from_live(sessions: LiveSessions) -> LiveState:
         async with sessions.use(live_id) as session:
             held = await session.login()
         browser = BrowserProfile(name=held.browser.name, version=held.browser.version, profile=held.profile)
-        return Source(state=from_browser(held.state, CapsuleState()), browser=browser, url=held.url)
+        state = await asyncio.to_thread(from_browser, held.state, CapsuleState())
+        return Source(state=state, browser=browser, url=held.url)
 
     return read

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -16,7 +17,7 @@ from node.signing import Witness
 from node.trust import Peers
 from protocol import ids, limits
 from protocol.approval.owners import owner_id
-from protocol.capsule.artefacts import terms_digest, terms_of
+from protocol.capsule.artefacts import consent_until_ms, terms_digest, terms_of
 from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, LogHead, Recipient, open_capsule, sealing_key_id
 from protocol.capsule.policy import Task
 from protocol.capsule.state import CapsuleState
@@ -26,6 +27,8 @@ from protocol.feed import Kind
 from protocol.log.witness_log import Opening
 from protocol.trust.origin import fits
 from protocol.wire import cbor, envelope
+
+log = logging.getLogger(__name__)
 
 _DEVICE_DOMAIN: Final = b"trailmesh-capsule-device-v1\x00"
 
@@ -39,27 +42,45 @@ class Kept:
         """machine: an id of this machine; empty if it has none."""
         self.witness, self.store, self.clock, self.peers, self.keys = witness, store, clock, peers, keys
         self._machine = machine
+        self.is_owner: Callable[[str], bool] = lambda owner: True
+        """Whether the key with this id is that of an owner of this node now; set by whoever knows them."""
 
     async def find(self, text: str) -> CapsuleRecord:
-        """The capsule with this id or name. Errors: ``input.not_found``, ``input.invalid`` when several have the name."""
+        """The capsule with this id or name. An own one comes before those of peers, who choose their names.
+
+        Errors: ``input.not_found``, ``input.invalid`` when several have the name.
+        """
         wanted = text.strip()
         if wanted.lower().startswith("cap-") and ids.is_id("cap", f"cap-{wanted[4:].upper()}"):
             found = await self.store.capsule(f"cap-{wanted[4:].upper()}")
-            if found is not None:
-                return found
-        named = [each for each in await self.store.capsules() if self.open(each).header.name == wanted]
+            if found is None:  # a name that looks like an id would take its place
+                raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
+            return found
+        named = [(record, header) for record, header in await self._holding() if header.name == wanted]
+        own = [each for each in named if each[1].tenant == self.witness.node]
+        named = own or named
         if len(named) > 1:
             raise MeshError("input.invalid", f"{len(named)} capsules are called {wanted!r}: give the id")
         if not named:
             raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
-        return named[0]
+        return named[0][0]
+
+    async def _holding(self) -> list[tuple[CapsuleRecord, Header]]:
+        """Every capsule that holds: one of a node that is not trusted any more stands in the way of no other."""
+        found = []
+        for record in await self.store.capsules():
+            try:
+                found.append((record, self.open(record).header))
+            except MeshError as error:
+                log.info("%s: %s", record.id, error.code)
+        return found
 
     async def proposed(self, origin: str, task: Task) -> str:
         """Name of the newest capsule for work at ``origin``, its id if others have the name; empty if there is none.
 
-        Errors: as ``open``, ``store.*``.
+        Errors: ``store.*``.
         """
-        opened = [self.open(each).header for each in await self.store.capsules()]
+        opened = [header for _, header in await self._holding()]
         now_ms = self.clock.now_ms()
         fitting = [
             each
@@ -94,6 +115,19 @@ class Kept:
         """The state of a capsule that is not stored yet. Errors: ``capsule.*``."""
         key = self.keys.private(self.recipient(capsule).key)
         return await unseal(capsule.sealed, capsule.header, stream, node=self.witness.node, key=key)
+
+    def consent_until_ms(self, capsule: Capsule) -> int:
+        """Until when the consent of a capsule holds; 0 if there is none, or if this node vouches for it and revoked the key.
+
+        Errors: ``capsule.consent``.
+        """
+        until_ms = consent_until_ms(capsule.header, capsule.sealed)
+        own = capsule.header.tenant == self.witness.node
+        return 0 if own and not self.is_owner(capsule.header.owner) else until_ms
+
+    def is_vouched(self, record: CapsuleRecord) -> bool:
+        """Whether a consent that was given here stands. Which of them a holder has, it alone knows."""
+        return not record.consents or any(self.is_owner(owner_id(each.key)) for each in record.consents)
 
     def device(self, capsule_id: str) -> bytes:
         """The mark of this machine for one capsule; empty if unknown. Two capsules do not show that they are of one machine."""
@@ -133,6 +167,8 @@ class Kept:
         )
         terms = terms_digest(terms_of(made))
         consent = next((each for each in consents if each.terms == terms), None)
+        if consent is not None and not self.is_owner(owner_id(consent.key)):
+            consent = None  # this node vouches for whose key it is, and that was revoked
         if consent is not None:
             made = msgspec.structs.replace(made, owner=owner_id(consent.key))
         content_key = self.clock.random(CONTENT_KEY_BYTES)
@@ -140,6 +176,21 @@ class Kept:
         sealed = await seal(state, made, keys, content_key, given)
         artefact = await self.witness.artefact(KIND_CAPSULE, made.id, sealed.sealed)
         return open_capsule(artefact.envelope, self.peers.find_key), sealed.stream
+
+    async def seal_to(self, node: str, key: bytes, capsule_id: str) -> tuple[Capsule, bytes]:
+        """A capsule as it is now, sealed to a peer too, which is noted as holding it; and its stream. key: of the peer.
+
+        Errors: those of ``find``, ``state``, ``seal`` and ``keep``, ``capsule.consent``.
+        """
+        record = await self.find(capsule_id)
+        held, own_stream = self.open(record), await self.store.capsule_stream(capsule_id)
+        capsule, stream = await self.seal(await self.state(record), held.header, {node: key}, record.consents)
+        if held.header.policy.consent and not capsule.sealed.consent:
+            raise MeshError("capsule.consent", f"none for {self.peers.name_of(node)}", capsule=capsule_id)
+        # Before the file: a capsule that left is one whose revocation is told to its holder.
+        if node not in record.exported and own_stream is not None:
+            await self.keep(held, own_stream, record, exported=(*record.exported, node))
+        return capsule, stream
 
     async def keep(
         self, capsule: Capsule, stream: bytes, before: CapsuleRecord | None, **more: object

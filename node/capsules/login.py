@@ -5,12 +5,13 @@ Nothing is kept without it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import Any, Protocol
 
 import msgspec
 
-from adapters.ports import Context, Passkey
+from adapters.ports import BrowserState, Context, Passkey
 from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules
 from node.capsules.login_state import digests
@@ -103,9 +104,9 @@ class Logins:
             registered.append(len({each.credential for each in now_held} - {each.credential for each in lent}))
             if given.register_passkey and not registered[0]:
                 raise MeshError("capsule.no_passkey", "the steps are done, and the site has made no passkey")
-            state = from_browser(await context.state(whole=True), CapsuleState())
+            state = await asyncio.to_thread(from_browser, await context.state(whole=True), CapsuleState())
             page = context.pages[0]
-            now = Look(seen=await page.observe(), held=digests(state))
+            now = Look(seen=await page.observe(), held=await asyncio.to_thread(digests, state))
             # The condition is about the page at ``url``, which the proof opens: not about where the steps end.
             if fails := judge_login(Look(), now, None):
                 raise MeshError("capsule.not_logged_in", fails)
@@ -113,7 +114,7 @@ class Logins:
 
         async def makes(context: Context) -> Iterable[str]:
             # A page can say back what it has just stored, and the session of the login goes to others.
-            return hidden_values(from_browser(await context.state(whole=True), CapsuleState())).values()
+            return await asyncio.to_thread(_secrets_of, await context.state(whole=True))
 
         done = await self._perform(
             given.actions,
@@ -155,7 +156,7 @@ class Logins:
         """Keep what the window held in which a person has logged in. Errors: as ``login``, without those of the steps."""
         self._witness.check_signs()
         require_web(given.url)
-        state = _state_of(given.storage)
+        state = await asyncio.to_thread(_state_of, given.storage)
         until = _condition(given.until)
         login = Login(url=given.url, until=until, state=state, browser=given.browser, profile=given.profile)
         return await self._kept(given, login, tell)
@@ -181,6 +182,10 @@ class Logins:
         policy = msgspec.structs.replace(given, origins=origins)
         kept = await self._capsules.keep(policy, login.state, browser, shown)
         return LoggedIn(**msgspec.structs.asdict(kept), session=login.session)
+
+
+def _secrets_of(held: BrowserState) -> Iterable[str]:
+    return hidden_values(from_browser(held, CapsuleState())).values()
 
 
 def _state_of(storage: str) -> CapsuleState:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 
 import msgspec
 
@@ -60,33 +60,41 @@ class Mounting:
             holder=self._kept.clock.random(16).hex(),
             seconds=limits.CAPSULE_LEASE_S_MAX,
         )
-        async with self._capsules.using(header.id, wanted) as used:
-            begun = to_browser(used.state, now_s=self._kept.clock.now_ms() // 1000)
-            kept = Kept(begun)
-            mount = Mount(
-                guard=guard,
-                capsule=header.id,
-                kept=kept,
-                hidden=await asyncio.to_thread(hidden_values, used.state),
-                renewed=_renewed,
-                class_max=header.policy.class_max,
-                login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
-                used=UsedLogin(
-                    name=header.name,
-                    tenant=header.tenant,
-                    generation=used.header.generation,
-                    policy=header.policy,
-                ),
-            )
-            watch = asyncio.create_task(self._watch(used, wanted, over), name=f"watching {header.id}")
-            self._running.setdefault(header.id, set()).add(over)
-            try:
-                yield mount
-            finally:
-                self._done(header.id, over)
-                watch.cancel()
-                if kept.state is not begun:
-                    await to_its_end(self._keep(used, kept))
+        ended: list[MeshError] = []
+
+        def end(error: MeshError) -> None:
+            ended.append(error)
+            over(error)
+
+        # Noted before the state is opened: a revocation finds also what is only being mounted.
+        with self._noted(header.id, end):
+            async with self._capsules.using(header.id, wanted) as used:
+                begun = await asyncio.to_thread(to_browser, used.state, now_s=self._kept.clock.now_ms() // 1000)
+                kept = Kept(begun)
+                mount = Mount(
+                    guard=guard,
+                    capsule=header.id,
+                    kept=kept,
+                    hidden=await asyncio.to_thread(hidden_values, used.state),
+                    renewed=_renewed,
+                    class_max=used.header.policy.class_max,
+                    login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
+                    used=UsedLogin(
+                        name=header.name,
+                        tenant=header.tenant,
+                        generation=used.header.generation,
+                        policy=header.policy,
+                    ),
+                )
+                if ended:
+                    raise ended[0]
+                watch = asyncio.create_task(self._watch(used, wanted, end), name=f"watching {header.id}")
+                try:
+                    yield mount
+                finally:
+                    watch.cancel()
+                    if kept.state is not begun:
+                        await to_its_end(self._keep(used, kept))
 
     async def _granted(self, capsule: str, task: str) -> CapsuleRecord:
         """The capsule, if the caller may have it. An agent does not learn which ones there are beside its own.
@@ -114,11 +122,16 @@ class Mounting:
             log.warning("no capsule can be proposed: %s", error.code)
             return ""
 
-    def _done(self, capsule_id: str, over: End) -> None:
-        running = self._running[capsule_id]
-        running.discard(over)
-        if not running:
-            del self._running[capsule_id]
+    @contextlib.contextmanager
+    def _noted(self, capsule_id: str, end: End) -> Iterator[None]:
+        running = self._running.setdefault(capsule_id, set())
+        running.add(end)
+        try:
+            yield
+        finally:
+            running.discard(end)
+            if not running:
+                self._running.pop(capsule_id, None)
 
     async def _watch(self, used: Mounted, wanted: Wanted, over: End) -> None:
         """Tell ``over`` once the use may not go on."""
@@ -129,6 +142,9 @@ class Mounting:
         except MeshError as error:
             log.warning("work with %s ends: %s", used.header.id, error)
             over(error if error.code.startswith("capsule.") else MeshError("capsule.revoked", error.message))
+        except Exception:
+            over(MeshError("capsule.revoked", "it cannot be judged again"))
+            raise
 
     async def _keep(self, used: Mounted, kept: Kept) -> None:
         """Seal what the browser held at its end, if that is newer. Never raises: the work is done.
@@ -140,7 +156,7 @@ class Mounting:
             record = await self._kept.store.capsule(header.id)
             if record is None or record.exported or header.tenant != self._kept.witness.node:
                 return
-            newer = from_browser(kept.state, used.state)
+            newer = await asyncio.to_thread(from_browser, kept.state, used.state)
             await self._capsules.renew_if_newer(header.id, newer, used.state)
         except MeshError as error:
             log.warning("newer state of %s was not kept: %s", header.id, error.code)

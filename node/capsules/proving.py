@@ -5,6 +5,7 @@ Leaves out what the page does not need. Nothing but reads is sent. Each look is 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -127,7 +128,7 @@ class Proving:
             return _kept_whole(asked, proof.fails)
         probe = learned((without,), given.seen, asked.until)
         state, reasons, minimal = asked.state, proof.reasons, False
-        newest = self._renewed(asked, held)
+        newest = await asyncio.to_thread(self._renewed, asked, held)
         if newest is not None:
             state, reasons = newest, (*reasons, "the site renews the login at a visit: all of its newest state is kept")
         elif probe.decides and not asked.whole:
@@ -175,8 +176,10 @@ class Proving:
         guard = msgspec.structs.replace(
             guard_for(self._config.policy, within=asked.origins), allow=(), read_only=True, capsule=True
         )
-        given = None if state is None else to_browser(state, now_s=self._kept.clock.now_ms() // 1000)
-        secrets = NO_SECRETS if state is None else NO_SECRETS.hiding(hidden_values(state))
+        given, secrets = None, NO_SECRETS
+        if state is not None:
+            given = await asyncio.to_thread(to_browser, state, now_s=self._kept.clock.now_ms() // 1000)
+            secrets = await asyncio.to_thread(_hiding, state)
         async with self._browsers.opened(asked.profile, guard, state=given) as (context, page):
             look = await self._opened(page, asked.page, secrets)
             held = await context.state(whole=True) if state is not None and look.seen is not None else None
@@ -190,6 +193,13 @@ class Proving:
             if error.code in _NOT_SEEN:
                 return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))
             raise
+
+
+def _hiding(state: CapsuleState) -> Secrets:
+    """Secrets that hide what ``state`` holds, ready to be searched for."""
+    secrets = NO_SECRETS.hiding(hidden_values(state))
+    assert secrets.search
+    return secrets
 
 
 def _kept_whole(asked: Asked, why: str) -> Shown:

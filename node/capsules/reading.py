@@ -43,9 +43,11 @@ _HEADER_OPTIONS: Final = ("-H", "--header")
 def read_state(path: Path) -> CapsuleState:
     """The state in a file, whatever its form. Errors: ``input.no_file``, ``input.too_large``, ``input.invalid``."""
     try:
-        if path.stat().st_size > limits.CAPSULE_SOURCE_BYTES_MAX:
+        with path.open("rb") as file:  # what is no plain file has no size before it is read
+            data = file.read(limits.CAPSULE_SOURCE_BYTES_MAX + 1)
+        if len(data) > limits.CAPSULE_SOURCE_BYTES_MAX:
             raise MeshError("input.too_large", f"{path}: at most {limits.CAPSULE_SOURCE_BYTES_MAX} bytes are read")
-        text = path.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise MeshError("input.no_file", f"{path}: {error.strerror}", path=str(path)) from error
     except UnicodeDecodeError:
@@ -72,7 +74,7 @@ def _read(text: str, path: Path) -> CapsuleState:
 
 def _checked(state: CapsuleState) -> CapsuleState:
     try:
-        made = msgspec.convert(msgspec.to_builtins(state), CapsuleState, strict=True)
+        made = _in_form(state)
     except msgspec.ValidationError:
         raise MeshError("input.invalid", "a cookie or an entry of the file is longer than a browser keeps") from None
     if not made.cookies and not made.storage:
@@ -80,10 +82,16 @@ def _checked(state: CapsuleState) -> CapsuleState:
     return made
 
 
+def _in_form(state: CapsuleState) -> CapsuleState:
+    """``state``, once it is within bounds. Raises ``ValueError``, also for text that is no Unicode: JSON can say such."""
+    msgspec.json.encode(state)
+    return msgspec.convert(msgspec.to_builtins(state), CapsuleState, strict=True)
+
+
 def state_of(found: dict[str, Any]) -> CapsuleState:
     """The storage state of Playwright. Errors: ``input.invalid``, which quotes nothing of it."""
     try:
-        return msgspec.convert(msgspec.to_builtins(_storage_state(found)), CapsuleState, strict=True)
+        return _in_form(_storage_state(found))
     except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError):
         raise MeshError("input.invalid", "the browser holds more than a capsule keeps") from None
 

@@ -38,7 +38,7 @@ async def seal(
     keys: the sealing key of each recipient, public, by node. content_key: 32 random bytes. consent: key and envelope, or empty.
     Errors: ``input.too_large``, ``capsule.invalid``.
     """
-    data = await asyncio.to_thread(encode_state, state)
+    data = await asyncio.to_thread(_encoded, state)
     made = msgspec.structs.replace(header, state_bytes=len(data))
     encoded = cbor.encode(made)
     read_header(encoded)  # nothing is signed that a reader would refuse
@@ -59,6 +59,13 @@ async def seal(
         consent=consent[1],
     )
     return SealedState(sealed=sealed, stream=stream)
+
+
+def _encoded(state: CapsuleState) -> bytes:
+    """Nothing is sealed that could not be opened again: a page may store more than a reader takes."""
+    data = encode_state(state)
+    decode_state(data)
+    return data
 
 
 async def unseal(sealed: Sealed, header: Header, stream: bytes, *, node: str, key: X25519PrivateKey) -> CapsuleState:

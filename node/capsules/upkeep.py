@@ -22,6 +22,7 @@ from node.verbs.capsule_upkeep import CheckedCapsule, LookParams, Noted, Refresh
 from protocol.capsule.capsule import Header
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.portability import Standing, findings, logout_control, standing, verdict_of
+from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
 from protocol.page.observation import Observation
@@ -94,7 +95,7 @@ class Upkeep:
             begun = mount.state
             seen = await self._seen(mount, page, given.shows or record.shows)
             held = mount.state
-            if seen.standing == "alive" and held is not None and not same(from_browser(held, before), before):
+            if seen.standing == "alive" and await asyncio.to_thread(_is_newer, held, before):
                 # What is sealed was shown to the site by a browser of its own; where each look renews, up to its last answer.
                 seen = await self._seen(mount, page, given.shows or record.shows)
                 held = mount.state
@@ -105,7 +106,8 @@ class Upkeep:
                 raise MeshError("input.invalid", f"{seen.evidence}: name one behind the login with --page")
         renewed = held is not None and held is not begun
         if held is not None and renewed:
-            renewed = await self._capsules.renew_if_newer(header.id, from_browser(held, before), before)
+            newer = await asyncio.to_thread(from_browser, held, before)
+            renewed = await self._capsules.renew_if_newer(header.id, newer, before)
         return await self._told(header.id, renewed=renewed, evidence=seen.evidence)
 
     async def rotate(self, given: CapsuleParams) -> RefreshedCapsule:
@@ -134,12 +136,12 @@ class Upkeep:
         """
         header = self._kept.open(record).header
         state = await self._kept.state(record)
-        begun = to_browser(state, now_s=self._kept.clock.now_ms() // 1000)
+        begun = await asyncio.to_thread(to_browser, state, now_s=self._kept.clock.now_ms() // 1000)
         page = _page(record.page, header)
         guard = msgspec.structs.replace(
             guard_for(self._config.policy), origins=header.policy.origins, read_only=False, capsule=True
         )
-        secrets = NO_SECRETS.hiding(hidden_values(state))
+        secrets = NO_SECRETS.hiding(await asyncio.to_thread(hidden_values, state))
         pressed = await self._log_out(guard, begun, page, secrets)
         reading = msgspec.structs.replace(guard, read_only=True)
         seen, *strangers = await self._looks(reading, begun, page, secrets)
@@ -183,7 +185,7 @@ class Upkeep:
 
     async def _seen(self, mount: Mount, page: str, shows: str) -> _Seen:
         """How the site takes the login that is mounted."""
-        secrets = mount.secrets(NO_SECRETS)
+        secrets = await mount.hiding(NO_SECRETS)
         offers: list[str] = []
         seen, *strangers = await self._looks(mount.guard, mount.state, page, secrets, mount, offers)
         found, evidence = standing(seen, strangers, shows)
@@ -228,6 +230,10 @@ class Upkeep:
             if mount is not None:
                 await mount.leave(context)
             return observation
+
+
+def _is_newer(held: BrowserState | None, before: CapsuleState) -> bool:
+    return held is not None and not same(from_browser(held, before), before)
 
 
 def _page(page: str, header: Header) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Protocol
 from weakref import WeakValueDictionary
 
@@ -53,6 +54,9 @@ class Performs(Protocol):
     async def recorded(self, session_id: str) -> Any:
         """How the recording of a session ended; a ``Done``."""
 
+    async def shown_by(self, session_id: str) -> frozenset[str]:
+        """The origins of the pages that a session holds."""
+
     async def write(self, session_id: str, out: BinaryIO) -> None:
         """Write the bundle of a session."""
 
@@ -79,6 +83,8 @@ class LoginWork:
         self._works: dict[bytes, _Work] = {}
         self._tasks = Tasks()
         self._running: dict[bytes, Any] = {}
+        self._writing = asyncio.Lock()
+        """One bundle is written at a time."""
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.routes: dict[str, Handler] = {
             "work/ask": self.on_ask,
@@ -121,18 +127,27 @@ class LoginWork:
         self._running[ask.id] = None  # counted before the first await
         try:
             self._kept.witness.check_signs()
-            patterns = self._kept.peers.require(caller, Scope.LOGIN_USE).grants[Scope.LOGIN_USE]
+            self._kept.peers.require(caller, Scope.LOGIN_USE)
             start = origin_of(await self._performs.start_of(ask))
-            if not fits(patterns, start):
-                raise MeshError("peer.scope", f"login:use is not granted for {start or 'no site'}", node=caller)
+            who = self._granted(caller, start)
             capsule = await self._fitting(start, ask)
-            who = Caller(kind=CallerKind.PEER, name=caller, origins=tuple(patterns))
             await self._kept.store.put_work(_record(work))
-            self._running[ask.id] = self._tasks.start(self._do(work, capsule, who), f"work {ask.id.hex()}")
+            if self._works.get(ask.id) is not work:  # its peer was dropped meanwhile
+                await self._kept.store.remove_works([ask.id.hex()])
+                raise MeshError("work.unknown")
+            self._running[ask.id] = self._tasks.start(self._do(work, capsule, who, start), f"work {ask.id.hex()}")
         except BaseException:
-            del self._running[ask.id], self._works[ask.id]
+            self._running.pop(ask.id, None)
+            self._works.pop(ask.id, None)
             raise
         return _told(work)
+
+    def _granted(self, caller: str, start: str) -> Caller:
+        """The peer, as it may work at this origin now. Errors: ``peer.*``, ``keylog.*``."""
+        patterns = self._kept.peers.require(caller, Scope.LOGIN_USE).grants[Scope.LOGIN_USE]
+        if not fits(patterns, start):
+            raise MeshError("peer.scope", f"login:use is not granted for {start or 'no site'}", node=caller)
+        return Caller(kind=CallerKind.PEER, name=caller, origins=tuple(patterns))
 
     async def _fitting(self, start: str, ask: WorkAsk) -> str:
         """The newest login of this node for the origin and the task. Errors: ``work.no_login``."""
@@ -148,12 +163,12 @@ class LoginWork:
             raise MeshError("work.no_login")
         return found[max(found)]
 
-    async def _do(self, work: _Work, capsule: str, who: Caller) -> None:
+    async def _do(self, work: _Work, capsule: str, who: Caller, start: str) -> None:
         trail = self._kept.witness.trail
         try:
             with called_by(who):
                 async with trail.doing("work", who=work.asker, subject=work.ask.id.hex(), note={"capsule": capsule}):
-                    said = await self._performed(work, capsule)
+                    said = await self._performed(work, capsule, start)
                     made = await self._kept.witness.artefact(KIND_WORK, work.ask.id.hex(), said)
                     await self._kept.store.put_artefact(made)
                     work.verdict, work.sealed = said, made.envelope
@@ -164,13 +179,14 @@ class LoginWork:
         finally:
             self._running.pop(work.ask.id, None)
 
-    async def _performed(self, work: _Work, capsule: str) -> WorkVerdict:
+    async def _performed(self, work: _Work, capsule: str, start: str) -> WorkVerdict:
         done: Done | None = None
         code, question = "", False
         try:
             # One after another: a capsule has one holder at a time.
             async with asyncio.timeout(limits.WORK_S_MAX), self._turns.setdefault(capsule, asyncio.Lock()):
-                done = await self._performs.carry_out(work.ask, capsule, lambda event: None)
+                with called_by(self._granted(work.asker, start)):  # as it is now: a turn can be long in coming
+                    done = await self._performs.carry_out(work.ask, capsule, lambda event: None)
         except TimeoutError:
             code = "work.late"
         except MeshError as error:
@@ -200,7 +216,8 @@ class LoginWork:
     async def on_fetch(self, caller: str, fetch: WorkFetch) -> WorkPart:
         """A peer fetches a part of the session of its work: the text and the pictures of pages.
 
-        Checks, in order: its work, which is done and has a session; the grant covers the origin at which that begins.
+        Checks, in order: its work, which is done and has a session; the grant covers the origin at which that begins, and those of
+        all pages that it shows.
         Errors: ``work.unknown``, ``peer.scope``, those of ``export_session``.
         """
         work = await self._of(caller, fetch.id)
@@ -208,21 +225,33 @@ class LoginWork:
             raise MeshError("work.unknown", "it has no session, or is not done yet")
         readable = self._kept.peers.require(caller, Scope.LOGIN_READ).grants[Scope.LOGIN_READ]
         start = origin_of(await self._performs.start_of(work.ask))
-        if not fits(readable, start):
-            raise MeshError("peer.scope", f"login:read is not granted for {start}", node=caller)
-        if fetch.offset == 0 or not work.bundle:
-            out = io.BytesIO()
-            await self._performs.write(work.verdict.session, out)
-            if out.tell() > limits.WORK_BUNDLE_BYTES_MAX:
-                raise MeshError("input.too_large", f"a session of more than {limits.WORK_BUNDLE_BYTES_MAX} bytes")
-            work.bundle = out.getvalue()
-            if fetch.offset == 0:
-                await self._kept.witness.trail.write("work.fetched", who=caller, subject=work.verdict.session)
-        total = len(work.bundle)
-        data = work.bundle[fetch.offset : fetch.offset + limits.WORK_PART_BYTES]
-        if fetch.offset + len(data) >= total:
-            work.bundle = b""
-        return WorkPart(total=total, data=data)
+        self._check_readable(caller, readable, {start, *await self._performs.shown_by(work.verdict.session)})
+        async with self._writing:
+            if fetch.offset == 0 or not work.bundle:
+                await self._bundled(work, work.verdict.session)
+                if fetch.offset == 0:
+                    await self._kept.witness.trail.write("work.fetched", who=caller, subject=work.verdict.session)
+            total = len(work.bundle)
+            data = work.bundle[fetch.offset : fetch.offset + limits.WORK_PART_BYTES]
+            if fetch.offset + len(data) >= total:
+                work.bundle = b""
+            return WorkPart(total=total, data=data)
+
+    def _check_readable(self, caller: str, readable: Sequence[str], origins: Iterable[str]) -> None:
+        for origin in sorted(origins):
+            if not fits(readable, origin):
+                raise MeshError("peer.scope", f"login:read is not granted for {origin}", node=caller)
+
+    async def _bundled(self, work: _Work, session: str) -> None:
+        """Write its session into memory, in the place of any other that its peer has begun to fetch."""
+        for each in self._works.values():
+            if each.asker == work.asker:
+                each.bundle = b""
+        out = io.BytesIO()
+        await self._performs.write(session, out)
+        if out.tell() > limits.WORK_BUNDLE_BYTES_MAX:
+            raise MeshError("input.too_large", f"a session of more than {limits.WORK_BUNDLE_BYTES_MAX} bytes")
+        work.bundle = out.getvalue()
 
     async def _of(self, caller: str, id: bytes) -> _Work:
         await self._forget()

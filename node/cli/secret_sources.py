@@ -35,19 +35,27 @@ class Source(NamedTuple):
     origins: tuple[str, ...]
     is_totp: bool
     kind: str
-    """A key of ``_READ``."""
+    """A key of ``_READ``, or ``env``."""
     where: str
 
 
 def read_secrets(typed: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The secrets of the options ``typed``, as ``GivenSecret`` in plain data, by name.
 
-    All are parsed before the first is read. Errors: ``input.invalid``, ``secret.literal``, ``secret.unread``, ``secret.late``.
+    All are parsed before the first is read. A variable that was read is taken out of the environment: programs and browsers that
+    this process starts would inherit it. Errors: ``input.invalid``, ``secret.literal``, ``secret.unread``, ``secret.late``.
     """
     sources = [parse_source(text) for text in typed]
+    variables = {source.where: os.environ.get(source.where) for source in sources if source.kind == "env"}
+    for name in variables:
+        os.environ.pop(name, None)
     secrets: dict[str, dict[str, Any]] = {}
     for source in sources:
-        secrets[source.name] = {"value": _value(source), "origins": list(source.origins), "text": source.is_text}
+        secrets[source.name] = {
+            "value": _value(source, variables),
+            "origins": list(source.origins),
+            "text": source.is_text,
+        }
         if source.is_totp:
             secrets[source.name]["totp"] = True
     return secrets
@@ -77,7 +85,7 @@ def parse_source(text: str) -> Source:
     is_totp = where.startswith(_TOTP)
     where = where.removeprefix(_TOTP)
     scheme, colon, rest = ("file", ":", where[1:]) if where.startswith("@") else where.partition(":")
-    if not colon or scheme not in _READ:
+    if not colon or scheme not in (*_READ, "env"):
         raise MeshError("secret.literal", "--secret takes the place where a value is kept, and not the value")
     if not _fits(scheme, rest):
         raise MeshError("input.invalid", _FORM)
@@ -97,8 +105,9 @@ def _fits(scheme: str, rest: str) -> bool:
             return bool(rest.strip())
 
 
-def _value(source: Source) -> str:
-    value = _READ[source.kind](source).rstrip("\r\n")
+def _value(source: Source, variables: Mapping[str, str | None]) -> str:
+    found = _variable(source, variables) if source.kind == "env" else _READ[source.kind](source)
+    value = found.rstrip("\r\n")
     if not value:
         raise MeshError("secret.unread", f"the secret {source.name} is empty", name=source.name)
     if len(value) > limits.SECRET_CHARS_MAX:
@@ -116,12 +125,12 @@ def _prompt(source: Source) -> str:
     return getpass.getpass(f"{what} {source.name}{where}: ")
 
 
-def _variable(source: Source) -> str:
-    try:
-        return os.environ[source.where]
-    except KeyError:
+def _variable(source: Source, variables: Mapping[str, str | None]) -> str:
+    found = variables[source.where]
+    if found is None:
         message = f"the secret {source.name}: there is no variable {source.where}"
-        raise MeshError("secret.unread", message, name=source.name) from None
+        raise MeshError("secret.unread", message, name=source.name)
+    return found
 
 
 def _file(source: Source) -> str:
@@ -162,7 +171,6 @@ def _of(source: Source, read: Callable[[], str]) -> str:
 
 _READ: Final[Mapping[str, Callable[[Source], str]]] = {
     "prompt": _prompt,
-    "env": _variable,
     "keyring": _keyring,
     "cmd": _command,
     "file": _file,

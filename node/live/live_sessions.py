@@ -190,7 +190,7 @@ class LiveSessions:
             profile=profile,
             browser=await self._browsers.info(),
             gate=mount.gate(Gate(report=report, history=self._browsers.known(mount.guard))),
-            secrets=mount.secrets(Secrets(params.secrets, begins=params.url)),
+            secrets=await mount.hiding(Secrets(params.secrets, begins=params.url)),
             capsule=mount.capsule,
             login=mount.used,
             makes=partial(mount.makes, context) if mount.capsule else None,

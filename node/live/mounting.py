@@ -99,6 +99,12 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
         """``given``, and what the capsule hides."""
         return given.hiding(self.hidden) if self.hidden else given
 
+    async def hiding(self, given: Secrets) -> Secrets:
+        """As ``secrets``, and ready to be searched for: to make that ready takes long where a login has many values."""
+        made = self.secrets(given)
+        await asyncio.to_thread(lambda: made.search)
+        return made
+
     async def makes(self, context: Context) -> Iterable[str]:
         """The values of the login as the site has renewed it in ``context``, which are sealed at its end. Errors: ``browser.*``."""
         if self.renewed is None:

@@ -172,7 +172,10 @@ class Recorder:
         if self._plan.makes is None:
             return
         seen, self._driver.observation = self._driver.observation, None
-        if self._secrets.note_login(await self._plan.makes()) and seen is not None:
+        made = self._secrets.note_login(await self._plan.makes())
+        if made:
+            await asyncio.to_thread(lambda: self._secrets.search)
+        if made and seen is not None:
             # In what was seen before stand the values; what is done next, and told of it, is about this observation.
             seen = await self._page.observe()
         self._driver.observation = seen

@@ -21,6 +21,7 @@ from protocol.errors import MeshError
 from protocol.messages import WorkAsk
 from protocol.page.action import Action, Upload
 from protocol.recording.session import Session
+from protocol.trust.origin import origin_of
 
 _ON_MISMATCH: OnMismatch = "stop"
 
@@ -101,6 +102,11 @@ class ForPeers:
             steps=len(steps),
             good=sum(step.ok for step in steps),
         )
+
+    async def shown_by(self, session_id: str) -> frozenset[str]:
+        """The origins of the pages that a session holds, also of those that a step led to and failed at."""
+        steps = await self._store.steps(session_id)
+        return frozenset(filter(None, (origin_of(step.url) for step in steps)))
 
     async def write(self, session_id: str, out: BinaryIO) -> None:
         """Write the bundle of a session. Errors: those of ``export_session``."""

@@ -204,7 +204,7 @@ class Recordings:
             context,
             page,
         ):
-            secrets = mount.secrets(secrets)
+            secrets = await mount.hiding(secrets)
             plan = Recording(
                 title=file.title,
                 start_url=file.start_url,

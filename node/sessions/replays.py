@@ -93,7 +93,7 @@ class Replays:
             async with mounted_page(self._work.browsers, profile, capsule, wish, tabs=tabs) as (mount, page):
                 plan = ReplayPlan(
                     browser=await self._work.browsers.info(),  # of the browser that runs, as in ``record``
-                    secrets=mount.secrets(given),
+                    secrets=await mount.hiding(given),
                     uploads=Uploads(self._work.config.browser.upload_folders),
                     codes=self._work.browsers.codes,
                     gate=mount.gate(self._work.gate(approve_class, mount.guard)),

@@ -13,31 +13,45 @@ from protocol.page.token_looks import is_key, looks_generated
 _CHARS_MIN: Final = 8
 """A shorter value would be found in texts that have nothing to do with it."""
 _LONG_CHARS: Final = 16
-"""From this length on, letters and digits mixed without a space are taken for a secret."""
+"""From this length on, letters and digits mixed without a space are taken for a secret, and digits alone in a cookie that scripts
+do not see."""
 _DEPTH_MAX: Final = 32
 
 
 def hidden_values(state: CapsuleState) -> dict[str, str]:
     """The values to take out of everything that is stored or shown, by a name that says nothing of them.
 
-    Of a cookie that scripts do not see every value counts; of all others those that look generated, also inside of JSON. The
-    longest come first, since there is a limit: short ones are the likelier chance finds.
+    Of a cookie that scripts do not see every value counts; of all others those that look generated, also inside of JSON. There is
+    a limit: cookies that scripts do not see come first, then other cookies, so that nothing that a script stores can take the
+    place of a session. Then the longest come first: short ones are the likelier chance finds.
     """
-    found = dict.fromkeys(
-        value for cookie in state.cookies for value in _of(cookie.value, whole=cookie.http_only) if value
-    )
-    for stored in state.storage:
-        for item in (*stored.local, *stored.session):
-            found |= dict.fromkeys(_of(item.value))
-        for database in stored.databases:
-            for entry in (entry for store in database.stores for entry in store.entries):
-                found |= dict.fromkeys(_of(entry.value))
-    longest = sorted(found, key=lambda value: (-len(value), value))[: limits.CAPSULE_HIDDEN_MAX]
+    ranks: dict[str, int] = {}
+    for rank, value in _found(state):
+        ranks[value] = min(rank, ranks.get(value, rank))
+    kept: list[str] = []
+    left = limits.CAPSULE_HIDDEN_CHARS_MAX
+    for value in sorted(ranks, key=lambda value: (ranks[value], -len(value), value)):
+        if len(value) <= left and len(kept) < limits.CAPSULE_HIDDEN_MAX:
+            kept.append(value)
+            left -= len(value)
+    longest = sorted(kept, key=lambda value: (-len(value), value))
     return {f"capsule.{number}": value for number, value in enumerate(longest, 1)}
 
 
+def _found(state: CapsuleState) -> Iterator[tuple[int, str]]:
+    """Each value, and how early it comes."""
+    for cookie in state.cookies:
+        yield from ((0 if cookie.http_only else 1, value) for value in _of(cookie.value, whole=cookie.http_only))
+    for stored in state.storage:
+        for item in (*stored.local, *stored.session):
+            yield from ((2, value) for value in _of(item.value))
+        for database in stored.databases:
+            for entry in (entry for store in database.stores for entry in store.entries):
+                yield from ((2, value) for value in _of(entry.value))
+
+
 def _of(value: str, *, whole: bool = False) -> Iterator[str]:
-    if whole and len(value) >= _CHARS_MIN and not value.isdigit():
+    if whole and len(value) >= (_LONG_CHARS if value.isdigit() else _CHARS_MIN):
         yield value
         return
     yield from (text for text in _texts(value) if _looks_secret(text))

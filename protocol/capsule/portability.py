@@ -19,7 +19,9 @@ Standing = Literal["alive", "dead", "unknown"]
 Verdict = Literal["portable", "offered", "software-bound", "dead", "unknown"]
 """``portable``: a fresh browser was taken for the one that logged in. ``offered``: so it was, but the site offers to bind sessions
 to a device, and such a one soon ends elsewhere. ``software-bound``: the login names a key that only its own browser has."""
-_WEB_TOKEN: Final = re.compile(r"eyJ[A-Za-z0-9_-]{4,8192}\.(eyJ[A-Za-z0-9_-]{4,8192})\.[A-Za-z0-9_-]{0,8192}")
+_WEB_TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.WEB_TOKEN``
+    r"(?<![A-Za-z0-9_-])(?:(?!eyJ)[A-Za-z0-9_-])*+eyJ[A-Za-z0-9_-]{4,}+\.(eyJ[A-Za-z0-9_-]{4,}+)\.[A-Za-z0-9_-]*"
+)
 _SOON_S: Final = 86_400
 _LOGOUT: Final = re.compile(
     r"(?:log|sign)[ -]?(?:me )?(?:out|off)(?: (?:everywhere|of all devices))?|logout|signout"

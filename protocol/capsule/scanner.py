@@ -31,7 +31,9 @@ Kind = Literal[
     "no-http-only",
     "no-same-site",
 ]
-_TOKEN: Final = re.compile(r"\b(eyJ[\w-]+)\.([\w-]+)\.[\w-]*")
+_TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.WEB_TOKEN``
+    r"(?<![\w-])((?:(?!eyJ)[\w-])*+)(eyJ[\w-]++)\.([\w-]++)\.[\w-]*"
+)
 _PERSONAL: Final = frozenset(
     {"email", "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "upn"}
     | {"phone_number", "address", "birthdate", "gender", "picture"}
@@ -88,14 +90,14 @@ def _of_flags(cookie: Cookie) -> Iterator[Kind]:
 def _of_value(value: str) -> Iterator[Kind]:
     text = unquote(value[: limits.CAPSULE_COOKIE_CHARS_MAX])
     for match in _TOKEN.finditer(text):
-        head, body = _json(match[1]), _json(match[2])
+        head, body = _json(match[2]), _json(match[3])
         if str(head.get("alg", "")).lower() == "none":
             yield "token-unsigned"
         if body and "exp" not in body:
             yield "token-without-expiry"
         if not _PERSONAL.isdisjoint(body):
             yield "personal-claims"
-    if personal_data(_TOKEN.sub(" ", text)):
+    if personal_data(_TOKEN.sub(r"\1 ", text)):
         yield "personal-data"
 
 

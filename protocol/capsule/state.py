@@ -104,7 +104,7 @@ class Lost(_Record, frozen=True, kw_only=True):
 
     origin: _Origin
     what: Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_NAME_CHARS_MAX)]
-    """``blob``, ``crypto-key``, ``cache-storage``, with the place of it."""
+    """``blob``, ``crypto-key``, ``cache-storage``, with the place of it; ``broken-text``, which is no Unicode."""
 
 
 class CapsuleState(_Record, frozen=True, kw_only=True):

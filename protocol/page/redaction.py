@@ -81,7 +81,7 @@ def _redact_path(path: str) -> str:
     """
     if len(path) > _PART_CHARS_MAX:
         return f"/{REDACTED}"
-    path = WEB_TOKEN.sub(REDACTED, _PATH_PARAMETER.sub(_redact_parameter, path))
+    path = WEB_TOKEN.sub(rf"\1{REDACTED}", _PATH_PARAMETER.sub(_redact_parameter, path))
     segments = path.split("/")
     # A reset link may hold an id between the word and the token.
     before = zip(["", "", *segments], ["", *segments], segments, strict=False)

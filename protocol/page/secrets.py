@@ -96,7 +96,8 @@ class Secrets(Mapping[str, str]):
     def note_login(self, values: Iterable[str]) -> bool:
         """From now on ``values``, which a site has made for a login, are redacted; whether one of them is new.
 
-        Errors: ``input.too_large`` (a site makes more than ``LOGIN_VALUES_MAX``: what is beyond them would be stored).
+        Errors: ``input.too_large`` (a site makes more than ``LOGIN_VALUES_MAX``, or longer ones than ``LOGIN_VALUES_CHARS_MAX``
+        together: what is beyond them would be stored).
         """
         known = set(self.values())
         new = [value for value in dict.fromkeys(values) if value not in known]
@@ -104,6 +105,8 @@ class Secrets(Mapping[str, str]):
             raise MeshError(
                 "input.too_large", f"the site made more than {limits.LOGIN_VALUES_MAX} values for one login"
             )
+        if sum(map(len, (*self._login.values(), *new))) > limits.LOGIN_VALUES_CHARS_MAX:
+            raise MeshError("input.too_large", "the site made longer values for one login than can be looked for")
         for value in new:
             self._login[f"login.{len(self._login) + 1}"] = value
         return bool(new)

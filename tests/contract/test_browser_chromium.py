@@ -15,8 +15,10 @@ import pytest_asyncio
 from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
+from adapters.browser.state import read_state
 from adapters.browser.tunnel import Tunnel
 from adapters.ports import Browser, Page
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret, Select, Wait
 from protocol.page.observation import Observation, encode
@@ -577,3 +579,46 @@ async def test_several_options_are_chosen_where_the_list_takes_them(page: Page, 
     assert chosen == {"Red": True, "Green": False, "Blue": True}
     with pytest.raises(MeshError, match="does not take several"):
         await page.perform(Select(target=Locator(), option="Red", also=("Blue",)), ref=one)
+
+
+_KEEPS = """<title>Keeps</title><script>
+const asked = indexedDB.open('base', 1);
+asked.onupgradeneeded = () => { const it = {}; it.self = it; asked.result.createObjectStore('s').put(it, 1); };
+asked.onsuccess = () => { asked.result.close(); document.body.append('kept'); };
+</script><body>"""
+_BROKEN = """<title>Broken</title><script>
+localStorage.good = 'value'; localStorage.bad = '\\ud800'; localStorage['\\ud800'] = 'x';
+</script>"""
+
+
+async def test_a_page_that_keeps_what_cannot_be_written_ends_nothing_but_the_reading_of_its_own_state(
+    launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/browser.py, connected."""
+    site.extra["/keeps.html"] = _KEEPS
+    context = await launched.open(Profile(), GuardPolicy())
+    page = await context.page()
+    await page.perform(Goto(url=f"{site.origin}/keeps.html"))
+    await page.perform(Wait(text="kept"))
+    monkeypatch.setattr(limits, "NAVIGATION_TIMEOUT_MS", 3_000)
+    with pytest.raises(MeshError) as caught:
+        await context.state(whole=True)
+    assert caught.value.code == "browser.timeout"
+    monkeypatch.undo()
+    other = await launched.open(Profile(), GuardPolicy())
+    await (await other.page()).perform(Goto(url=f"{site.origin}/form.html"))
+    await other.close()
+    await context.close()
+    assert "NODE_OPTIONS" not in os.environ
+
+
+async def test_text_that_is_no_unicode_is_left_out_of_the_state_and_named(launched: Browser, site: PageServer) -> None:
+    site.extra["/broken.html"] = _BROKEN
+    context = await launched.open(Profile(), GuardPolicy())
+    page = await context.page()
+    await page.perform(Goto(url=f"{site.origin}/broken.html"))
+    state = await context.state(whole=True)
+    await context.close()
+    (origin,) = read_state(state).origins
+    assert [item.name for item in origin.localStorage] == ["good"]
+    assert [each.what for each in state.untaken] == ["broken-text"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from node.capsules.reading import read_state
+from node.capsules.reading import read_state, state_of
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie, Entry, Item
 from protocol.errors import MeshError
-from tests.capsules import CANARY
+from tests.capsules import CANARY, SHOP
 
 COOKIE: dict[str, Any] = {"name": "sid", "value": CANARY, "domain": ".shop.example", "path": "/"}
 
@@ -154,3 +154,19 @@ def test_a_file_that_is_missing_or_too_large_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MeshError) as caught:
         read_state(large)
     assert caught.value.code == "input.too_large"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"cookies": [COOKIE | {"value": "\ud800"}]},
+        {"cookies": [COOKIE], "origins": [{"origin": SHOP, "localStorage": [{"name": "\ud800", "value": "x"}]}]},
+    ],
+)
+def test_text_that_is_no_unicode_is_refused(tmp_path: Path, content: Any) -> None:
+    with pytest.raises(MeshError) as caught:
+        read(tmp_path, content)
+    assert caught.value.code == "input.invalid"
+    with pytest.raises(MeshError) as caught:
+        state_of(content)
+    assert caught.value.code == "input.invalid"

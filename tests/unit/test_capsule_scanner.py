@@ -13,6 +13,8 @@ import pytest
 
 from node.verbs.capsule import ShowParams
 from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, Attested, handle_of, open_attestation
+from protocol.capsule.hidden import hidden_values
+from protocol.capsule.portability import findings
 from protocol.capsule.scanner import SCANNER, Weak, counted, scan
 from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage
 from protocol.errors import MeshError
@@ -142,3 +144,18 @@ async def test_an_attestation_about_something_else_is_refused(nodes: list[Capsul
     assert because(msgspec.structs.replace(right, handle=bytes(32))) == "handle"
     assert because(right, bob) == "issuer"
     assert because(right, damaged=True).startswith(("cbor.", "envelope."))
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("filling", ["eyJ", "-eyJ", "eyJaaaaaaaa.", "eyJaaaaaaaa.eyJ"])
+def test_what_a_page_stores_is_read_in_time_that_grows_with_it(filling: str) -> None:
+    """Guard: protocol/page/token_looks.py, WEB_TOKEN.
+
+    Beginning at each of them would take the square: hours, in which the node does nothing else.
+    """
+    value = filling * (2_000_000 // len(filling))
+    items = (Item(name="all", value=value), *(Item(name=str(n), value=value[:32_768]) for n in range(50)))
+    state = CapsuleState(storage=(OriginStorage(origin=SHOP, local=items),))
+    assert isinstance(hidden_values(state), dict)
+    assert isinstance(scan(state), tuple)
+    assert isinstance(findings(state, now_s=0), tuple)

@@ -14,7 +14,9 @@ from nacl.signing import SigningKey
 from node.capsules import Wanted
 from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
 from node.verbs.capsule_upkeep import RevokeParams
+from node.verbs.owner import ChangeParams
 from protocol import limits
+from protocol.approval.owners import sign_change
 from protocol.capsule import file as files
 from protocol.capsule.artefacts import Consent, seal_consent
 from protocol.capsule.capsule import KIND_CAPSULE, Sealed
@@ -430,6 +432,24 @@ async def test_a_consent_of_nobody_or_to_something_else_is_refused(nodes: list[C
     assert await code_of(_consent(alice, key=SigningKey(bytes(32)))) == "capsule.consent"
     assert await code_of(_consent(alice, expires_ms=alice.now_ms - 1)) == "capsule.consent"
     assert await alice.refused() == "capsule.consent"
+
+
+async def test_the_consent_of_an_owner_whose_key_was_revoked_is_over(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/kept.py, Kept.consent_until_ms."""
+    alice, bob = nodes
+    await alice.own(ANNA)
+    await alice.capture(consent=True)
+    await _consent(alice)
+    await _consent(alice, to="bob")
+    await bob.take(await alice.give(bob))
+    other = SigningKey(bytes([9]) * 32)
+    for act, name, key, by in (("add", "ben", other, ANNA), ("revoke", "anna", ANNA, other)):
+        change = alice.owners.owners.change(act, name, bytes(key.verify_key))  # type: ignore[arg-type]
+        signed = sign_change(change, by, now_s=alice.now_ms // 1000, unique=bytes(16))
+        await alice.owners.change(ChangeParams(by="owner", change=cbor.encode(change).hex(), signed=signed.hex()))
+    assert await alice.refused() == "capsule.consent"
+    assert await bob.refused() == "capsule.consent"
+    assert await code_of(alice.give(bob)) == "capsule.consent"
 
 
 # --- sealing keys --------------------------------------------------------------------------------------------------------

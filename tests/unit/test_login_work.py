@@ -14,6 +14,7 @@ import pytest
 
 from node.capsules import LoginWork, Mounting, WorkAsking
 from node.sessions import ForPeers, Sessions
+from node.verbs import Caller, CallerKind, called_by
 from node.verbs.approve import AnswerParams, ListParams, ShowParams
 from node.verbs.capsule_work import WorkDone, WorkParams
 from node.verbs.owner import ChangeParams
@@ -21,7 +22,7 @@ from protocol import limits
 from protocol.approval.question import Question
 from protocol.capsule.work import KIND_WORK, WorkVerdict, ask_digest, open_verdict
 from protocol.errors import MeshError
-from protocol.messages import WorkAsk, WorkLook, WorkTell
+from protocol.messages import WorkAsk, WorkFetch, WorkLook, WorkTell
 from protocol.page.observation import Element
 from protocol.trust.grants import parse_grants
 from protocol.wire import cbor
@@ -33,13 +34,16 @@ from tests.owners import ANNA, answer, entry
 from tests.twins.browser import Control, Document, MemorySite
 
 ORDERS = f"title: Orders\nstart: {SHOP}/orders\nsteps:\n  - assert: {{text: Two mugs}}\n"
+BANK = "https://bank.example"
 WRITES = f"title: Pay\nstart: {SHOP}/orders\nsteps:\n  - click: {{role: button, name: Pay now}}\n"
 
 
 def _site() -> MemorySite:
     seen = [("heading", "Two mugs"), ("button", "Pay now"), ("textbox", "Your name")]
     controls = tuple(Control(element=Element(ref="", role=role, name=name)) for role, name in seen)
-    return MemorySite({f"{SHOP}/orders": Document(title="Orders", controls=controls)})
+    heading = Control(element=Element(ref="", role="heading", name="Balance"))
+    account = Document(title="Account", controls=(heading,))
+    return MemorySite({f"{SHOP}/orders": Document(title="Orders", controls=controls), f"{BANK}/account": account})
 
 
 class Worker(CapsuleNode):
@@ -124,7 +128,7 @@ async def test_with_the_grant_the_session_comes_too_and_nothing_of_the_login(nod
 
 
 async def test_a_session_comes_only_from_an_origin_that_may_be_read(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork.on_fetch."""
+    """Guard: node/capsules/work.py, LoginWork._check_readable."""
     alice, bob = nodes
     await alice.capture()
     elsewhere = parse_grants([f"login:use={SHOP}", "login:read=https://other.example"])
@@ -321,3 +325,72 @@ async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgott
     monkeypatch.setattr(limits, "WORK_KEPT_S", -1)
     assert await code_of(alice.work.on_look(bob.node.id, WorkLook(id=ask.id))) == "work.unknown"
     assert await alice.node.store.works() == []
+
+
+async def test_a_peer_that_is_distrusted_while_it_asks_has_nothing_done(
+    nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = nodes
+    await alice.capture()
+    real = alice.node.store.put_work
+
+    async def late(record: Any) -> None:
+        await real(record)
+        await alice.work.drop_peer(bob.node.id)
+
+    monkeypatch.setattr(alice.node.store, "put_work", late)
+    assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.unknown"
+    assert (alice.work.running, await alice.node.store.works()) == (0, [])
+    assert await alice.node.store.sessions() == []
+
+
+async def test_work_that_waits_for_its_turn_is_not_done_once_the_grant_is_withdrawn(
+    nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = nodes
+    kept = await alice.capture()
+    turn = alice.work._turns.setdefault(kept.id, asyncio.Lock())
+    async with turn:
+        asking = asyncio.create_task(bob.ask(alice, actions=ORDERS))
+        async with asyncio.timeout(10):
+            while not alice.work.running:  # noqa: ASYNC110 (nobody tells)
+                await asyncio.sleep(0.01)
+        record = alice.node.peers.record(bob.node.id)
+        assert record is not None
+        await alice.node.store.put_peer(msgspec.structs.replace(record, grants={}))
+        await alice.node.peers.load()
+    await asyncio.sleep(0.5)
+    assert alice.work.running == 0
+    row = await alice.node.store.ledger(kept.id)
+    assert row is not None and row.used == 0
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+
+
+async def test_a_peer_that_fetches_many_sessions_at_once_fills_no_memory(
+    nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = nodes
+    monkeypatch.setattr(limits, "WORK_PART_BYTES", 64)  # so that none of them ends with its first part
+    await alice.capture()
+    both = parse_grants([f"login:use={SHOP}", f"login:read={SHOP}"])
+    await alice.node.mesh.pair(alice.node, bob.node, both)
+    works = [(await bob.ask(alice, actions=ORDERS)).work for _ in range(3)]
+    with called_by(Caller(kind=CallerKind.PEER, name=bob.node.id)):
+        for work in works:
+            part = await alice.work.on_fetch(bob.node.id, WorkFetch(id=bytes.fromhex(work), offset=0))
+            assert part.total
+        held = [len(each.bundle) for each in alice.work._works.values()]
+    assert sum(size > 0 for size in held) <= 1
+
+
+async def test_a_session_that_went_on_to_an_origin_that_may_not_be_read_does_not_come(nodes: list[Worker]) -> None:
+    """Guard: node/capsules/work.py, LoginWork._check_readable."""
+    alice, bob = nodes
+    await alice.capture(origins=(SHOP, BANK))
+    both = parse_grants([f"login:use={SHOP}", f"login:use={BANK}", f"login:read={SHOP}"])
+    await alice.node.mesh.pair(alice.node, bob.node, both)
+    assert (await bob.ask(alice, actions=ORDERS, fetch=True)).fetched
+    further = ORDERS + f"  - goto: {BANK}/account\n"
+    assert (await bob.ask(alice, actions=further)).verdict == "pass"
+    assert await code_of(bob.ask(alice, actions=further, fetch=True)) == "peer.scope"

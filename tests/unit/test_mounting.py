@@ -26,6 +26,7 @@ from node.rooms import Rooms
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsule import CaptureParams
 from node.verbs.capsule_upkeep import RevokeParams
+from protocol import limits
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.portability import Finding, findings, logout_control, standing, verdict_of
 from protocol.capsule.state import CapsuleState, Cookie, Item, Lost, OriginStorage
@@ -252,6 +253,40 @@ def test_values_that_look_like_secrets_are_hidden_and_words_are_not() -> None:
     )
     hidden = set(hidden_values(state).values())
     assert hidden == {"seven-letters-only", CANARY, f"{CANARY}-deep", f"{CANARY}-list"}
+
+
+def test_nothing_that_a_page_stores_takes_the_place_of_its_session_among_what_is_hidden() -> None:
+    """Guard: protocol/capsule/hidden.py, hidden_values."""
+    decoys = tuple(Item(name=str(number), value=f"{CANARY}-decoy-{number:040}") for number in range(200))
+    others = (Cookie(name=f"c{each.name}", value=f"{each.value}c", domain="shop.example") for each in decoys)
+    state = CapsuleState(
+        cookies=(Cookie(name="sid", value=CANARY, domain="shop.example", http_only=True), *others),
+        storage=(OriginStorage(origin=SHOP, local=decoys),),
+    )
+    hidden = hidden_values(state)
+    assert CANARY in hidden.values() and len(hidden) == limits.CAPSULE_HIDDEN_MAX
+    assert list(hidden.values()) == sorted(hidden.values(), key=lambda value: (-len(value), value))
+
+
+def test_what_is_hidden_is_no_longer_than_can_be_looked_for() -> None:
+    """Guard: protocol/capsule/hidden.py, hidden_values."""
+    items = tuple(Item(name=str(number), value=f"{CANARY}{number:03}" * 5_000) for number in range(100))
+    cookie = Cookie(name="sid", value=CANARY, domain="shop.example", http_only=True)
+    hidden = hidden_values(CapsuleState(cookies=(cookie,), storage=(OriginStorage(origin=SHOP, local=items),)))
+    assert CANARY in hidden.values() and len(hidden) > 1
+    assert sum(map(len, hidden.values())) <= limits.CAPSULE_HIDDEN_CHARS_MAX
+    with pytest.raises(MeshError) as caught:
+        Secrets().note_login("x1" * 50_000 + str(number) for number in range(6))
+    assert caught.value.code == "input.too_large"
+
+
+def test_a_session_that_is_a_long_number_is_hidden_and_a_short_one_is_not() -> None:
+    cookies = (Cookie(name=str(len(value)), value=value, domain="shop.example", http_only=True) for value in _NUMBERS)
+    assert list(hidden_values(CapsuleState(cookies=tuple(cookies))).values()) == [_NUMBERS[0]]
+
+
+_NUMBERS = ("83749582374958237495", "1767225602045")
+"""A session, and a time in milliseconds, which would be found everywhere."""
 
 
 # --- the state of a browser ----------------------------------------------------------------------------------------------

@@ -49,6 +49,13 @@ def test_each_source_gives_its_value(tmp_path: Path, monkeypatch: pytest.MonkeyP
     }
 
 
+def test_no_program_inherits_a_variable_that_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORD", "hunter2")
+    words = " ".join(map(shlex.quote, script(tmp_path, "import os; print(os.environ.get('WORD', 'nothing'))")))
+    given = read_secrets((f"a=cmd:{words}", "b=env:WORD", "c=env:WORD"))
+    assert [given[name]["value"] for name in "abc"] == ["nothing", "hunter2", "hunter2"]
+
+
 @pytest.mark.parametrize(
     "typed", ["word=hunter2", "word=hunter2:x", "word=totp:hunter2", "word@https://a.example=hunter2", "word=PROMPT:"]
 )
