@@ -75,6 +75,16 @@ class Kept:
         """A stored capsule, verified again. Errors: those of ``open_capsule``, ``peer.distrusted``."""
         return open_capsule(record.envelope, self.peers.find_key)
 
+    async def check_leaves(self, record: CapsuleRecord, header: Header) -> None:
+        """Check that a capsule may leave this node at all. Errors: ``capsule.revoked``, ``.installation``, ``.expired``."""
+        row = await self.store.ledger(record.id)
+        if row is not None and row.revoked_ms:
+            raise MeshError("capsule.revoked", capsule=record.id)
+        if not header.policy.cross_installation:
+            raise MeshError("capsule.installation", capsule=record.id)
+        if self.clock.now_ms() >= header.policy.expires_ms:
+            raise MeshError("capsule.expired", capsule=record.id)
+
     def recipient(self, capsule: Capsule) -> Recipient:
         """Under which sealing key this node opens it. Errors: ``capsule.recipient``."""
         found = next((each for each in capsule.header.recipients if each.node == self.witness.node), None)
@@ -163,3 +173,10 @@ class Kept:
             lambda news: self.store.put_capsule(record, stream, expires_ms=expires_ms, news=news), kind, header.id
         )
         return record
+
+    async def note(self, record: CapsuleRecord, **more: object) -> CapsuleRecord:
+        """A stored capsule with other fields of its record. Errors: those of ``keep``, ``store.corrupt``."""
+        stream = await self.store.capsule_stream(record.id)
+        if stream is None:
+            raise MeshError("store.corrupt", f"the sealed state of {record.id} is missing")
+        return await self.keep(self.open(record), stream, record, **more)
