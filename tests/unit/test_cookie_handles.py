@@ -135,9 +135,13 @@ async def test_without_an_offer_a_grant_or_trust_nothing_is_answered(nodes: list
 async def test_a_grant_that_was_taken_back_outweighs_the_offer(nodes: list[CapsuleNode]) -> None:
     """Guard: node/capsules/handles.py, CookieHandles.on_request."""
     alice, bob = nodes
-    await alice.capture(origins=(SHOP,))
+    other = "https://other.example"
+    await grant(alice, bob, f"capsule:import={SHOP},{other}")
+    await grant(bob, alice, *(f"{scope}={SHOP},{other}" for scope in ("capsule:offer", "attest:consume")))
+    await alice.capture(origins=(SHOP, other))
     await offer(alice, bob)
-    await grant(alice, bob, "capsule:import=https://other.example")
+    # The origin that is asked for is covered still, and the capsule is for another one too.
+    await grant(alice, bob, f"capsule:import={SHOP}")
     assert (await refused(request(bob, alice))).code == "peer.scope"
     assert (await refused(offer(alice, bob))).code == "peer.scope"
 
@@ -249,6 +253,7 @@ async def test_cookies_whose_attestation_does_not_hold_are_refused_and_warned_of
 
 
 async def test_an_answer_that_holds_more_than_cookies_is_refused(nodes: list[CapsuleNode]) -> None:
+    """Guard: protocol/capsule/handle.py, check_handle."""
     alice, bob = nodes
     await alice.capture(origins=(SHOP,))
     await offer(alice, bob)
