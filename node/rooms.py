@@ -107,6 +107,7 @@ class Rooms:
     cookie_handles: CookieHandles
     capsule_upkeep: Upkeep
     logins: Logins
+    passkeys: Passkeys
     login_work: LoginWork
     work_asking: WorkAsking
     live: LiveSessions
@@ -233,6 +234,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
         logins=Logins(capsules, witness, sessions.recordings.record, passkeys),
+        passkeys=passkeys,
         live=live,
         explorer=explorer,
         schedules=schedules,

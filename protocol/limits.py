@@ -238,6 +238,7 @@ SECRET_SOURCE_BYTES_MAX: Final = 64 * KIB
 SECRET_COMMAND_S: Final = 120
 """How long such a program may take: it may ask a person to unlock what it reads."""
 PASSKEYS_MAX: Final = 256
+PASSKEY_NAME_CHARS_MAX: Final = 256
 TOTP_SEED_BYTES_MIN: Final = 8
 TOTP_PERIOD_S_MAX: Final = 300
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB

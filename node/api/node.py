@@ -56,6 +56,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.capsule_exchange.bound,
         **rooms.cookie_handles.bound,
         **rooms.logins.bound,
+        **rooms.passkeys.bound,
         **rooms.work_asking.bound,
         **rooms.capsule_upkeep.bound,
         **Explaining(rooms.config.policy, rooms.approvals).bound,

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import click
 
+from node.cli import capsule_passkey, needed_secrets
 from node.cli import capsule_words as words
-from node.cli import needed_secrets
 from node.cli.build import Look, commands_of, parameter
 from node.cli.common import (
     Result,
@@ -219,5 +219,6 @@ def _looks() -> dict[str, Any]:
     }
 
 
+group.add_command(capsule_passkey.group)
 for _command in commands_of((*verbs_of_login.VERBS, *work.VERBS, *handle.VERBS, *verbs.VERBS, *upkeep.VERBS), _looks()):
     group.add_command(_command)

@@ -15,7 +15,7 @@ import msgspec
 from adapters.browser.caused import Caused, FrameDocument
 from adapters.browser.state import of_tabs, read_state, write_state
 from adapters.browser.view import Mask, masker
-from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome, Passkey
+from adapters.ports import NOTHING, Blocked, BrowserState, Given, HearPasskey, Outcome, Passkey, deaf
 from protocol.approval.forms import RequestForm, request_form
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -300,7 +300,7 @@ class MemoryContext:
         self._require_open()
         return self.kept.state(whole=whole)
 
-    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+    async def hold_passkeys(self, held: Sequence[Passkey], hear: HearPasskey = deaf) -> None:
         """``adapters.ports.Context.hold_passkeys``. Its pages have no scripts, so none is made or used here."""
         self._require_open()
         self._passkeys = tuple(held)
