@@ -45,6 +45,13 @@ def entering(directory: Path, site: PasskeySite, name: str = "second") -> list[s
     return flow(directory, site, name, "click: {role: button, name: Sign in with a passkey}", "wait: Welcome anna")
 
 
+def and_fail(command: list[str]) -> list[str]:
+    """``command``, whose file has one step more: it fails."""
+    with Path(command[command.index("--with") + 1]).open("a") as file:
+        file.write("  - assert: {text: Never said}\n")
+    return command
+
+
 async def done(*command: str, home: Path) -> Any:
     status, out, err = await asyncio.to_thread(cli, *command, "--json", home=home, timeout_s=120)
     assert status == 0, out + err
@@ -105,18 +112,14 @@ async def test_a_passkey_is_kept_as_soon_as_it_was_made_and_proven_by_a_login_wi
     async with PasskeySite() as site:
         assert (await done(*listing, home=node.home))["passkeys"] == []
         # The site has made it, and the steps after it fail.
-        failing = registering(tmp_path, site)
-        file = Path(failing[failing.index("--with") + 1])
-        file.write_text(file.read_text() + "  - assert: {text: Never said}\n")
+        failing = and_fail(registering(tmp_path, site))
         assert (await refused(*failing, "--register-passkey", home=node.home)).startswith("action.")
         assert len(site.keys) == 1 and (await done("capsule", "ls", home=node.home))["capsules"] == []
         (kept,) = (await done(*listing, home=node.home))["passkeys"]
         assert (kept["site"], kept["account"], kept["proven"], kept["used_ms"]) == ("localhost", "anna", False, 0)
         assert kept["made_ms"] > 0
         # A flow that uses it and comes to no login proves nothing.
-        failing = entering(tmp_path, site, "third")
-        file = Path(failing[failing.index("--with") + 1])
-        file.write_text(file.read_text() + "  - assert: {text: Never said}\n")
+        failing = and_fail(entering(tmp_path, site, "third"))
         assert (await refused(*failing, "--passkey", home=node.home)).startswith("action.")
         (kept,) = (await done(*listing, home=node.home))["passkeys"]
         assert kept["used_ms"] >= kept["made_ms"] and not kept["proven"]
