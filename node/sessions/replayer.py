@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -48,6 +48,7 @@ from protocol.recording.verdicts import default_level, judge_replay
 from protocol.risk.refused import may_be_allowed
 from protocol.risk.sites import SiteRule
 
+Makes = Callable[[], Awaitable[Iterable[str]]]
 OnStep = Callable[[StepMatch, str], None]
 """Told of each step, and what was there instead of what is recorded."""
 
@@ -91,6 +92,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Values for inputs by name, or for texts by the number of their step (``protocol.recording.inputs.change``)."""
     sites: tuple[SiteRule, ...] = ()
     """As ``Recording.sites``."""
+    makes: Makes | None = None
+    """The values of the login as the site has renewed it by now; None without a capsule."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +214,9 @@ class _Run:
             outcome = await self._driver.act(
                 action, expect=expect, evidence=step.evidence, evidence_onto=step.evidence_onto, answer=answer
             )
-        except MeshError as error:
+            await self._note_login()
+        except MeshError as failed:
+            error = await self._tellable(failed)
             if self._explains:
                 self.call_log = call_log(step, error, self._driver.observation, secrets)
             if (unmet := self._unmet(step, error)) is not None:
@@ -223,6 +228,26 @@ class _Run:
                 self.differences += explain_stop(step, error, secrets, self._mapping)
             return not_performed(step, error.code, self._since(began_ms))
         return await self._compared(step, outcome, began_ms, expect)
+
+    async def _note_login(self) -> None:
+        """Learn what the site has renewed of the login, before anything that the page says is compared, told or stored.
+
+        If that fails, nothing of the page is looked at. Errors: ``browser.*``, ``input.too_large``.
+        """
+        if self._plan.makes is None:
+            return
+        seen, self._driver.observation = self._driver.observation, None
+        if self._keyed.note_login(await self._plan.makes()) and seen is not None:
+            seen = await self._page.observe()  # masked by what is known now
+        self._driver.observation = seen
+
+    async def _tellable(self, failed: MeshError) -> MeshError:
+        """What a step failed with; if what it says of the page cannot be redacted, why not."""
+        try:
+            await self._note_login()
+        except MeshError as error:
+            return error
+        return failed
 
     def _unmet(self, step: Step, error: MeshError) -> Outcome | None:
         """The page on which the assertion of ``step`` did not hold; None if something else is wrong."""
@@ -309,7 +334,9 @@ class _Run:
     async def _once_still(self, met: Met) -> Met:
         """``met`` with the text of the page after it stops changing, unless its state has changed by then."""
         try:
-            later = await self._met(await self._driver.act(Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS)))
+            still = await self._driver.act(Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS))
+            await self._note_login()
+            later = await self._met(still)
         except MeshError:
             return met  # the next step reports the error
         if later.state != met.state:
