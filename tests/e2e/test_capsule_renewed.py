@@ -20,7 +20,8 @@ from tests.login_site import LoginSite
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 _PAGE = """<title>Account NEW</title><h1>Welcome anna</h1><p>your session is NEW</p><p hidden>and still NEW</p>
-<a href=/orders>Orders</a> <a href=/more title="more of NEW">More of NEW</a> <a href=/shown>Shown</a> <button aria-label="Look at NEW">Look</button>
+<a href=/orders>Orders</a> <a href=/more title="more of NEW">More of NEW</a> <a href=/shown>Shown</a>
+<button aria-label="Look at NEW">Look</button>
 <script>console.error('session NEW'); localStorage.setItem('token', 'STORED'); document.title += localStorage.getItem('token');
 if ('PATH' === 'shown') setTimeout(() => { document.body.append(' and later STORED'); }, 300);</script>"""
 
