@@ -33,6 +33,8 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     consents: tuple[ConsentRecord, ...] = ()
     exported: tuple[str, ...] = ()
     """Nodes that it was ever exported to: they are told of a revocation."""
+    offered: tuple[str, ...] = ()
+    """Nodes that may request its cookies."""
     page: str = ""
     """Address of a page that only who is logged in sees; empty if nobody named one."""
     shows: str = ""

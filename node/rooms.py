@@ -26,6 +26,7 @@ from node.base import LoopWatch, Serving
 from node.capsules import (
     CapsuleExchange,
     Capsules,
+    CookieHandles,
     Kept,
     Logins,
     LoginWork,
@@ -103,8 +104,10 @@ class Rooms:
     sessions: Sessions
     capsules: Capsules
     capsule_exchange: CapsuleExchange
+    cookie_handles: CookieHandles
     capsule_upkeep: Upkeep
     logins: Logins
+    passkeys: Passkeys
     login_work: LoginWork
     work_asking: WorkAsking
     live: LiveSessions
@@ -180,9 +183,11 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     capsule_exchange.kill = upkeep.kill
     for_peers = ForPeers(sessions, store, config, peers, witness)
     login_work = LoginWork(capsules, calls, for_peers)
+    cookie_handles = CookieHandles(capsules, capsule_exchange, calls)
 
     async def drop_peer(node: str) -> int:
         await login_work.drop_peer(node)
+        await cookie_handles.drop_peer(node)
         return await explorer.drop_peer(node)
 
     own_keys = OwnKeys(
@@ -224,10 +229,12 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         sessions=sessions,
         capsules=capsules,
         capsule_exchange=capsule_exchange,
+        cookie_handles=cookie_handles,
         capsule_upkeep=upkeep,
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
         logins=Logins(capsules, witness, sessions.recordings.record, passkeys),
+        passkeys=passkeys,
         live=live,
         explorer=explorer,
         schedules=schedules,

@@ -138,6 +138,8 @@ PROFILE_MEMORY_BYTES_MIN: Final = 1024 * MIB  # free, where the directory of a b
 CAPSULE_LEDGER_MAX: Final = 10_000  # rows outlive their capsules, so that an old copy resets nothing
 ATTESTATION_FINDINGS_MAX: Final = 64
 ATTESTATION_BYTES_MAX: Final = 32 * KIB
+COOKIES_FILE_BYTES_MAX: Final = 1 * MIB  # a capsule of cookies alone that a peer is answered with
+COOKIES_PER_HOUR_MAX: Final = 30  # answers to a peer that requests cookies: each is signed, and in the witness log
 WORK_BYTES_MAX: Final = 64 * KIB  # of an action file that a peer sends to where a login is
 WORK_MESSAGE_BYTES_MAX: Final = 72 * KIB
 WORK_PART_BYTES: Final = 1 * MIB
@@ -238,6 +240,7 @@ SECRET_SOURCE_BYTES_MAX: Final = 64 * KIB
 SECRET_COMMAND_S: Final = 120
 """How long such a program may take: it may ask a person to unlock what it reads."""
 PASSKEYS_MAX: Final = 256
+PASSKEY_NAME_CHARS_MAX: Final = 256
 TOTP_SEED_BYTES_MIN: Final = 8
 TOTP_PERIOD_S_MAX: Final = 300
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB

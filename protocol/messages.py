@@ -187,6 +187,24 @@ class CapsuleRevoked(_Record, frozen=True, kw_only=True):
     """An artefact of kind ``capsule-revocation``."""
 
 
+class CookiesAsk(_Record, frozen=True, kw_only=True):
+    """Seal me the cookies of a login that you have offered to me."""
+
+    origin: Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+    """Where they are to be used."""
+    certificate: CapsuleArtefact
+    """An artefact of kind ``sealing-key``, by the sender: what the answer is sealed to."""
+
+
+class CookiesTell(_Record, frozen=True, kw_only=True):
+    """A capsule without storage, for the sender of the question."""
+
+    file: Annotated[bytes, msgspec.Meta(max_length=limits.COOKIES_FILE_BYTES_MAX)]
+    """As `capsule export` writes it ([capsule](capsule.md#file))."""
+    attestation: Annotated[bytes, msgspec.Meta(max_length=limits.ATTESTATION_BYTES_MAX)]
+    """An artefact of kind ``cookie-attestation`` about it, by its tenant."""
+
+
 WorkTask = Literal["record", "replay"]
 
 

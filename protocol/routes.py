@@ -18,6 +18,8 @@ from protocol.messages import (
     CapsuleRevoked,
     CapsuleStands,
     CapsuleUsed,
+    CookiesAsk,
+    CookiesTell,
     DeltaBatch,
     DeltaHave,
     DeltaProof,
@@ -83,6 +85,7 @@ ROUTES: Final[dict[str, Route]] = {
     "deltas/proof": Route("deltas:write", DeltaProof, Done, limits.PEER_BODY_BYTES_MAX),
     "capsule/key": Route("capsule:offer", CapsuleKeyAsk, CapsuleKeyTell),
     "capsule/use": Route("capsule:import", CapsuleUsed, CapsuleStands),
+    "capsule/cookies": Route("capsule:import", CookiesAsk, CookiesTell, keeps=True),
     "capsule/revoke": Route(None, CapsuleRevoked, Done),
     "work/ask": Route("login:use", WorkAsk, WorkTell, limits.WORK_MESSAGE_BYTES_MAX, keeps=True),
     "work/look": Route("login:use", WorkLook, WorkTell),
@@ -101,8 +104,9 @@ INTRODUCE: Final = "keys/introduce"
 """The one path for callers whose key nobody here knows (``protocol.introduction``): ``KeysPush``, answered by ``Done``."""
 
 
-_ASKED: Final = frozenset(route.scope for route in ROUTES.values()) | {Scope.PEERS_READ}
-"""The scopes that something needs: a route, or, for ``peers:read``, being told of notices (``node.notices``)."""
+_ASKED: Final = frozenset(route.scope for route in ROUTES.values()) | {Scope.PEERS_READ, Scope.ATTEST_CONSUME}
+"""The scopes that something needs: a route; being told of notices (``peers:read``); being believed what it attests of cookies
+that it answers with (``attest:consume``)."""
 
 
 def unasked(grants: Grants) -> list[str]:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from protocol.page.totp import parse_totp
+from tests.sites.loopback import LoopbackSite
 
 USER: Final = "anna"
 PASSWORD: Final = "correct-horse-Qq71"
@@ -22,11 +23,12 @@ _FIELDS: Final = "<label>Name <input name=name></label><label>Password <input ty
 _CODE: Final = "<label>Code <input name=code autocomplete=one-time-code inputmode=numeric></label>"
 
 
-class AuthSite:
+class AuthSite(LoopbackSite):
     """A running site at an address of its own, so that its cookies are its own too."""
 
     def __init__(self, host: str = "127.0.0.1", *, upstream: AuthSite | None = None, totp: bool = False) -> None:
         """upstream: the site that does its logins (single sign-on). totp: it asks for a code after the password."""
+        super().__init__()
         self.host, self.upstream, self.totp = host, upstream, totp
         self.fixates = False
         """Whether a session keeps its id at the login."""
@@ -38,25 +40,10 @@ class AuthSite:
         """Origin of which a picture is shown on the page that the login leads to, with a token in its address."""
         self.short = 0
         """How many uses a session has; 0 for any number."""
-        self.origin = ""
         self.reached: list[str] = []
         self.codes_taken: list[str] = []
         self._sessions: dict[str, dict[str, str]] = {}
         self._issued: dict[str, str] = {}
-        self._runner: web.AppRunner | None = None
-
-    async def __aenter__(self) -> AuthSite:
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self.host, 0).start()
-        self.origin = f"http://{self.host}:{self._runner.addresses[0][1]}"
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        assert self._runner is not None
-        await self._runner.cleanup()
 
     def end_sessions(self) -> None:
         """Log everybody out."""

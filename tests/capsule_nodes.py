@@ -9,7 +9,7 @@ from typing import Any
 from nacl.signing import SigningKey
 
 from node.approvals import OwnerKeys
-from node.capsules import CapsuleExchange, Capsules, Kept, SealingKeys, Wanted
+from node.capsules import CapsuleExchange, Capsules, CookieHandles, Kept, SealingKeys, Wanted
 from node.verbs.capsule import CapturedCapsule, CaptureParams, ExportParams, ImportParams, KeptCapsule
 from node.verbs.owner import ChangeParams
 from protocol.approval.owners import sign_change
@@ -35,7 +35,8 @@ class CapsuleNode:
         self.capsules = Capsules(kept)
         self.exchange = CapsuleExchange(self.capsules, node.calls, lambda: self.owners.owners)
         self.capsules.report = self.exchange.report
-        for route, handler in self.exchange.routes.items():
+        self.handles = CookieHandles(self.capsules, self.exchange, node.calls)
+        for route, handler in {**self.exchange.routes, **self.handles.routes}.items():
             node.api.serve(route, handler)
 
     async def load(self) -> CapsuleNode:

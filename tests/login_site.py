@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from tests.sites.loopback import LoopbackSite
+
 SESSION = "s3ss10n-c00kie-Qq71"
 TOKEN = "t0k3n-in-storage-Vx93"
 _HOME = """<title>Account</title><h1>Welcome anna</h1><p id=said></p><a href=/orders>Orders</a> <a href=/shown>Shown</a>
@@ -32,11 +34,12 @@ _LOGIN = """<title>Log in</title><h1>Log in</h1><form method=post action=/login>
 <label>Password <input type=password name=password></label><button>Log in</button></form>"""
 
 
-class LoginSite:
+class LoginSite(LoopbackSite):
     """A running site. ``reached`` lists what was asked for, as ``METHOD /path``."""
 
     def __init__(self, *, rotates: bool = False) -> None:
         """rotates: each page gives a new session cookie, and the one before is not taken any more."""
+        super().__init__()
         self.reached: list[str] = []
         self.rotates = rotates
         self.sessions = {SESSION}
@@ -46,25 +49,8 @@ class LoginSite:
         """Whether ``/login`` gives a session to whoever is not logged in, in the place of the old one."""
         self.logs_in = False
         """Whether ``/enter`` logs in whoever opens it."""
-        self.origin = ""
         self.elsewhere = "https://elsewhere.example/"
         self._number = 0
-        self._runner: web.AppRunner | None = None
-
-    async def start(self) -> None:
-        """Listen on a free loopback port."""
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        host, port = self._runner.addresses[0][:2]
-        self.origin = f"http://{host}:{port}"
-
-    async def stop(self) -> None:
-        """Stop listening."""
-        if self._runner is not None:
-            await self._runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.match_info["path"]

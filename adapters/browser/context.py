@@ -27,7 +27,7 @@ from adapters.browser.tabs import Tabs
 from adapters.browser.untaken import untaken
 from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
-from adapters.ports import BrowserState, Passkey
+from adapters.ports import BrowserState, HearPasskey, Passkey, deaf
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.risk.requests import GuardPolicy
@@ -256,12 +256,12 @@ class ChromiumContext:
         self._context.on("response", note)
         return found
 
-    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+    async def hold_passkeys(self, held: Sequence[Passkey], hear: HearPasskey = deaf) -> None:
         """``adapters.ports.Context.hold_passkeys``."""
         self._require_open()
         page = next(iter(self._pages.values()))
         self._authenticator = await self._life.alive(
-            page.watched_by(lambda _, session: opened_authenticator(session, held)),
+            page.watched_by(lambda _, session: opened_authenticator(session, held, hear)),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="browser.timeout",
             doing="giving passkeys to a page",

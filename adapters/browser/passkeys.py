@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.ports import Passkey
+from adapters.ports import HearPasskey, Passkey
+from protocol import limits
 from protocol.errors import MeshError
 
 _OPTIONS: Final = {
@@ -35,8 +37,21 @@ class Authenticator:
         return tuple(_read(each) for each in found["credentials"] if each.get("isResidentCredential"))
 
 
-async def opened(session: CDPSession, held: Sequence[Passkey]) -> Authenticator:
-    """An authenticator with ``held`` for the page of ``session``. Errors: ``browser.no_passkeys``."""
+async def opened(session: CDPSession, held: Sequence[Passkey], hear: HearPasskey) -> Authenticator:
+    """An authenticator with ``held`` for the page of ``session``. hear: told of what the page makes and uses.
+
+    Errors: ``browser.no_passkeys``.
+    """
+    given = frozenset(each.credential for each in held)
+
+    def told(event: Mapping[str, Any], *, made: bool) -> None:
+        if event["credential"].get("isResidentCredential"):
+            key = _read(event["credential"])
+            if not (made and key.credential in given):
+                hear(key, made)
+
+    session.on("WebAuthn.credentialAdded", partial(told, made=True))
+    session.on("WebAuthn.credentialAsserted", partial(told, made=False))
     try:
         await session.send("WebAuthn.enable", {"enableUI": False})
         made = await session.send("WebAuthn.addVirtualAuthenticator", {"options": _OPTIONS})
@@ -57,6 +72,7 @@ def _written(key: Passkey) -> dict[str, Any]:
         "privateKey": _text(key.private),
         "userHandle": _text(key.user),
         "signCount": key.count,
+        **({"userName": key.name} if key.name else {}),
     }
 
 
@@ -67,6 +83,7 @@ def _read(said: Mapping[str, Any]) -> Passkey:
         private=base64.b64decode(said["privateKey"]),
         user=base64.b64decode(said.get("userHandle", "")),
         count=said["signCount"],
+        name=str(said.get("userName", ""))[: limits.PASSKEY_NAME_CHARS_MAX],
     )
 
 

@@ -12,11 +12,13 @@ from adapters.ports.browser import (
     Context,
     Given,
     GivenFile,
+    HearPasskey,
     OpenBrowser,
     Outcome,
     Page,
     Passkey,
     Untaken,
+    deaf,
 )
 from adapters.ports.clock import Clock, Events, Notifier
 from adapters.ports.discovery import Announcement, Discovery, Sighting
@@ -86,6 +88,7 @@ __all__ = [
     "FeedStore",
     "Given",
     "GivenFile",
+    "HearPasskey",
     "Heard",
     "HistoryRecord",
     "HistoryStore",
@@ -123,4 +126,5 @@ __all__ = [
     "TreeWriter",
     "Untaken",
     "Watched",
+    "deaf",
 ]

@@ -228,9 +228,19 @@ class Passkey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The site's handle of the account."""
     count: int = 0
     """How often it was used: sites refuse a count that does not go up."""
+    name: str = ""
+    """What the site calls the account; empty if the browser does not say."""
 
     def __repr__(self) -> str:
         return f"Passkey(rp={self.rp!r}, count={self.count})"
+
+
+HearPasskey = Callable[[Passkey, bool], None]
+"""Told of a passkey that a page has just made (True) or used (False), as it is now. Never raises."""
+
+
+def deaf(key: Passkey, made: bool) -> None:
+    """A ``HearPasskey`` that does nothing."""
 
 
 class Context(Protocol):
@@ -262,10 +272,11 @@ class Context(Protocol):
         Such a session ends soon in any other browser. That it was bound is not seen: what a site offers is all that is told.
         """
 
-    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+    async def hold_passkeys(self, held: Sequence[Passkey], hear: HearPasskey = deaf) -> None:
         """From now on its first page has an authenticator of its own with these passkeys, which agrees to everything that is asked.
 
-        No authenticator of the machine is reached from there any more. Errors: ``browser.crashed``, ``browser.timeout``,
+        No authenticator of the machine is reached from there any more. ``hear`` is told at once of what a page makes and uses.
+        Errors: ``browser.crashed``, ``browser.timeout``,
         ``browser.no_passkeys``.
         """
 

@@ -14,6 +14,7 @@ import msgspec
 from node.verbs import Row
 from protocol.errors import MeshError
 from protocol.messages import Assignment, SearchSpec
+from protocol.trust.origin import origin_of
 from protocol.wire import cbor, envelope
 
 UNDECLARED: Final = Row()
@@ -47,6 +48,7 @@ ROUTES: Final[Mapping[str, Row | None]] = {
     "deltas/proof": None,
     "capsule/key": None,
     "capsule/use": None,  # the use itself is an artefact in the witness log of who uses it
+    "capsule/cookies": Row(note=lambda given: {"origin": origin_of(given.origin)}),  # a login leaves this node
     "capsule/revoke": None,  # a revocation that ends something writes a separate row
     "work/ask": Row(subject=lambda given: given.id.hex(), note=lambda given: {"task": given.task}),
     "work/look": None,

@@ -10,6 +10,7 @@ from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules
 from node.capsules.exchange import CapsuleExchange
 from node.capsules.from_live import from_live
+from node.capsules.handles import CookieHandles
 from node.capsules.kept import Kept
 from node.capsules.login import Logins
 from node.capsules.login_state import digests
@@ -28,6 +29,7 @@ __all__ = [
     "SEALING_DIRECTORY",
     "CapsuleExchange",
     "Capsules",
+    "CookieHandles",
     "Kept",
     "LoginWork",
     "Logins",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from adapters.capsule_records import CapsuleRecord
 from node.capsules.kept import Kept
-from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, Attested, handle_of, open_attestation
+from protocol.capsule.attestation import KIND_ATTESTATION, Attestation, open_attestation
 from protocol.capsule.capsule import Header
 from protocol.capsule.contents import KIND_CONTENTS, Contents, named
+from protocol.capsule.handle import attested
 from protocol.capsule.minimal import parts_of
-from protocol.capsule.scanner import SCANNER, counted, scan
+from protocol.capsule.scanner import scan
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 
@@ -26,15 +28,8 @@ class Attesting:
 
         Errors: ``keylog.*``, ``log.rollback``, ``store.*``.
         """
-        found = await asyncio.to_thread(scan, state)
-        said = Attestation(
-            handle=handle_of(header.id),
-            generation=header.generation,
-            node=self._kept.witness.node,
-            scanner=SCANNER,
-            at_ms=self._kept.clock.now_ms(),
-            found=tuple(Attested(kind=kind, host=host, count=count) for kind, host, count in counted(found)),
-        )
+        node, at_ms = self._kept.witness.node, self._kept.clock.now_ms()
+        said = await asyncio.to_thread(attested, header, state, node=node, at_ms=at_ms)
         stays, more = await asyncio.to_thread(lambda: named(parts_of(state)))
         holds = Contents(
             handle=said.handle, generation=said.generation, node=said.node, at_ms=said.at_ms, stays=stays, more=more
@@ -42,6 +37,25 @@ class Attesting:
         for kind, record in ((KIND_ATTESTATION, said), (KIND_CONTENTS, holds)):
             made = await self._kept.witness.artefact(kind, _subject(header.id, header.generation), record)
             await self._kept.store.put_artefact(made)
+
+    async def of_cookies(self, header: Header, state: CapsuleState) -> bytes:
+        """The signed attestation about the cookies of a capsule alone; made once for each generation, then told again.
+
+        It holds also after the witness key has changed: whoever reads it follows the key log. Errors: ``keylog.*``,
+        ``log.rollback``, ``store.*``.
+        """
+        node, subject = self._kept.witness.node, f"{_subject(header.id, header.generation)}.cookies"
+        now = await asyncio.to_thread(attested, header, state, node=node, at_ms=self._kept.clock.now_ms())
+        for artefact in await self._kept.store.artefacts(subject=subject, kind=KIND_ATTESTATION):
+            with contextlib.suppress(MeshError):
+                said = open_attestation(
+                    artefact.envelope, header.id, header.generation, node=node, find_key=self._kept.peers.find_key
+                )
+                if (said.scanner, said.found) == (now.scanner, now.found):
+                    return artefact.envelope
+        made = await self._kept.witness.artefact(KIND_ATTESTATION, subject, now)
+        await self._kept.store.put_artefact(made)
+        return made.envelope
 
     async def of(self, record: CapsuleRecord) -> Attestation:
         """This node's attestation of a capsule in its present generation. Errors: ``capsule.attestation``."""

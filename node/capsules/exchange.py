@@ -45,6 +45,7 @@ from protocol.capsule.artefacts import (
 )
 from protocol.capsule.capsule import Capsule, Header, Recipient, Sealed
 from protocol.capsule.policy import Facts, judge_use
+from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError, PeerError
 from protocol.feed import Kind
 from protocol.log import log_proof
@@ -59,6 +60,7 @@ _TURNED_AWAY = frozenset({"peer.refused_us", "peer.distrusted"})
 
 
 Kill = Callable[[CapsuleRecord], Awaitable[tuple[bool, str]]]
+Expects = Callable[[Header, CapsuleState], Awaitable[None]]
 
 
 async def _unable(record: CapsuleRecord) -> tuple[bool, str]:
@@ -150,20 +152,18 @@ class CapsuleExchange:
         before = self._kept.open(record).header
         self._kept.witness.trail.about(record.id)
         self._check_own(before)
-        row = await self._kept.store.ledger(record.id)
-        if row is not None and row.revoked_ms:
-            raise MeshError("capsule.revoked", capsule=record.id)
-        if not before.policy.cross_installation:
-            raise MeshError("capsule.installation", capsule=record.id)
-        if self._kept.clock.now_ms() >= before.policy.expires_ms:
-            raise MeshError("capsule.expired", capsule=record.id)
+        await self._kept.check_leaves(record, before)
         peer = self._kept.peers.find(given.to)
-        self._check_granted(peer.node, Scope.CAPSULE_IMPORT, before)
+        self.check_granted(peer.node, Scope.CAPSULE_IMPORT, before)
         certificate = await self._sealing_key(peer.node)
         async with self._capsules.changing:
-            capsule, stream = await self._kept.seal_to(peer.node, certificate.key, record.id)
-        proof = log_proof.encode(await self._kept.witness.prove(capsule.digest))
-        data = files.pack(files.CapsuleFile(envelope=capsule.envelope, proof=proof, stream=stream))
+            # As it is now: it may have been sealed anew while the peer was asked for its key.
+            record = await self._kept.find(record.id)
+            data = await self.sealed_to(
+                record, certificate, self._kept.open(record).header, await self._kept.state(record)
+            )
+            # Before the file: a capsule that left is one whose revocation is told to its holder.
+            await self.left(record.id, peer.node)
         try:
             await asyncio.to_thread(write_private, Path(given.out), data)
         except OSError as error:
@@ -177,6 +177,23 @@ class CapsuleExchange:
             bytes=len(data),
             key_ends_ms=min(certificate.ends_ms, before.policy.expires_ms),
         )
+
+    async def sealed_to(
+        self, record: CapsuleRecord, certificate: SealingCertificate, header: Header, state: CapsuleState
+    ) -> bytes:
+        """A file with ``state`` under ``header`` for the node of a sealing key. Errors: ``capsule.consent``, as ``seal``."""
+        others = {certificate.node: certificate.key}
+        capsule, stream = await self._kept.seal(state, header, others, record.consents)
+        if header.policy.consent and not capsule.sealed.consent:
+            raise MeshError("capsule.consent", f"none for {self._name(certificate.node)}", capsule=record.id)
+        proof = log_proof.encode(await self._kept.witness.prove(capsule.digest))
+        return files.pack(files.CapsuleFile(envelope=capsule.envelope, proof=proof, stream=stream))
+
+    async def left(self, capsule_id: str, node: str) -> None:
+        """Note that a node has a capsule. Errors: ``input.not_found``, ``store.*``."""
+        record = await self._kept.find(capsule_id)
+        if node not in record.exported:
+            await self._kept.note(record, exported=(*record.exported, node))
 
     async def _sealing_key(self, node: str) -> SealingCertificate:
         """The sealing key of a peer. Errors: ``peer.*``, ``envelope.*``, ``capsule.*``."""
@@ -192,14 +209,17 @@ class CapsuleExchange:
         expired; its consent; this node can open it; revocation and generation. Errors: ``input.*``, ``capsule.*``,
         ``envelope.*``, ``log.invalid``, ``peer.*``, ``store.*``.
         """
-        data = await asyncio.to_thread(_read, Path(given.file))
+        return await self._capsules.one(await self.taken(await asyncio.to_thread(_read, Path(given.file))))
+
+    async def taken(self, data: bytes, expects: Expects | None = None) -> CapsuleRecord:
+        """Keep the capsule of a file. expects: asked before it is kept. Errors: those of ``take_in``, what ``expects`` raises."""
         file = files.unpack(data)
         capsule = await asyncio.to_thread(files.open_file, file, self._kept.peers.find_key)
         header = capsule.header
         self._kept.witness.trail.about(header.id)
         if header.tenant == self._kept.witness.node:
             raise MeshError("input.invalid", "this node captured it itself: there is nothing to import")
-        self._check_granted(header.tenant, Scope.CAPSULE_OFFER, header)
+        self.check_granted(header.tenant, Scope.CAPSULE_OFFER, header)
         if header.sealed_ms < self._kept.began_ms():
             raise MeshError("capsule.copied", capsule=header.id)
         if header.sealed_ms > self._kept.clock.now_ms() + limits.CLOCK_SKEW_S * 1000:
@@ -211,12 +231,15 @@ class CapsuleExchange:
             raise MeshError("capsule.expired", capsule=header.id)
         if header.policy.consent and consent_until_ms(header, capsule.sealed) <= self._kept.clock.now_ms():
             raise MeshError("capsule.consent", capsule=header.id)
+        state = await self._kept.unsealed(capsule, file.stream)
+        if expects is not None:
+            await expects(header, state)
         # By this node's own scanner: nobody's word is taken for what is in there.
-        await self._capsules.attesting.attest(header, await self._kept.unsealed(capsule, file.stream))
+        await self._capsules.attesting.attest(header, state)
         before = await self._kept.store.capsule(header.id)
         record = await self._kept.keep(capsule, file.stream, before, proof=file.proof)
         await self._kept.store.raise_ledger(self._row(header, heard_ms=header.sealed_ms))
-        return await self._capsules.one(record)
+        return record
 
     # --- uses --------------------------------------------------------------------------------------------------------
 
@@ -373,7 +396,7 @@ class CapsuleExchange:
         if header.tenant != self._kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule does that", tenant=header.tenant)
 
-    def _check_granted(self, node: str, scope: Scope, header: Header) -> None:
+    def check_granted(self, node: str, scope: Scope, header: Header) -> None:
         """Check that a peer has a scope here, for all origins of the policy. Errors: ``peer.scope``, ``peer.*``, ``keylog.*``."""
         patterns = self._kept.peers.require(node, scope).grants[scope]
         missing = [each for each in header.policy.origins if not fits(patterns, each)]

@@ -96,6 +96,16 @@ class Kept:
         """A stored capsule, verified again. Errors: those of ``open_capsule``, ``peer.distrusted``."""
         return open_capsule(record.envelope, self.peers.find_key)
 
+    async def check_leaves(self, record: CapsuleRecord, header: Header) -> None:
+        """Check that a capsule may leave this node at all. Errors: ``capsule.revoked``, ``.installation``, ``.expired``."""
+        row = await self.store.ledger(record.id)
+        if row is not None and row.revoked_ms:
+            raise MeshError("capsule.revoked", capsule=record.id)
+        if not header.policy.cross_installation:
+            raise MeshError("capsule.installation", capsule=record.id)
+        if self.clock.now_ms() >= header.policy.expires_ms:
+            raise MeshError("capsule.expired", capsule=record.id)
+
     def recipient(self, capsule: Capsule) -> Recipient:
         """Under which sealing key this node opens it. Errors: ``capsule.recipient``."""
         found = next((each for each in capsule.header.recipients if each.node == self.witness.node), None)
@@ -177,21 +187,6 @@ class Kept:
         artefact = await self.witness.artefact(KIND_CAPSULE, made.id, sealed.sealed)
         return open_capsule(artefact.envelope, self.peers.find_key), sealed.stream
 
-    async def seal_to(self, node: str, key: bytes, capsule_id: str) -> tuple[Capsule, bytes]:
-        """A capsule as it is now, sealed to a peer too, which is noted as holding it; and its stream. key: of the peer.
-
-        Errors: those of ``find``, ``state``, ``seal`` and ``keep``, ``capsule.consent``.
-        """
-        record = await self.find(capsule_id)
-        held, own_stream = self.open(record), await self.store.capsule_stream(capsule_id)
-        capsule, stream = await self.seal(await self.state(record), held.header, {node: key}, record.consents)
-        if held.header.policy.consent and not capsule.sealed.consent:
-            raise MeshError("capsule.consent", f"none for {self.peers.name_of(node)}", capsule=capsule_id)
-        # Before the file: a capsule that left is one whose revocation is told to its holder.
-        if node not in record.exported and own_stream is not None:
-            await self.keep(held, own_stream, record, exported=(*record.exported, node))
-        return capsule, stream
-
     async def keep(
         self, capsule: Capsule, stream: bytes, before: CapsuleRecord | None, **more: object
     ) -> CapsuleRecord:
@@ -214,3 +209,10 @@ class Kept:
             lambda news: self.store.put_capsule(record, stream, expires_ms=expires_ms, news=news), kind, header.id
         )
         return record
+
+    async def note(self, record: CapsuleRecord, **more: object) -> CapsuleRecord:
+        """A stored capsule with other fields of its record. Errors: those of ``keep``, ``store.corrupt``."""
+        stream = await self.store.capsule_stream(record.id)
+        if stream is None:
+            raise MeshError("store.corrupt", f"the sealed state of {record.id} is missing")
+        return await self.keep(self.open(record), stream, record, **more)

@@ -15,7 +15,7 @@ from adapters.ports import BrowserState, Context, Passkey
 from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules
 from node.capsules.login_state import digests
-from node.capsules.passkeys import Passkeys
+from node.capsules.passkeys import Heard, Passkeys
 from node.capsules.proving import Asked
 from node.capsules.reading import state_of
 from node.capsules.sealing import within
@@ -93,13 +93,14 @@ class Logins:
         held: list[CapsuleState] = []
         registered: list[int] = []
         lent = await self._lent(given)
+        heard = Heard(self._passkeys, tell)
 
         async def before(context: Context) -> None:
             if given.passkey or given.register_passkey:
-                await context.hold_passkeys(lent)
+                await context.hold_passkeys(lent, heard.hear)
 
         async def after(context: Context) -> None:
-            # Before anything that may fail: what the site knows now is lost otherwise.
+            await heard.kept()
             await self._passkeys.keep(now_held := await context.passkeys())
             registered.append(len({each.credential for each in now_held} - {each.credential for each in lent}))
             if given.register_passkey and not registered[0]:
@@ -116,17 +117,20 @@ class Logins:
             # A page can say back what it has just stored, and the session of the login goes to others.
             return await asyncio.to_thread(_secrets_of, await context.state(whole=True))
 
-        done = await self._perform(
-            given.actions,
-            name=given.name,
-            secrets=given.secrets,
-            allow=given.allow,
-            approve_class=given.approve_class,
-            tell=tell,
-            after=after,
-            before=before,
-            makes=makes,
-        )
+        try:
+            done = await self._perform(
+                given.actions,
+                name=given.name,
+                secrets=given.secrets,
+                allow=given.allow,
+                approve_class=given.approve_class,
+                tell=tell,
+                after=after,
+                before=before,
+                makes=makes,
+            )
+        finally:
+            await heard.kept()  # also of steps that failed: the site knows what they made
         login = Login(
             url=given.url,
             until=until,
@@ -136,6 +140,7 @@ class Logins:
             session=done.id,
         )
         kept = await self._kept(given, login, tell)
+        await self._passkeys.note(heard.used, proven=True)
         return msgspec.structs.replace(kept, registered=registered[0])
 
     async def _lent(self, given: LoginParams) -> tuple[Passkey, ...]:

@@ -182,11 +182,12 @@ class SealingKeys:
         now_ms = self._clock.now_ms()
         ended = [id for id, key in self._keys.items() if key.said.ends_ms <= now_ms]
         for id in ended:
-            await asyncio.to_thread(_destroy, self._path(self._keys.pop(id)))
+            await asyncio.to_thread(destroy, self._path(self._keys.pop(id)))
         return len(ended)
 
 
-def _destroy(path: Path) -> None:
+def destroy(path: Path) -> None:
+    """Overwrite a file, and remove it; nothing if there is none. Errors: ``store.*``."""
     # A file system that copies on write keeps the old blocks for a while: docs/THREATS.md says so.
     try:
         with path.open("r+b") as file:

@@ -44,6 +44,7 @@ def shown(kept: Kept, record: CapsuleRecord, capsule: Capsule, row: LedgerRecord
         heard_ms=row.heard_ms if row else 0,
         key_ends_ms=kept.keys.ends_ms(kept.recipient(capsule).key),
         exported=record.exported,
+        offered=record.offered,
     )
 
 

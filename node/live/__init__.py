@@ -22,7 +22,7 @@ from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
 from node.live.login_forms import LoginForms, proposed
 from node.live.metering import End
-from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_context, mounted_page
+from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_context
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
@@ -78,7 +78,6 @@ __all__ = [
     "may_open",
     "mounted",
     "mounted_context",
-    "mounted_page",
     "proposed",
     "record",
     "record_actions",

@@ -175,15 +175,6 @@ async def mounted_context(
             await to_its_end(mount.leave(context))
 
 
-@contextlib.asynccontextmanager
-async def mounted_page(
-    browsers: Browsers, profile: Profile, capsule: str, wish: Wish, *, tabs: bool = False
-) -> AsyncIterator[tuple[Mount, Page]]:
-    """The one page of ``mounted_context``."""
-    async with mounted_context(browsers, profile, capsule, wish, tabs=tabs) as (mount, _, page):
-        yield mount, page
-
-
 class HeldContext:
     """A context that holds its capsule until it is closed. Implements ``adapters.ports.Context``."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from protocol.recording.findings import Difference
 from protocol.recording.session import BrowserInfo, Level, ReplayReport, Session, Step, StepMatch
 from protocol.risk.sites import SiteRule
 
+Makes = Callable[[], Awaitable[Iterable[str]]]
 OnStep = Callable[[StepMatch, str], None]
 """Told of each step, and what was there instead of what is recorded."""
 
@@ -58,6 +59,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Values for inputs by name, or for texts by the number of their step (``protocol.recording.inputs.change``)."""
     sites: tuple[SiteRule, ...] = ()
     """As ``Recording.sites``."""
+    makes: Makes | None = None
+    """The values of the login as the site has renewed it by now; None without a capsule."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):

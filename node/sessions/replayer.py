@@ -142,7 +142,9 @@ class _Run:
             outcome = await self._driver.act(
                 action, expect=expect, evidence=step.evidence, evidence_onto=step.evidence_onto, answer=answer
             )
-        except MeshError as error:
+            await self._note_login()
+        except MeshError as failed:
+            error = await self._tellable(failed)
             if self._explains:
                 self.call_log = call_log(step, error, self._driver.observation, secrets)
             if (unmet := self._unmet(step, error)) is not None:
@@ -154,6 +156,26 @@ class _Run:
                 self.differences += explain_stop(step, error, secrets, self._mapping)
             return not_performed(step, error.code, self._since(began_ms))
         return await self._compared(step, outcome, began_ms, expect)
+
+    async def _note_login(self) -> None:
+        """Learn what the site has renewed of the login, before anything that the page says is compared, told or stored.
+
+        If that fails, nothing of the page is looked at. Errors: ``browser.*``, ``input.too_large``.
+        """
+        if self._plan.makes is None:
+            return
+        seen, self._driver.observation = self._driver.observation, None
+        if self._keyed.note_login(await self._plan.makes()) and seen is not None:
+            seen = await self._page.observe()  # masked by what is known now
+        self._driver.observation = seen
+
+    async def _tellable(self, failed: MeshError) -> MeshError:
+        """What a step failed with; if what it says of the page cannot be redacted, why not."""
+        try:
+            await self._note_login()
+        except MeshError as error:
+            return error
+        return failed
 
     def _unmet(self, step: Step, error: MeshError) -> Outcome | None:
         """The page on which the assertion of ``step`` did not hold; None if something else is wrong."""
@@ -242,7 +264,9 @@ class _Run:
     async def _once_still(self, met: Met) -> Met:
         """``met`` with the text of the page after it stops changing, unless its state has changed by then."""
         try:
-            later = await self._met(await self._driver.act(Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS)))
+            still = await self._driver.act(Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS))
+            await self._note_login()
+            later = await self._met(still)
         except MeshError:
             return met  # the next step reports the error
         if later.state != met.state:

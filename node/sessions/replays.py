@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from node.live import (
     LoginForms,
     Uploads,
     guard_for,
-    mounted_page,
+    mounted_context,
 )
 from node.sessions.action_files import incomplete
 from node.sessions.handover import write_file
@@ -90,7 +91,11 @@ class Replays:
             profile = recorded.session.profile
             types = any(secrets_named(step.action) for step in recorded.steps)
             forms = LoginForms(known=bool(capsule) or types)
-            async with mounted_page(self._work.browsers, profile, capsule, wish, tabs=tabs) as (mount, page):
+            async with mounted_context(self._work.browsers, profile, capsule, wish, tabs=tabs) as (
+                mount,
+                context,
+                page,
+            ):
                 plan = ReplayPlan(
                     browser=await self._work.browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=await mount.hiding(given),
@@ -106,6 +111,7 @@ class Replays:
                     inputs=inputs,
                     sites=self._work.config.policy.sites,
                     forms=forms,
+                    makes=partial(mount.makes, context) if mount.capsule else None,
                 )
                 done = await replay(
                     recorded, self._work.store, page, self._work.clock, self._work.witness, plan, on_step=on_step

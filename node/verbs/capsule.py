@@ -241,6 +241,8 @@ class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """When the sealing key of this node that opens it ends; an own one is sealed to the next before."""
     exported: tuple[str, ...]
     """Nodes it was exported to."""
+    offered: tuple[str, ...] = ()
+    """Nodes that may request its cookies."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):

@@ -197,8 +197,16 @@ CAPSULES: Final[dict[str, Code]] = {
     "capsule.attestation": Code(
         _E,
         False,
-        "There is no signed scan of the capsule's present state: it is not used. `detail.because` says what does not hold.",
-        "Seal it anew, which scans it: `trailmesh capsule rotate ID`. If that is refused, capture it again.",
+        "There is no signed scan of the capsule's present state that holds: it is not used, or not kept. `detail.because` says why.",
+        "Seal it anew, which scans it: `trailmesh capsule rotate ID`. If that is refused, capture it again. What a peer handed over"
+        " is for its owner to explain: nothing of it was kept.",
+    ),
+    "capsule.not_offered": Code(
+        _C,
+        False,
+        "The peer has offered this node the cookies of no login for this origin, or that login has ended.",
+        "Ask its owner to offer one there: `trailmesh capsule offer CAPSULE --to PEER`. Or let that node do the work:"
+        " `trailmesh capsule work PEER`.",
     ),
     # work where a login is
     "work.no_login": Code(

@@ -31,7 +31,7 @@ class Scope(enum.StrEnum):
     SESSION_READ = "session:read"
     """Fetch recorded sessions."""
     ATTEST_CONSUME = "attest:consume"
-    """Send replay reports that this node accepts."""
+    """Be believed what it signs about cookies that it hands to this node."""
     CAPSULE_OFFER = "capsule:offer"
     """Send sealed login states to this node."""
     CAPSULE_IMPORT = "capsule:import"

@@ -45,6 +45,13 @@ def entering(directory: Path, site: PasskeySite, name: str = "second") -> list[s
     return flow(directory, site, name, "click: {role: button, name: Sign in with a passkey}", "wait: Welcome anna")
 
 
+def and_fail(command: list[str]) -> list[str]:
+    """``command``, whose file has one step more: it fails."""
+    with Path(command[command.index("--with") + 1]).open("a") as file:
+        file.write("  - assert: {text: Never said}\n")
+    return command
+
+
 async def done(*command: str, home: Path) -> Any:
     status, out, err = await asyncio.to_thread(cli, *command, "--json", home=home, timeout_s=120)
     assert status == 0, out + err
@@ -97,3 +104,40 @@ async def _private(node: Node) -> bytes:
         (key,) = await opened.rooms.logins._passkeys.lend("http://localhost:1/")
     assert isinstance(key, Passkey) and len(key.private) > 100
     return key.private
+
+
+async def test_a_passkey_is_kept_as_soon_as_it_was_made_and_proven_by_a_login_with_it(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    listing, removing = ("capsule", "passkey", "ls"), ("capsule", "passkey", "rm")
+    async with PasskeySite() as site:
+        assert (await done(*listing, home=node.home))["passkeys"] == []
+        # The site has made it, and the steps after it fail.
+        failing = and_fail(registering(tmp_path, site))
+        assert (await refused(*failing, "--register-passkey", home=node.home)).startswith("action.")
+        assert len(site.keys) == 1 and (await done("capsule", "ls", home=node.home))["capsules"] == []
+        (kept,) = (await done(*listing, home=node.home))["passkeys"]
+        assert (kept["site"], kept["account"], kept["proven"], kept["used_ms"]) == ("localhost", "anna", False, 0)
+        assert kept["made_ms"] > 0
+        # A flow that uses it and comes to no login proves nothing.
+        failing = and_fail(entering(tmp_path, site, "third"))
+        assert (await refused(*failing, "--passkey", home=node.home)).startswith("action.")
+        (kept,) = (await done(*listing, home=node.home))["passkeys"]
+        assert kept["used_ms"] >= kept["made_ms"] and not kept["proven"]
+        await done(*entering(tmp_path, site), "--passkey", home=node.home)
+        (kept,) = (await done(*listing, home=node.home))["passkeys"]
+        assert kept["proven"] and not site.refused
+        status, out, _ = await asyncio.to_thread(cli, *listing, home=node.home)
+        assert status == 0 and "localhost" in out and "anna" in out
+        # Nobody is there to confirm it.
+        assert (await asyncio.to_thread(cli, *removing, kept["id"], home=node.home))[0] != 0
+        assert await refused(*removing, "0" * 12, "--yes", home=node.home) == "input.not_found"
+        private = await _private(node)
+        assert (await done(*removing, kept["id"], "--yes", home=node.home))["id"] == kept["id"]
+        assert (await done(*listing, home=node.home))["passkeys"] == []
+        assert await refused(*entering(tmp_path, site), "--passkey", home=node.home) == "capsule.no_passkey"
+        rows = (await done("audit", "--what", "passkey.remove", home=node.home))["rows"]
+        assert kept["id"] in {row["subject"] for row in rows}
+    everything = {str(path): path.read_bytes() for path in node.home.rglob("*") if path.is_file()} | {
+        "out": out.encode()
+    }
+    assert not [name for name, data in everything.items() if found_in(data, {"private": private})]

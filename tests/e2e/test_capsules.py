@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import tarfile
 from pathlib import Path
 
@@ -66,3 +68,40 @@ def test_a_login_leaves_nothing_in_clear_on_either_node(tmp_path: Path) -> None:
         anna.stop()
         bruno.stop()
     assert _leaks(tmp_path, *shown) == []
+
+
+def test_cookies_that_were_offered_are_requested_and_their_attestation_outlives_a_rotation(tmp_path: Path) -> None:
+    anna, bruno = (Node(tmp_path / name, name).create(tmp_path) for name in ("anna", "bruno"))
+    file = _state(tmp_path / "state.json")
+    request = ("capsule", "request", "anna", SHOP)
+    try:
+        anna.start()
+        bruno.start()
+        pair(anna, bruno, grant=f"capsule:import={SHOP}", grant_back=f"capsule:offer={SHOP}")
+        given = ("--from", str(file), "--name", "shop", "--cross-installation", "--cross-device", "--unproven")
+        kept = anna.run("capsule", "capture", *given)
+        file.unlink()
+        assert refusal(*request, home=bruno.home)[0] == "peer.scope"
+        bruno.run("node", "grant", "anna", f"attest:consume={SHOP}")
+        assert refusal(*request, home=bruno.home)[0] == "capsule.not_offered"
+        assert anna.run("capsule", "offer", "shop", "--to", "bruno")["offered"] == ["bruno"]
+        got = bruno.run(*request)
+        assert (got["id"], got["attested_by"], got["origins"][0]["local"]) == (kept["id"], "anna", 0)
+        assert cli("capsule", "show", "shop", home=bruno.home)[0] == 0
+        anna.run("node", "rotate")
+        anna.start()
+        # The attestation of this generation was signed under the key before: it is told again, and accepted.
+        again = bruno.run(*request)
+        assert (again["generation"], again["weak"]) == (1, got["weak"])
+        with contextlib.closing(sqlite3.connect(bruno.home / "store.db")) as db:
+            told = db.execute("SELECT count(*) FROM artefacts WHERE subject = ?", (f"{kept['id']}.cookies",))
+            assert told.fetchone() == (1,)
+        rows = anna.run("audit", "--what", "capsule/cookies")["rows"]
+        assert [row["code"] for row in rows if row["outcome"] != "begun"].count("") == 2
+        assert anna.run("capsule", "revoke", "shop", "--yes")["told"] == ["bruno"]
+        assert refusal(*request, home=bruno.home)[0] == "capsule.not_offered"
+    finally:
+        anna.stop()
+        bruno.stop()
+    every = {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert [name for name, data in every.items() if found_in(data, {"cookie": CANARY.encode()})] == []

@@ -123,12 +123,17 @@ async def test_what_a_killed_node_left_all_the_same_is_ended_by_the_next_start(t
         assert not node.browser.exists()
 
 
-@pytest.mark.skipif(not usual_roots()[0].startswith("/dev/shm"), reason="there is no room in memory, or TMPDIR is set")
 async def test_what_lay_in_memory_is_removed_by_the_next_start_after_a_kill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Guard: adapters/browser/profile_directory.py, remove_abandoned."""
-    monkeypatch.delenv("TMPDIR")
+    monkeypatch.delenv("TMPDIR", raising=False)
+    if not usual_roots()[0].startswith("/dev/shm"):
+        if os.environ.get("CI") == "true":
+            pytest.fail(
+                "/dev/shm has no room: give the container 1 GiB of it (docker: --shm-size), so that this is never skipped"
+            )
+        pytest.skip("/dev/shm is no memory here, or has less than a gigabyte free")
     async with held(tmp_path / "home", "unleashed") as node:
         assert node.browser.parent == Path("/dev/shm")
         os.kill(node.driver, signal.SIGSTOP)

@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
+from tests.sites.loopback import LoopbackSite
+
 USER: Final = "anna"
 PASSWORD: Final = "only-on-loopback-2"
 WELCOME: Final = "Welcome anna"
@@ -86,31 +88,16 @@ account();
 </script>"""
 
 
-class MechanismSite:
+class MechanismSite(LoopbackSite):
     """A running site. ``ended`` counts the logins that it has ended because something was shown that it had taken back."""
 
     def __init__(self, name: str) -> None:
         """name: one of ``NAMES`` and ``BOUND``."""
-        self.name, self.origin, self.ended = name, "", 0
+        super().__init__()
+        self.name, self.ended = name, 0
         self._secret = secrets.token_bytes(32)
         self._sessions: dict[str, str] = {}
         """Session ids, tokens or families of them that hold; with a public key, a form's token, or the newest of the family."""
-        self._runner: web.AppRunner | None = None
-
-    async def start(self) -> None:
-        """Listen on a free loopback port."""
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        host, port = self._runner.addresses[0][:2]
-        self.origin = f"http://{host}:{port}"
-
-    async def stop(self) -> None:
-        """Listen no more."""
-        if self._runner is not None:
-            await self._runner.cleanup()
 
     # --- answers ---
 

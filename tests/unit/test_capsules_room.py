@@ -337,7 +337,7 @@ async def test_what_may_not_leave_is_refused_at_export_or_at_use(
 
 
 async def test_a_peer_without_the_grant_gets_and_gives_nothing(nodes: list[CapsuleNode]) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange._check_granted."""
+    """Guard: node/capsules/exchange.py, CapsuleExchange.check_granted."""
     alice, bob = nodes
     await alice.capture(origins=(SHOP,))
     file = await alice.give(bob)

@@ -10,6 +10,7 @@ from nacl.signing import SigningKey
 
 from adapters.ports import Passkey
 from node.capsules import PASSKEY_DIRECTORY, Passkeys
+from node.verbs.capsule_passkey import PasskeyParams
 from protocol import limits
 from protocol.errors import MeshError
 from tests.canaries import found_in
@@ -90,6 +91,22 @@ async def test_a_change_of_the_witness_key_keeps_the_passkeys(nodes: list[Capsul
     assert await code(passkeys) == "capsule.no_passkey", "the old key opens it no more"
     passkeys.rewrap([new, old])
     assert [each.credential for each in await passkeys.lend(SHOP)] == [KEY.credential]
+
+
+async def test_what_is_known_of_a_passkey_is_kept_and_one_of_before_is_read(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    passkeys = of(alice)
+    # As it was written before there was anything to know of it.
+    passkeys._write(KEY, (alice.node.witness.identity.key,))  # type: ignore[arg-type]
+    (shown,) = (await passkeys.listed()).passkeys
+    assert (shown.site, shown.made_ms, shown.used_ms, shown.proven) == ("shop.example", 0, 0, False)
+    await passkeys.note({KEY.credential}, used_ms=7, proven=True)
+    await passkeys.keep([Passkey(rp="shop.example", credential=KEY.credential, private=PRIVATE, count=500)])
+    (later,) = (await of(alice).listed()).passkeys
+    assert (later.id, later.used_ms, later.proven) == (shown.id, 7, True), "a count that goes up forgets nothing"
+    assert (await passkeys.lend(SHOP))[0].count == 500
+    assert (await passkeys.remove(PasskeyParams(passkey=shown.id))).site == "shop.example"
+    assert list((alice.home / PASSKEY_DIRECTORY).iterdir()) == [] and await code(passkeys) == "capsule.no_passkey"
 
 
 async def test_there_are_only_so_many(nodes: list[CapsuleNode], monkeypatch: pytest.MonkeyPatch) -> None:

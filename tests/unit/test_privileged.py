@@ -37,6 +37,7 @@ from protocol.messages import (
     BranchAssign,
     BranchLimits,
     BranchRevoke,
+    CookiesAsk,
     Done,
     SearchClose,
     SearchOpen,
@@ -115,6 +116,9 @@ _CALLS: dict[str, dict[str, Any]] = {
     "capsule.work": {"peer": "nobody", "actions": SECRET},
     "capsule.consent": {"capsule": "cap-x", "owner": "00", "signed": SECRET.encode().hex()},
     "capsule.export": {"capsule": "cap-x", "to": "nobody", "out": f"/nowhere/{SECRET}"},
+    "passkey.remove": {"passkey": "0" * 12},
+    "capsule.offer": {"capsule": "cap-x", "to": "nobody"},
+    "capsule.request": {"peer": "nobody", "origin": f"https://x.test/?{SECRET}"},
     "capsule.import": {"file": f"/nowhere/{SECRET}"},
     "capsule.revoke": {"capsule": "cap-x"},
     "capsule.remove": {"capsule": "cap-x"},
@@ -484,9 +488,11 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
             ),
             "search/close": (SearchClose(search=spec.id), spec.id),
             "work/ask": (WorkAsk(id=bytes(16), task="record"), bytes(16).hex()),
+            "capsule/cookies": (CookiesAsk(origin=f"{ORIGIN}/?{SECRET}", certificate=b"c"), ""),
         }
-        bruno.api.serve("work/ask", _refuses)
-        await anna.mesh.pair(anna, bruno, parse_grants(["explore", "login:use"]))
+        for route in ("work/ask", "capsule/cookies"):
+            bruno.api.serve(route, _refuses)
+        await anna.mesh.pair(anna, bruno, parse_grants(["explore", "login:use", "capsule:import"]))
         assert calls.keys() == {route for route, declared in routes.ROUTES.items() if declared is not None}
         for route, (record, subject) in calls.items():
             code = await _call(anna, bruno, route, record)
@@ -494,6 +500,7 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
             assert len(found) == 2, route
             begun, ended = found
             assert (begun.who, begun.subject, begun.outcome) == (anna.id, subject, Outcome.BEGUN)
+            assert SECRET not in str(begun)
             assert (ended.who, ended.of, ended.code) == (anna.id, begun.number, code)
         assert await rows(anna.store) == []
 

@@ -151,6 +151,8 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("CapsuleUsed", "right", {"use": b"u"}, {}),
     ("CapsuleStands", "right", {"generation": 1}, {}),
     ("CapsuleRevoked", "right", {"revocation": b"r"}, {}),
+    ("CookiesAsk", "right", {"origin": "https://shop.example", "certificate": b"c" * 2_048}, {}),
+    ("CookiesTell", "right", {"file": b"TMCAPSUL", "attestation": b"a" * 32_768}, {}),
     ("WorkAsk", "a recording", WORK | {"task": "record", "actions": "start: http://shop.example/"}, {"session": ""}),
     ("WorkAsk", "a replay", WORK | {"task": "replay", "session": "ses-AAAAAAAAAAAAAAAAAAAAA"}, {"actions": ""}),
     ("WorkLook", "right", WORK, {}),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from functools import partial
 
 from adapters.ports import Page
 from node.base import to_its_end
 from node.live import Browsers, Lent, Mount
-from protocol.page.secrets import NO_SECRETS
+from protocol.page.secrets import Secrets
 from protocol.recording.session import Profile
+
+Makes = Callable[[], Awaitable[Iterable[str]]]
 
 
 class Mounted:
@@ -18,9 +21,16 @@ class Mounted:
 
     def __init__(self, mount: Mount) -> None:
         self.mount = mount
-        self.secrets = mount.secrets(NO_SECRETS)
         self._turn = asyncio.Lock()
         """Without a capsule each context has a mount of its own, and nobody waits."""
+
+    def secrets(self) -> Secrets:
+        """What no page may show, for one context: what the site renews there is noted in them."""
+        return self.mount.secrets(Secrets())
+
+    def makes(self, context: Lent) -> Makes | None:
+        """The values of the login as the site has renewed it in ``context``; None without a capsule."""
+        return partial(self.mount.makes, context) if self.mount.capsule else None
 
     @contextlib.asynccontextmanager
     async def opened(

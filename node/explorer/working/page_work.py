@@ -116,7 +116,7 @@ class PageWork:
         mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
         async with mounted.opened(self._browsers, spec.profile) as (_, page):
             try:
-                driver = Driver(page, mounted.mount.gate(self._gate), mounted.secrets)
+                driver = Driver(page, mounted.mount.gate(self._gate), mounted.secrets())
                 seen = (await driver.act(Goto(url=spec.start_url))).observation
             except MeshError as error:
                 if error.code not in _NOT_LOADED:
@@ -146,7 +146,8 @@ class PageWork:
             gate = mounted.mount.gate(self._gate_of(replica.spec, guard))
             replica.ledger = replica.ledger or Ledger(Probes(), self._clock, replica.spec.seconds)
             probing = self._probing(replica.spec, mounted.mount, context.state, replica.ledger)
-            worker = Worker(replica, page, self._clock, self._config, gate, seed, probing, mounted.secrets)
+            secrets, makes = mounted.secrets(), mounted.makes(context)
+            worker = Worker(replica, page, self._clock, self._config, gate, seed, probing, secrets, makes)
             return await worker.work(assignment, after)
 
     def _probing(
@@ -183,7 +184,8 @@ class PageWork:
                 profile=spec.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 gate=mounted.mount.gate(self._gate_of(spec, guard)),
-                secrets=mounted.secrets,
+                secrets=mounted.secrets(),
+                makes=mounted.makes(context),
                 capsule=mounted.mount.capsule,
                 login=mounted.mount.used,
                 search=spec.id,

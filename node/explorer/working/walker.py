@@ -8,6 +8,7 @@ import msgspec
 
 from adapters.ports import Outcome, Page
 from node.explorer.sharing.visit import WalkStep
+from node.explorer.working.mounted import Makes
 from node.live import Driver, Gate, Probing
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto
@@ -35,8 +36,10 @@ class Walker:
         count_step: Callable[[], None],
         probing: Probing | None = None,
         secrets: Secrets = NO_SECRETS,
+        makes: Makes | None = None,
     ) -> None:
-        """probing: finds out what a step does that is in doubt; None where nothing is tried. secrets: as ``Worker``."""
+        """probing: finds out what a step does that is in doubt; None where nothing is tried. secrets, makes: as ``Worker``."""
+        self._page, self._secrets, self._makes = page, secrets, makes
         self._driver = Driver(page, gate, secrets)
         self._probing = probing
         self._way: tuple[Action, ...] = ()
@@ -113,7 +116,16 @@ class Walker:
         # Until the action has succeeded, the position of the page is unknown.
         self._path = None
         self._count_step()
-        return await self._driver.act(action, expect=expect or None)
+        outcome = await self._driver.act(action, expect=expect or None)
+        if self._makes is None:
+            return outcome
+        # Nothing that the page says goes into the tree before it is known what the site has renewed.
+        self._driver.observation = None
+        seen = outcome.observation
+        if self._secrets.note_login(await self._makes()):
+            seen = await self._page.observe()
+        self._driver.observation = seen
+        return msgspec.structs.replace(outcome, observation=seen)
 
     def forget(self) -> int:
         """Trust the page's position no more; how many steps of the last path had succeeded."""

@@ -14,6 +14,7 @@ from node.config import Config
 from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep
 from node.explorer.working.doubts import Doubts
+from node.explorer.working.mounted import Makes
 from node.explorer.working.walker import Walker
 from node.live import Gate, Probing, remembering
 from protocol import limits
@@ -59,8 +60,11 @@ class Worker:
         seed: int,
         probing: Probing | None = None,
         secrets: Secrets = NO_SECRETS,
+        makes: Makes | None = None,
     ) -> None:
-        """probing: finds out what controls do that are in doubt; None where nothing is tried. secrets: what no page may show."""
+        """probing: finds out what controls do that are in doubt; None where nothing is tried. secrets: what no page may show.
+        makes: what of a login is added to them after each step.
+        """
         self._doubts = Doubts(replica, gate)
         self._known = gate.history
         self._replica = replica
@@ -77,6 +81,7 @@ class Worker:
             self._count_step,
             probing,
             secrets,
+            makes,
         )
 
     def _count_step(self) -> None:

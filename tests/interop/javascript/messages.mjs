@@ -252,6 +252,8 @@ export const MESSAGES = {
   CapsuleUsed: { use: bytes(2_048) },
   CapsuleStands: { generation: whole(2 ** 31, 1) },
   CapsuleRevoked: { revocation: bytes(2_048) },
+  CookiesAsk: { origin: text(300), certificate: bytes(2_048) },
+  CookiesTell: { file: bytes(MIB), attestation: bytes(32_768) },
   WorkAsk: {
     id: KEY,
     task: among('record', 'replay'),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from aiohttp import web
 
+from tests.sites.loopback import LoopbackSite
+
 _ROOT = Path(__file__).parent
 _VISIT = """<title>Visit</title><p>{cookies}</p><p id=items></p><script>
 items.textContent = Object.entries(localStorage).map(entry => entry.join('=')).join('; ') || 'none';
@@ -17,10 +19,11 @@ LATE_S = 0.4
 """How long ``/late`` takes: longer than a page has to rest to count as still."""
 
 
-class PageServer:
+class PageServer(LoopbackSite):
     """A running server; ``reached`` lists requests as ``METHOD /path?query``."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.reached: list[str] = []
         self._news = asyncio.Event()
         self.extra: dict[str, str] = {}
@@ -28,23 +31,6 @@ class PageServer:
         self.hold = asyncio.Event()
         """While it is not set, ``/held.html`` does not answer; ``held`` is set once somebody waits there."""
         self.held = asyncio.Event()
-        self.origin = ""
-        self._runner: web.AppRunner | None = None
-
-    async def start(self) -> None:
-        """Listen on a free loopback port."""
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        host, port = self._runner.addresses[0][:2]
-        self.origin = f"http://{host}:{port}"
-
-    async def stop(self) -> None:
-        """Stop listening."""
-        if self._runner is not None:
-            await self._runner.cleanup()
 
     async def was_asked(self, entry: str, within_s: float = 10.0) -> None:
         """Wait until ``reached`` lists ``entry``. Raises ``TimeoutError``."""

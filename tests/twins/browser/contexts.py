@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from adapters.ports import BrowserState, Passkey
+from adapters.ports import BrowserState, HearPasskey, Passkey, deaf
 from protocol.errors import MeshError
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.requests import GuardPolicy
@@ -103,7 +103,7 @@ class MemoryContext:
         self._require_open()
         return self.kept.state(whole=whole)
 
-    async def hold_passkeys(self, held: Sequence[Passkey]) -> None:
+    async def hold_passkeys(self, held: Sequence[Passkey], hear: HearPasskey = deaf) -> None:
         """``adapters.ports.Context.hold_passkeys``. Its pages have no scripts, so none is made or used here."""
         self._require_open()
         self._passkeys = tuple(held)

@@ -1,0 +1,94 @@
+"""Verbs for cookie handles: capsules of cookies alone, which a peer requests and the owner has offered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from node.verbs.capsule import CapsuleParams, KeptCapsule
+from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from protocol import limits
+from protocol.trust.origin import origin_of
+
+
+class OfferParams(CapsuleParams, frozen=True, kw_only=True):
+    """``capsule.offer``"""
+
+    to: Annotated[str, option("Name or id of the peer that may request them.", metavar="PEER", max_length=80)]
+    withdraw: Annotated[
+        bool, option("No longer. What the peer has by now stays: `trailmesh capsule revoke` ends it.")
+    ] = False
+
+
+class RequestParams(Params, frozen=True, kw_only=True):
+    """``capsule.request``"""
+
+    peer: Annotated[str, argument("Name or id of the node that has the login.", metavar="PEER", max_length=80)]
+    origin: Annotated[
+        str,
+        argument("Where the cookies are to be used.", metavar="ORIGIN", max_length=limits.ORIGIN_CHARS_MAX),
+    ]
+
+
+class OfferedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """Who may request the cookies of a capsule."""
+
+    id: str
+    name: str
+    to: str
+    """The peer that this was about."""
+    offered: tuple[str, ...]
+    """Names of all that may request them now."""
+
+
+class RequestedCapsule(KeptCapsule, frozen=True, kw_only=True):
+    """A capsule of cookies that a peer has answered with."""
+
+    attested_by: str
+    """Name of the node whose signed scan was accepted; a scan here found the same."""
+    weak: tuple[str, ...]
+    """What both found in it, by number and host."""
+
+
+OFFER: Final = Verb(
+    name="capsule.offer",
+    command="capsule offer",
+    takes=OfferParams,
+    gives=OfferedCapsule,
+    help="""Let a peer request the cookies of a capsule, and no storage.
+
+    It gets them sealed to its key, under the policy of the capsule, whenever it asks: `trailmesh capsule request`. The peer must be
+    granted `capsule:import` for the origins, and the policy must let other nodes use the capsule. Without an offer no peer gets
+    anything. --withdraw ends the offer, as does distrust of the peer.
+
+    \b
+    Examples:
+      trailmesh capsule offer shop --to bruno
+      trailmesh capsule offer shop --to bruno --withdraw
+    """,
+    callers=OWNER_ONLY,
+    row=Row(
+        subject=lambda given: given.capsule,
+        note=lambda given: {"to": given.to, "withdraw": "yes"} if given.withdraw else {"to": given.to},
+    ),
+)
+REQUEST: Final = Verb(
+    name="capsule.request",
+    command="capsule request",
+    takes=RequestParams,
+    gives=RequestedCapsule,
+    help="""Request the cookies of a login of a peer, and keep them as a capsule.
+
+    The peer must have offered them (`trailmesh capsule offer`). Here it must be granted `capsule:offer`, so that it may send
+    capsules, and `attest:consume`, so that the scan that it has signed is accepted. A scan here must find the same, else nothing is
+    kept. Requesting again gets the newest cookies.
+
+    \b
+    Example:
+      trailmesh capsule request anna https://shop.example
+    """,
+    callers=OWNER_ONLY,
+    row=Row(note=lambda given: {"to": given.peer, "origin": origin_of(given.origin)}),
+)
+VERBS: Final[tuple[Verb, ...]] = (OFFER, REQUEST)

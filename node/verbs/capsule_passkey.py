@@ -1,0 +1,70 @@
+"""Verbs for the passkeys that this node has registered for itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument
+
+
+class PasskeyParams(Params, frozen=True, kw_only=True):
+    """``passkey.remove``"""
+
+    passkey: Annotated[str, argument("Id of the passkey.", metavar="PASSKEY", max_length=64)]
+
+
+class ShownPasskey(msgspec.Struct, frozen=True, kw_only=True):
+    """A passkey of this node, without its key."""
+
+    id: str
+    site: str
+    """The host that it is for, with the hosts below it."""
+    account: str
+    """What the site calls the account; empty if the browser did not say."""
+    made_ms: int
+    """0 if that was not noted."""
+    used_ms: int
+    """When a page last used it; 0 for never."""
+    proven: bool
+    """Whether a login with it was seen to work."""
+
+
+class PasskeyList(msgspec.Struct, frozen=True, kw_only=True):
+    """The passkeys of this node, by site."""
+
+    passkeys: tuple[ShownPasskey, ...]
+
+
+class RemovedPasskey(msgspec.Struct, frozen=True, kw_only=True):
+    """A passkey that is not here any more."""
+
+    id: str
+    site: str
+
+
+LIST: Final = Verb(
+    name="passkey.list",
+    command="capsule passkey ls",
+    takes=NoParams,
+    gives=PasskeyList,
+    help="List the passkeys that this node has registered: site, account, when they were made and used, never a key.",
+    callers=OWNER_ONLY,
+    read_only=True,
+    row=None,
+)
+REMOVE: Final = Verb(
+    name="passkey.remove",
+    command="capsule passkey rm",
+    takes=PasskeyParams,
+    gives=RemovedPasskey,
+    help="""Destroy a passkey of this node. Nothing brings it back.
+
+    The site still lists it: remove it there too. If it is the only way to log in, add another one on the site first.
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.passkey),
+)
+
+VERBS: Final[tuple[Verb, ...]] = (LIST, REMOVE)
