@@ -50,14 +50,17 @@ class ChromiumContext:
         destinations: Destinations | None,
         *,
         tabs: bool = False,
+        seeded: Page | None = None,
     ) -> None:
         """judge: of every request of the browser; None if it is somebody else's too. life: ends with the context.
 
         destinations: where names lead; None if the configuration has the browser resolve them by rules of its own.
         tabs: whether what a page opens beside it is a tab of it; only with a judge, which sees its first request.
+        seeded: the blank page in which the storage was written that the context begins with; it becomes the first one.
         """
         self._context = context
         self._policy = policy
+        self._seeded = seeded
         self._destinations = destinations
         self._judge = judge
         self._routing = Routing(context) if judge is None else None
@@ -122,7 +125,8 @@ class ChromiumContext:
 
     async def _open(self, activity: Activity) -> ChromiumPage | Tabs:
         async with self._opening:
-            page = await self._context.new_page()  # if the caller was cancelled, the page counts as a window
+            page, self._seeded = self._seeded, None
+            page = page or await self._context.new_page()  # if the caller was cancelled, the page counts as a window
             try:
                 driven = await self._admit(page, activity)
                 begins, self.begins = self.begins, {}
@@ -180,7 +184,7 @@ class ChromiumContext:
     @property
     def windows(self) -> int:
         """How many windows there are beside the pages."""
-        return len(self._context.pages) - len(self._pages)
+        return len(self._context.pages) - len(self._pages) - (self._seeded is not None)
 
     def _window(self, page: Page) -> None:
         """A page that was not opened here is a window that a page opened, as far as this can be known yet."""

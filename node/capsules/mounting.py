@@ -26,6 +26,7 @@ from protocol.capsule.hidden import hidden_values
 from protocol.capsule.policy import Policy, Task
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
+from protocol.page.secret_search import Search
 from protocol.recording.session import UsedLogin
 from protocol.risk.classes import WRITE_CLASS
 from protocol.risk.requests import GuardPolicy
@@ -63,11 +64,14 @@ class Mounting:
         async with self._capsules.using(header.id, wanted) as used:
             begun = to_browser(used.state, now_s=self._kept.clock.now_ms() // 1000)
             kept = Kept(begun)
+            hidden = await asyncio.to_thread(hidden_values, used.state)
+            finds = asyncio.create_task(asyncio.to_thread(Search, hidden), name=f"preparing to hide {header.id}")
             mount = Mount(
                 guard=guard,
                 capsule=header.id,
                 kept=kept,
-                hidden=await asyncio.to_thread(hidden_values, used.state),
+                hidden=hidden,
+                finds=finds,
                 renewed=_renewed,
                 class_max=header.policy.class_max,
                 login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
@@ -85,6 +89,7 @@ class Mounting:
             finally:
                 self._done(header.id, over)
                 watch.cancel()
+                finds.cancel()
                 if kept.state is not begun:
                     await to_its_end(self._keep(used, kept))
 
