@@ -123,7 +123,9 @@ class ChromiumBrowser:
             raise
         life = Activity()
         context = ChromiumContext(made, policy, self._judge, life, self._destinations, tabs=tabs, seeded=page)
-        context.begins = of_tabs(stored) if stored is not None else {}
+        if stored is not None:
+            context.begins = of_tabs(stored)
+            context.apart.begin_with(plain_state(stored)["origins"])
         self._contexts[life] = context
         life.gone.add_done_callback(lambda _: self._contexts.pop(life))
         try:

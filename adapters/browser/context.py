@@ -17,6 +17,7 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage
+from adapters.browser.partitions import Partitions
 from adapters.browser.passkeys import Authenticator
 from adapters.browser.passkeys import opened as opened_authenticator
 from adapters.browser.plain import WINDOW_WITHOUT_FILES
@@ -71,6 +72,8 @@ class ChromiumContext:
         self._storage: dict[Page, TabStorage] = {}
         self.begins: Mapping[str, Mapping[str, str]] = {}
         """By origin, the sessionStorage of the first page. A tab that is opened beside it begins without, as for a person."""
+        self.apart = Partitions()
+        """The storage of frames that is kept apart for the site on top."""
         self._guards: set[NetworkGuard] = set()
         """Of the pages that are open."""
         self._activities: set[Activity] = set()
@@ -236,7 +239,10 @@ class ChromiumContext:
             otherwise="browser.timeout",
             doing="reading the state of a context",
         )
-        return write_state(stored, tabs, await untaken(self._context.pages) if whole else ())
+        if not whole:
+            return write_state(stored)
+        lost = (*await untaken(self._context.pages), *self.apart.untaken)
+        return write_state(stored, tabs, lost, self.apart.held)
 
     async def _held(self, whole: bool) -> tuple[Any, dict[str, dict[str, str]]]:
         """What Playwright reads, and the sessionStorage of the pages; of two that show one origin, of the newer."""
@@ -245,6 +251,7 @@ class ChromiumContext:
             for storage in list(self._storage.values()):
                 with contextlib.suppress(PlaywrightError):  # the page is closed, or has crashed
                     tabs |= await storage.read()
+            await self.apart.read(list(self._storage))
         return await self._context.storage_state(indexed_db=whole), tabs
 
     def note_offers(self) -> list[str]:

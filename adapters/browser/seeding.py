@@ -1,12 +1,15 @@
 """Writes the storage that a context begins with, before anything of a site runs in it.
 
 Storage can be written by a document of its origin only. The page that the work will get shows one blank document of each origin:
-its address is answered here, without a request to the site, and it has no script. Then it is as blank as it was.
+its address is answered here, without a request to the site, and it has no script. What is kept apart for a site on top is written in a
+frame of a blank document of that site. Then the page is as blank as it was.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import html
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -16,6 +19,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.faults import is_gone
 from adapters.browser.storage_scripts import WRITE
+from protocol.capsule.storage_key import site_on_top
 from protocol.errors import MeshError
 
 _BLANK: Final = "about:blank"
@@ -23,7 +27,7 @@ _TRIES: Final = 100
 _PAUSE_S: Final = 0.01
 _ANSWER: Final = [
     {"name": "Content-Type", "value": "text/html"},
-    {"name": "Content-Security-Policy", "value": "default-src 'none'"},
+    {"name": "Content-Security-Policy", "value": "default-src 'none'; frame-src *"},
 ]
 
 
@@ -35,7 +39,7 @@ async def seeded(context: BrowserContext, origins: Sequence[Mapping[str, Any]]) 
     page = await context.new_page()
     try:
         session = await context.new_cdp_session(page)
-        seeding = _Seeding(session)
+        seeding = _Seeding(page, session)
         await seeding.start()
         for origin in origins:
             await seeding.write(origin)
@@ -49,10 +53,10 @@ async def seeded(context: BrowserContext, origins: Sequence[Mapping[str, Any]]) 
 class _Seeding:
     """A page that shows blank documents, over its session of the DevTools protocol."""
 
-    def __init__(self, session: CDPSession) -> None:
-        self._session = session
-        self._asked = ""
-        """The address that is answered; no other is."""
+    def __init__(self, page: Page, session: CDPSession) -> None:
+        self._page, self._session = page, session
+        self._asked: dict[str, str] = {}
+        """The addresses that are answered, and what with; no other is."""
         self._shown: asyncio.Queue[str] = asyncio.Queue()
         """Names of the documents that the main frame shows, as they come."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -77,17 +81,22 @@ class _Seeding:
     async def _answer(self, event: Mapping[str, Any]) -> None:
         request = {"requestId": event["requestId"]}
         try:
-            if event["request"]["url"] == self._asked and event["resourceType"] == "Document":
-                answer = request | {"responseCode": 200, "responseHeaders": _ANSWER, "body": ""}
+            body = self._asked.get(event["request"]["url"]) if event["resourceType"] == "Document" else None
+            if body is not None:
+                coded = base64.b64encode(body.encode()).decode()
+                answer = request | {"responseCode": 200, "responseHeaders": _ANSWER, "body": coded}
                 await self._session.send("Fetch.fulfillRequest", answer)
             else:
                 await self._session.send("Fetch.failRequest", request | {"errorReason": "BlockedByClient"})
         except PlaywrightError:
             return  # the page has gone, or gave the request up
 
-    async def show(self, url: str) -> str:
-        """Show the blank document at ``url``; returns the name of the frame. Errors: ``browser.launch``."""
-        self._asked = url
+    async def show(self, url: str, *, frame: str = "") -> str:
+        """Show the blank document at ``url``; returns the name of the frame. frame: address of a blank one in it.
+
+        Errors: ``browser.launch``.
+        """
+        self._asked = {url: f'<iframe src="{html.escape(frame)}"></iframe>' if frame else "", frame: ""}
         begun = await self._session.send("Page.navigate", {"url": url})
         if "loaderId" not in begun or begun.get("errorText"):
             raise MeshError("browser.launch", "the browser shows no blank document to write storage in")
@@ -112,18 +121,35 @@ class _Seeding:
 
     async def write(self, stored: Mapping[str, Any]) -> None:
         """Write the storage of one origin, all of it. Errors: ``browser.launch``."""
-        frame = await self.show(f"{stored['origin']}/")
-        world = await self._session.send("Page.createIsolatedWorld", {"frameId": frame})
-        # As text: a name like ``__proto__`` means something else in a script than in JSON.
-        asked = {
-            "expression": f"({WRITE})({json.dumps(json.dumps(stored))})",
-            "contextId": world["executionContextId"],
-            "awaitPromise": True,
-            "returnByValue": True,
-        }
-        answer = (await self._session.send("Runtime.evaluate", asked))["result"].get("value")
-        if answer != "":
-            raise MeshError(
-                "browser.launch",
-                f"the browser does not take the {answer if isinstance(answer, str) else 'storage'} of {stored['origin']}",
-            )
+        address, key = f"{stored['origin']}/", stored.get("storageKey", "")
+        if not key:
+            await _write(self._session, await self.show(address), stored)
+            return
+        site = f"{site_on_top(stored['origin'], key)}/"
+        async with self._page.expect_event("framenavigated", lambda frame: frame.url == address) as arrived:
+            await self.show(site, frame=address)
+        session = await self._page.context.new_cdp_session(await arrived.value)
+        frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+        found = (await session.send("Storage.getStorageKeyForFrame", {"frameId": frame}))["storageKey"]
+        if found != key:
+            raise MeshError("browser.launch", f"the browser does not keep the storage of {address} within {site} apart")
+        await _write(session, frame, stored)
+        await session.detach()
+
+
+async def _write(session: CDPSession, frame: str, stored: Mapping[str, Any]) -> None:
+    """Write ``stored`` in the blank document that ``frame`` shows. Errors: ``browser.launch``."""
+    world = await session.send("Page.createIsolatedWorld", {"frameId": frame})
+    # As text: a name like ``__proto__`` means something else in a script than in JSON.
+    asked = {
+        "expression": f"({WRITE})({json.dumps(json.dumps(stored))})",
+        "contextId": world["executionContextId"],
+        "awaitPromise": True,
+        "returnByValue": True,
+    }
+    answer = (await session.send("Runtime.evaluate", asked))["result"].get("value")
+    if answer != "":
+        raise MeshError(
+            "browser.launch",
+            f"the browser does not take the {answer if isinstance(answer, str) else 'storage'} of {stored['origin']}",
+        )

@@ -123,6 +123,7 @@ def _cookie(found: dict[str, Any]) -> Cookie:
 def _storage(found: dict[str, Any]) -> OriginStorage:
     return OriginStorage(
         origin=found["origin"],
+        key=found.get("storageKey", ""),
         local=tuple(Item(name=each["name"], value=each["value"]) for each in found.get("localStorage", ())),
         session=tuple(Item(name=each["name"], value=each["value"]) for each in found.get("sessionStorage", ())),
         databases=tuple(_database(each) for each in found.get("indexedDB", ())),

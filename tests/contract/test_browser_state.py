@@ -10,13 +10,14 @@ import pytest
 import pytest_asyncio
 
 from adapters.browser.browser import ChromiumBrowser
-from adapters.ports import BrowserState
+from adapters.ports import BrowserState, Page
 from protocol.errors import MeshError
-from protocol.page.action import Back, Goto
+from protocol.page.action import Back, Goto, Wait
 from protocol.page.observation import BLANK
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import Backend, backend
+from tests.two_sites import TOKEN, TwoSites
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 OTHER = "https://secure.example"
@@ -121,3 +122,41 @@ async def test_storage_that_is_not_taken_is_an_error_and_leaves_no_context(
     assert (caught.value.code, "swordfish" in str(caught.value.to_dict())) == ("browser.launch", False)
     assert f"{named} of {world.origin}" in caught.value.message
     assert world.browser.contexts == before
+
+
+async def seen(page: Page, url: str, text: str) -> None:
+    """``url`` shows ``text``, also in its frames."""
+    await page.perform(Goto(url=url))
+    for _ in range(50):
+        told = (await page.observe()).text
+        if text in told:
+            return
+        await page.perform(Wait(timeout_ms=100))
+    raise AssertionError(told)
+
+
+async def test_what_a_frame_keeps_for_the_site_on_top_stays_with_the_state(world: Backend) -> None:
+    """Guard: adapters/browser/partitions.py, Partitions.read."""
+    sites = TwoSites()
+    await sites.start()
+    try:
+        first = await world.browser.open(Profile(), GuardPolicy())
+        page = await first.page()
+        await seen(page, f"{sites.page}/", "frame knows nothing")
+        await seen(page, f"{sites.page}/entering", "entered")
+        await first.state(whole=True)
+        await page.perform(Goto(url=f"{sites.frame}/frame"))
+        kept = await first.state(whole=True)
+        (apart,) = [each for each in json.loads(kept.storage)["origins"] if "storageKey" in each]
+        assert (apart["origin"], apart["storageKey"]) == (sites.frame, sites.key), "read while it was shown"
+        assert apart["localStorage"] == [{"name": "token", "value": TOKEN}]
+        await first.close()
+        for _ in range(2):
+            heir = await world.browser.open(Profile(), GuardPolicy(), state=kept)
+            page = await heir.page()
+            await seen(page, f"{sites.frame}/frame", "frame knows nothing")
+            await seen(page, f"{sites.page}/", "frame knows cookie local base")
+            kept = await heir.state(whole=True)
+            await heir.close()
+    finally:
+        await sites.stop()
