@@ -7,7 +7,8 @@ from aiohttp import web
 COOKIE = "ch1ps-c00kie-Lm42"
 TOKEN = "fr4me-t0ken-Zq83"
 KEY = "fr4me-k3y-in-base-Wd57"
-_PAGE = "<title>Page</title><h1>Page</h1><iframe src='{frame}'></iframe>"
+_PAGE = """<title>Page</title><h1>Page</h1><p id=said></p><script>onmessage = event => { said.textContent = event.data; };</script>
+<iframe src='{frame}'></iframe>"""
 _FRAME = """<title>Frame</title><h1 id=said>asking</h1><script>
 const asked = indexedDB.open('auth', 1);
 asked.onupgradeneeded = () => asked.result.createObjectStore('keys');
@@ -18,6 +19,7 @@ asked.onsuccess = () => {
     const known = {cookie: {cookie}, local: localStorage.getItem('token') === '{token}',
       base: found?.key === '{key}' && found.at.getTime() === 5 && found.itself === found};
     said.textContent = 'frame knows ' + (Object.keys(known).filter(each => known[each]).join(' ') || 'nothing');
+    parent.postMessage(said.textContent, '*');
     asked.result.close();
   };
 };
@@ -30,7 +32,7 @@ asked.onsuccess = () => {
   const kept = {key: '{key}', at: new Date(5)}, writing = asked.result.transaction('keys', 'readwrite');
   kept.itself = kept;
   writing.objectStore('keys').put(kept, 'k');
-  writing.oncomplete = () => { asked.result.close(); said.textContent = 'entered'; };
+  writing.oncomplete = () => { asked.result.close(); parent.postMessage(said.textContent = 'entered', '*'); };
 };
 </script>"""
 
@@ -67,6 +69,8 @@ class TwoSites:
         if path in ("", "entering"):
             text = _PAGE.replace("{frame}", f"{self.frame}/{'enter' if path else 'frame'}")
             return web.Response(text=text, content_type="text/html")
+        if path == "plain":
+            return web.Response(text="<title>Plain</title><h1>Plain</h1>", content_type="text/html")
         if path not in ("enter", "frame"):
             raise web.HTTPNotFound()
         known = "true" if request.cookies.get("sid") == COOKIE else "false"

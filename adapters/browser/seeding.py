@@ -1,8 +1,8 @@
 """Writes the storage that a context begins with, before anything of a site runs in it.
 
 Storage can be written by a document of its origin only. The page that the work will get shows one blank document of each origin:
-its address is answered here, without a request to the site, and it has no script. What is kept apart for a site on top is written in a
-frame of a blank document of that site. Then the page is as blank as it was.
+its address is answered here, without a request to the site, and it has no script. What is kept apart for a site on top is written
+in a frame of a blank document of that site. Then the page is as blank as it was.
 """
 
 from __future__ import annotations

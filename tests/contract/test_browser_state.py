@@ -1,4 +1,4 @@
-"""What a context of a real Chromium begins with: all of the storage of a state, written before anything of a site runs, or an error."""
+"""What a context of a real Chromium begins with: the storage of a state, written before anything of a site runs, or an error."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ ENCODED = {
         {"k": "bytes", "v": {"ta": {"b": "AAECAwQF", "k": "ui16"}}},
         {"k": "buffer", "v": {"ab": {"b": "BwgJ"}}},
         {"k": "map", "v": {"m": [{"k": "one", "v": {"s": [1, {"v": "NaN"}], "id": 3}}], "id": 2}},
-        {"k": "list", "v": {"a": [{"v": "undefined"}, {"v": "-0"}, {"v": "-Infinity"}, {"r": {"p": "a+", "f": "i"}}], "id": 4}},
+        {
+            "k": "list",
+            "v": {"a": [{"v": "undefined"}, {"v": "-0"}, {"v": "-Infinity"}, {"r": {"p": "a+", "f": "i"}}], "id": 4},
+        },
         {"k": "itself", "v": {"ref": 1}},
     ],
     "id": 1,
@@ -108,13 +111,16 @@ async def test_the_first_page_is_blank_and_leads_nowhere_back(world: Backend) ->
         ("localStorage", {"localStorage": [{"name": "swordfish", "value": "x" * 6_000_000}]}),
         ("IndexedDB", {"localStorage": [], "indexedDB": [database("swordfish", *[{"key": "k", "value": "v"}] * 2)]}),
         ("IndexedDB", {"localStorage": [], "indexedDB": [database("swordfish", {"key": {}, "value": "v"})]}),
-        ("IndexedDB", {"localStorage": [], "indexedDB": [database("swordfish"), database("swordfish") | {"version": 2}]}),
+        (
+            "IndexedDB",
+            {"localStorage": [], "indexedDB": [database("swordfish"), database("swordfish") | {"version": 2}]},
+        ),
     ],
 )
 async def test_storage_that_is_not_taken_is_an_error_and_leaves_no_context(
     world: Backend, named: str, stored: dict[str, Any]
 ) -> None:
-    """Guard: adapters/browser/seeding.py, _Seeding.write."""
+    """Guard: adapters/browser/seeding.py, _write."""
     assert isinstance(world.browser, ChromiumBrowser)
     before = world.browser.contexts
     with pytest.raises(MeshError) as caught:
