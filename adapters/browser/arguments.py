@@ -18,7 +18,8 @@ _UNSEEN_FEATURES: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
 # Chromium asks a service of its vendor what the fields of each form mean, twenty times in ten pages. The tunnel refuses that,
 # but only after it has waited for a guard.
 _OWN_REQUESTS: Final = ("AutofillServerCommunication",)
-# The arguments that Playwright 1.65 would add to control Chromium.
+# The arguments that Playwright 1.65 would add to control Chromium, but that it switches the feature ThirdPartyStoragePartitioning
+# off. Then frames of other sites have no storage at all, where in people's browsers each site on top has its own part of it.
 DRIVEN_ARGS: Final = (
     "--remote-debugging-pipe",
     "--no-startup-window",
@@ -34,7 +35,7 @@ DRIVEN_ARGS: Final = (
     "--disable-extensions",
     "--disable-features="
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
-    "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
+    "LensOverlay,MediaRouter,PaintHolding,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
     f"{','.join(_UNJUDGED_FEATURES + _UNSEEN_FEATURES + _OWN_REQUESTS)}",
     "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",

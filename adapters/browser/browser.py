@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
-from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
 
 from adapters.browser.activity import Activity
 from adapters.browser.beside import Beside
@@ -17,6 +17,7 @@ from adapters.browser.context import ChromiumContext
 from adapters.browser.faults import translated
 from adapters.browser.ground import Ground
 from adapters.browser.judge import BrowserJudge
+from adapters.browser.seeding import seeded
 from adapters.browser.state import Stored, of_tabs, plain_state, read_state
 from adapters.browser.wall import Turned
 from adapters.ports import BrowserState
@@ -115,16 +116,17 @@ class ChromiumBrowser:
     async def _open(
         self, profile: Profile, policy: GuardPolicy, stored: Stored | None, *, tabs: bool
     ) -> ChromiumContext:
-        storage = plain_state(stored) if stored is not None else None
-        making = asyncio.ensure_future(self._browser.new_context(**self._options(profile), storage_state=storage))
+        making = asyncio.ensure_future(self._made(profile, stored))
         try:
-            made = await asyncio.shield(making)
+            made, page = await asyncio.shield(making)
         except asyncio.CancelledError:
             self._life.spawn(_closed(making))  # the driver would create it even after a cancel
             raise
         life = Activity()
-        context = ChromiumContext(made, policy, self._judge, life, self._destinations, tabs=tabs)
-        context.begins = of_tabs(stored) if stored is not None else {}
+        context = ChromiumContext(made, policy, self._judge, life, self._destinations, tabs=tabs, seeded=page)
+        if stored is not None:
+            context.begins = of_tabs(stored)
+            context.apart.begin_with(plain_state(stored)["origins"])
         self._contexts[life] = context
         life.gone.add_done_callback(lambda _: self._contexts.pop(life))
         try:
@@ -133,6 +135,17 @@ class ChromiumBrowser:
             self._life.spawn(context.close())
             raise
         return context
+
+    async def _made(self, profile: Profile, stored: Stored | None) -> tuple[BrowserContext, Page | None]:
+        """A fresh context with a state, and the page in which its storage was written if there is any."""
+        state = plain_state(stored) if stored is not None else {"cookies": [], "origins": []}
+        cookies = {"cookies": state["cookies"], "origins": []}
+        context = await self._browser.new_context(**self._options(profile), storage_state=cast(Any, cookies))
+        try:
+            return context, await seeded(context, state["origins"]) if state["origins"] else None
+        except BaseException:
+            await asyncio.shield(context.close())
+            raise
 
     async def ended(self) -> None:
         """``adapters.ports.Browser.ended``."""
@@ -176,8 +189,8 @@ def _options(profile: Profile) -> dict[str, Any]:
     }
 
 
-async def _closed(making: asyncio.Future[BrowserContext]) -> None:
-    await (await making).close()
+async def _closed(making: asyncio.Future[tuple[BrowserContext, Page | None]]) -> None:
+    await (await making)[0].close()
 
 
 _starting = 0

@@ -17,6 +17,7 @@ from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage
+from adapters.browser.partitions import Partitions
 from adapters.browser.passkeys import Authenticator
 from adapters.browser.passkeys import opened as opened_authenticator
 from adapters.browser.plain import WINDOW_WITHOUT_FILES
@@ -50,14 +51,17 @@ class ChromiumContext:
         destinations: Destinations | None,
         *,
         tabs: bool = False,
+        seeded: Page | None = None,
     ) -> None:
         """judge: of every request of the browser; None if it is somebody else's too. life: ends with the context.
 
         destinations: where names lead; None if the configuration has the browser resolve them by rules of its own.
         tabs: whether what a page opens beside it is a tab of it; only with a judge, which sees its first request.
+        seeded: the blank page in which the storage was written that the context begins with; it becomes the first one.
         """
         self._context = context
         self._policy = policy
+        self._seeded = seeded
         self._destinations = destinations
         self._judge = judge
         self._routing = Routing(context) if judge is None else None
@@ -68,6 +72,8 @@ class ChromiumContext:
         self._storage: dict[Page, TabStorage] = {}
         self.begins: Mapping[str, Mapping[str, str]] = {}
         """By origin, the sessionStorage of the first page. A tab that is opened beside it begins without, as for a person."""
+        self.apart = Partitions()
+        """The storage of frames that is kept apart for the site on top."""
         self._guards: set[NetworkGuard] = set()
         """Of the pages that are open."""
         self._activities: set[Activity] = set()
@@ -122,7 +128,8 @@ class ChromiumContext:
 
     async def _open(self, activity: Activity) -> ChromiumPage | Tabs:
         async with self._opening:
-            page = await self._context.new_page()  # if the caller was cancelled, the page counts as a window
+            page, self._seeded = self._seeded, None
+            page = page or await self._context.new_page()  # if the caller was cancelled, the page counts as a window
             try:
                 driven = await self._admit(page, activity)
                 begins, self.begins = self.begins, {}
@@ -180,7 +187,7 @@ class ChromiumContext:
     @property
     def windows(self) -> int:
         """How many windows there are beside the pages."""
-        return len(self._context.pages) - len(self._pages)
+        return len(self._context.pages) - len(self._pages) - (self._seeded is not None)
 
     def _window(self, page: Page) -> None:
         """A page that was not opened here is a window that a page opened, as far as this can be known yet."""
@@ -232,8 +239,10 @@ class ChromiumContext:
             otherwise="browser.timeout",
             doing="reading the state of a context",
         )
-        lost = await untaken(self._context.pages) if whole else ()
-        return await asyncio.to_thread(write_state, stored, tabs, lost)
+        if not whole:
+            return await asyncio.to_thread(write_state, stored)
+        lost = (*await untaken(self._context.pages), *self.apart.untaken)
+        return await asyncio.to_thread(write_state, stored, tabs, lost, self.apart.held)
 
     async def _held(self, whole: bool) -> tuple[Any, dict[str, dict[str, str]]]:
         """What Playwright reads, and the sessionStorage of the pages; of two that show one origin, of the newer."""
@@ -242,6 +251,7 @@ class ChromiumContext:
             for storage in list(self._storage.values()):
                 with contextlib.suppress(PlaywrightError):  # the page is closed, or has crashed
                     tabs |= await storage.read()
+            await self.apart.read(list(self._storage))
         return await self._context.storage_state(indexed_db=whole), tabs
 
     def note_offers(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 
@@ -10,6 +10,7 @@ import msgspec
 
 from adapters.ports import BrowserState, Untaken
 from protocol import limits
+from protocol.capsule.storage_key import site_on_top
 from protocol.errors import MeshError
 from protocol.page.web_address import require_web
 
@@ -57,6 +58,8 @@ class _Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     indexedDB: tuple[_Database, ...] | msgspec.UnsetType = msgspec.UNSET
     sessionStorage: tuple[_Item, ...] | msgspec.UnsetType = msgspec.UNSET
     """Ours: Playwright has no word for it."""
+    storageKey: str = ""
+    """Ours too: of storage that is kept apart for the site on top; empty for that of pages."""
 
 
 class _Cookie(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -88,16 +91,20 @@ def read_state(state: BrowserState) -> Stored:
         stored = msgspec.json.decode(state.storage, type=Stored)
         for origin in stored.origins:
             require_web(origin.origin)
+            if origin.storageKey and not site_on_top(origin.origin, origin.storageKey):
+                raise MeshError("input.invalid")
     except (msgspec.MsgspecError, UnicodeError, MeshError):
         raise MeshError("input.invalid", "this is not the state of a browser context") from None
     return stored
 
 
 def plain_state(stored: Stored) -> Any:
-    """``stored`` as Playwright takes it."""
+    """``stored`` as Playwright takes it, but for ``storageKey``, which stands only where storage is kept apart."""
     made = msgspec.to_builtins(stored)
     for origin in made["origins"]:
         origin.pop("sessionStorage", None)
+        if not origin["storageKey"]:
+            del origin["storageKey"]
     return made
 
 
@@ -106,14 +113,18 @@ def of_tabs(stored: Stored) -> dict[str, dict[str, str]]:
     return {
         each.origin: {item.name: item.value for item in each.sessionStorage}
         for each in stored.origins
-        if each.sessionStorage
+        if each.sessionStorage and not each.storageKey
     }
 
 
 def write_state(
-    stored: Any, tabs: Mapping[str, Mapping[str, str]] = MappingProxyType({}), untaken: tuple[Untaken, ...] = ()
+    stored: Any,
+    tabs: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    untaken: tuple[Untaken, ...] = (),
+    apart: Iterable[Mapping[str, Any]] = (),
 ) -> BrowserState:
-    """The state that Playwright gives, by origin what sessionStorage holds, and what is in neither.
+    """The state that Playwright gives, by origin what sessionStorage holds, what is in neither, and what is kept apart for sites on
+    top, each with its ``storageKey``.
 
     A page can store text that is no Unicode (half of a surrogate pair), which nothing else can carry: such entries are left out,
     and named. Errors: ``input.too_large``.
@@ -122,8 +133,9 @@ def write_state(
     for origin, items in tabs.items():
         found = origins.setdefault(origin, {"origin": origin, "localStorage": []})
         found["sessionStorage"] = [{"name": name, "value": value} for name, value in items.items()]
-    broken = tuple(Untaken(origin=each["origin"], what=_BROKEN) for each in origins.values() if _without_broken(each))
-    storage = msgspec.json.encode({**stored, "origins": list(origins.values())})
+    every = [*origins.values(), *(dict(each) for each in apart)]
+    broken = tuple(Untaken(origin=each["origin"], what=_BROKEN) for each in every if _without_broken(each))
+    storage = msgspec.json.encode({**stored, "origins": every})
     return BrowserState(storage=storage, untaken=(*untaken, *broken))
 
 

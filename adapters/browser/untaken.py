@@ -16,7 +16,7 @@ from protocol.trust.origin import origin_of
 _WAIT_S: Final = 3
 _STORES_MAX: Final = 32
 _RECORDS_MAX: Final = 256
-_WHAT: Final = re.compile(r"(?:crypto-key|blob) in [^\x00-\x1f\x7f]{1,200}|cache-storage")
+WHAT: Final = re.compile(r"(?:crypto-key|blob) in [^\x00-\x1f\x7f]{1,200}|cache-storage")
 _FIND: Final = """async ({stores, records}) => {
   const found = new Set();
   const kindOf = value => Object.prototype.toString.call(value).slice(8, -1);
@@ -66,5 +66,5 @@ async def _of(page: Page) -> list[Untaken]:
         return []
     if not isinstance(found, list):
         return []
-    named = [each for each in found[:_STORES_MAX] if isinstance(each, str) and _WHAT.fullmatch(each)]
+    named = [each for each in found[:_STORES_MAX] if isinstance(each, str) and WHAT.fullmatch(each)]
     return [Untaken(origin=origin, what=each) for each in named]

@@ -1,7 +1,7 @@
 """The state of a capsule as a browser takes it, and back. What no port carries stays in the capsule as it is.
 
-A context takes cookies, localStorage and IndexedDB of pages, and for its first page sessionStorage. It takes no storage of frames
-that is kept apart for the site on top.
+A context takes cookies, localStorage and IndexedDB of pages, and of frames whose storage is kept apart for the site on top; for its
+first page sessionStorage. It takes no storage with a key of another form.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from adapters.ports import BrowserState
 from node.capsules.reading import state_of
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Index, Lost, ObjectStore, OriginStorage
+from protocol.capsule.storage_key import site_on_top
 from protocol.trust.origin import origin_of
 
 _SAME_SITE: Final = {"strict": "Strict", "lax": "Lax", "none": "None"}
@@ -25,7 +26,9 @@ def to_browser(state: CapsuleState, *, now_s: int) -> BrowserState:
     stored = {
         "cookies": [_cookie(each) for each in state.cookies if not each.expires_s or each.expires_s > now_s],
         "origins": [
-            _storage(each) for each in state.storage if not each.key and (each.local or each.databases or each.session)
+            _storage(each)
+            for each in state.storage
+            if _is_taken(each) and (each.local or each.databases or (each.session and not each.key))
         ],
     }
     return BrowserState(storage=json.dumps(stored, ensure_ascii=False).encode("utf-8", "surrogatepass"))
@@ -46,7 +49,8 @@ def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
     ]
     storage = [each for each in storage if each.local or each.session or each.databases]
     storage += [OriginStorage(origin=origin, session=session) for origin, session in untaken.items() if session]
-    storage += [each for each in before.storage if each.key]
+    known = {(each.origin, each.key) for each in now.storage}
+    storage += [each for each in before.storage if each.key and (each.origin, each.key) not in known]
     lost = dict.fromkeys((*before.lost, *(Lost(origin=each.origin, what=each.what) for each in found.untaken)))
     return msgspec.structs.replace(now, storage=tuple(storage), lost=tuple(lost)[: limits.CAPSULE_STORAGES_MAX])
 
@@ -86,12 +90,18 @@ def _cookie(cookie: Cookie) -> dict[str, Any]:
     return made
 
 
+def _is_taken(stored: OriginStorage) -> bool:
+    return not stored.key or bool(site_on_top(stored.origin, stored.key))
+
+
 def _storage(stored: OriginStorage) -> dict[str, Any]:
     made: dict[str, Any] = {
         "origin": origin_of(stored.origin) or stored.origin,
         "localStorage": [{"name": each.name, "value": each.value} for each in stored.local],
     }
-    if stored.session:
+    if stored.key:
+        made["storageKey"] = stored.key
+    elif stored.session:
         made["sessionStorage"] = [{"name": each.name, "value": each.value} for each in stored.session]
     if stored.databases:
         made["indexedDB"] = [_database(each) for each in stored.databases]

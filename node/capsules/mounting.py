@@ -26,6 +26,7 @@ from protocol.capsule.hidden import hidden_values
 from protocol.capsule.policy import Policy, Task
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
+from protocol.page.secret_search import Search
 from protocol.recording.session import UsedLogin
 from protocol.risk.classes import WRITE_CLASS
 from protocol.risk.requests import GuardPolicy
@@ -71,30 +72,36 @@ class Mounting:
             async with self._capsules.using(header.id, wanted) as used:
                 begun = await asyncio.to_thread(to_browser, used.state, now_s=self._kept.clock.now_ms() // 1000)
                 kept = Kept(begun)
-                mount = Mount(
-                    guard=guard,
-                    capsule=header.id,
-                    kept=kept,
-                    hidden=await asyncio.to_thread(hidden_values, used.state),
-                    renewed=_renewed,
-                    class_max=used.header.policy.class_max,
-                    login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
-                    used=UsedLogin(
-                        name=header.name,
-                        tenant=header.tenant,
-                        generation=used.header.generation,
-                        policy=header.policy,
-                    ),
-                )
-                if ended:
-                    raise ended[0]
-                watch = asyncio.create_task(self._watch(used, wanted, end), name=f"watching {header.id}")
+                hidden = await asyncio.to_thread(hidden_values, used.state)
+                finds = asyncio.create_task(asyncio.to_thread(Search, hidden), name=f"preparing to hide {header.id}")
                 try:
-                    yield mount
+                    mount = Mount(
+                        guard=guard,
+                        capsule=header.id,
+                        kept=kept,
+                        hidden=hidden,
+                        finds=finds,
+                        renewed=_renewed,
+                        class_max=used.header.policy.class_max,
+                        login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
+                        used=UsedLogin(
+                            name=header.name,
+                            tenant=header.tenant,
+                            generation=used.header.generation,
+                            policy=header.policy,
+                        ),
+                    )
+                    if ended:
+                        raise ended[0]
+                    watch = asyncio.create_task(self._watch(used, wanted, end), name=f"watching {header.id}")
+                    try:
+                        yield mount
+                    finally:
+                        watch.cancel()
+                        if kept.state is not begun:
+                            await to_its_end(self._keep(used, kept))
                 finally:
-                    watch.cancel()
-                    if kept.state is not begun:
-                        await to_its_end(self._keep(used, kept))
+                    finds.cancel()
 
     async def _granted(self, capsule: str, task: str) -> CapsuleRecord:
         """The capsule, if the caller may have it. An agent does not learn which ones there are beside its own.

@@ -92,7 +92,7 @@ def state_of(found: dict[str, Any]) -> CapsuleState:
     """The storage state of Playwright. Errors: ``input.invalid``, which quotes nothing of it."""
     try:
         return _in_form(_storage_state(found))
-    except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, msgspec.ValidationError):
         raise MeshError("input.invalid", "the browser holds more than a capsule keeps") from None
 
 
@@ -131,6 +131,7 @@ def _cookie(found: dict[str, Any]) -> Cookie:
 def _storage(found: dict[str, Any]) -> OriginStorage:
     return OriginStorage(
         origin=found["origin"],
+        key=found.get("storageKey", ""),
         local=tuple(Item(name=each["name"], value=each["value"]) for each in found.get("localStorage", ())),
         session=tuple(Item(name=each["name"], value=each["value"]) for each in found.get("sessionStorage", ())),
         databases=tuple(_database(each) for each in found.get("indexedDB", ())),
@@ -167,11 +168,21 @@ def _key_path(found: dict[str, Any]) -> str:
 def _entry(found: dict[str, Any]) -> Entry:
     encoded = "valueEncoded" in found or "keyEncoded" in found
     key = found.get("keyEncoded", found.get("key"))
+    value = found["valueEncoded"] if "valueEncoded" in found else found.get("value")
+    if encoded and "valueEncoded" not in found:
+        value = _in_full(value)
     return Entry(
         key="" if key is None else json.dumps(key, ensure_ascii=False),
-        value=json.dumps(found["valueEncoded"] if "valueEncoded" in found else found.get("value"), ensure_ascii=False),
+        value=json.dumps(value, ensure_ascii=False),
         form="encoded" if encoded else "plain",
     )
+
+
+def _in_full(value: Any) -> Any:
+    """A plain value in the longer form, in which an object's own names are never taken for those of the form."""
+    if isinstance(value, dict):
+        return {"o": [{"k": name, "v": _in_full(each)} for name, each in value.items()], "id": 0}
+    return {"a": list(map(_in_full, value)), "id": 0} if isinstance(value, list) else value
 
 
 def _cookies_txt(path: Path) -> tuple[Cookie, ...]:

@@ -55,12 +55,13 @@ def held_in(state: CapsuleState) -> tuple[Held, ...]:
         for each in state.cookies
     ]
     for stored in state.storage:
+        host = f"{stored.origin} {stored.key}".rstrip()
         for kind, items in (("local", stored.local), ("session", stored.session)):
             found += [
-                Held(kind=kind, host=stored.origin, name=each.name, bytes=len(each.value), expires_s=0)  # type: ignore[arg-type]
+                Held(kind=kind, host=host, name=each.name, bytes=len(each.value), expires_s=0)  # type: ignore[arg-type]
                 for each in items
             ]
         for database in stored.databases:
             size = sum(len(entry.key) + len(entry.value) for kept in database.stores for entry in kept.entries)
-            found.append(Held(kind="database", host=stored.origin, name=database.name, bytes=size, expires_s=0))
+            found.append(Held(kind="database", host=host, name=database.name, bytes=size, expires_s=0))
     return tuple(found)

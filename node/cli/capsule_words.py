@@ -19,13 +19,14 @@ _NOTES: Final = {
     "lost": "not taken at the capture",
     "key-bound": "bound to a key that only its own browser has",
     "session-storage": "sessionStorage: the first tab begins with it, no other",
-    "partitioned-storage": "storage of a frame, which no fresh browser begins with",
+    "partitioned-storage": "storage of a frame, kept apart for the site on top",
     "partitioned-cookie": "partitioned cookie",
     "ends-soon": "ends within a day",
     "ended": "has ended",
     "in-clear": "is sent without encryption too",
     "size": "large",
 }
+_NO_FRAME: Final = "storage of a frame, which no fresh browser begins with"
 
 
 _HELPS: Final = {
@@ -197,7 +198,8 @@ def show_checked(r: Result) -> None:
     for origin in r["offers"]:
         click.echo(f"  {origin} offers to bind sessions to a device: a bound one soon ends in any other browser")
     for each in r["notes"]:
-        click.echo(f"  {_NOTES[each['kind']]}: {each['what']}")
+        kept = each["kind"] == "partitioned-storage" and not each["travels"]
+        click.echo(f"  {_NO_FRAME if kept else _NOTES[each['kind']]}: {each['what']}")
 
 
 def show_refreshed(r: Result) -> None:

@@ -21,6 +21,7 @@ from node.live.gate import Gate
 from node.live.metering import End
 from protocol.capsule.policy import Task
 from protocol.errors import MeshError
+from protocol.page.secret_search import Search
 from protocol.page.secrets import Secrets
 from protocol.recording.session import Profile, UsedLogin
 from protocol.risk.requests import GuardPolicy
@@ -65,6 +66,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     kept: Kept | None = None
     hidden: Mapping[str, str] = {}
     """Values of the state that no text and no picture may show, by a name that says nothing of them."""
+    finds: asyncio.Task[Search] | None = None
+    """What finds ``hidden``: made beside the opening of the browser, in a thread, as it takes long for many values."""
     renewed: Callable[[BrowserState], Iterable[str]] | None = None
     """What of a state is to be hidden like that; None without a capsule."""
     class_max: int = 7
@@ -97,7 +100,14 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
     def secrets(self, given: Secrets) -> Secrets:
         """``given``, and what the capsule hides."""
-        return given.hiding(self.hidden) if self.hidden else given
+        if not self.hidden:
+            return given
+        return given.hiding(self.hidden, self.finds.result() if self.finds and self.finds.done() else None)
+
+    async def ready(self) -> None:
+        """Wait until ``secrets`` takes no time."""
+        if self.finds is not None:
+            await self.finds
 
     async def hiding(self, given: Secrets) -> Secrets:
         """As ``secrets``, and ready to be searched for: to make that ready takes long where a login has many values."""
@@ -169,6 +179,7 @@ async def mounted_context(
         browsers.opened(profile, mount.guard, state=mount.state, tabs=tabs) as (context, page),
     ):
         context.login = mount.login
+        await mount.ready()
         try:
             yield mount, context, page
         finally:
@@ -216,4 +227,9 @@ async def held_context(browsers: Browsers, profile: Profile, capsule: str, wish:
             mount = await held.enter_async_context(browsers.mounts.mount(capsule, wish, over))
         context = await browsers.context(profile, mount.guard, state=mount.state)
         context.login = mount.login
+        try:
+            await mount.ready()
+        except BaseException:
+            await to_its_end(context.close())
+            raise
         return HeldContext(context, mount, held.pop_all())

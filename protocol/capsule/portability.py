@@ -12,6 +12,7 @@ import msgspec
 
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Entry
+from protocol.capsule.storage_key import site_on_top
 from protocol.page.observation import Element, Observation
 
 Standing = Literal["alive", "dead", "unknown"]
@@ -77,7 +78,9 @@ def _bound(state: CapsuleState) -> Iterator[Finding]:
 def _untaken(state: CapsuleState) -> Iterator[Finding]:
     for stored in state.storage:
         if stored.key:
-            yield Finding(kind="partitioned-storage", travels=False, what=f"{stored.origin} within {stored.key}")
+            site = site_on_top(stored.origin, stored.key)
+            what = f"{stored.origin} within {site or stored.key}"
+            yield Finding(kind="partitioned-storage", travels=bool(site), what=what)
         elif stored.session:
             names = ", ".join(item.name for item in stored.session[:8])
             yield Finding(kind="session-storage", travels=True, what=f"{stored.origin}: {names}")

@@ -200,8 +200,11 @@ def _base64(raw: bytes) -> Iterator[str]:
 class Search:
     """``Finder``, and literally those values of which no reading is long enough to be searched for."""
 
-    def __init__(self, values: Mapping[str, str], more: Sequence[tuple[str, str]] = ()) -> None:
-        """As ``Finder``."""
+    def __init__(
+        self, values: Mapping[str, str], more: Sequence[tuple[str, str]] = (), beside: Sequence[Search] = ()
+    ) -> None:
+        """As ``Finder``. beside: what finds other values; to make one for many values takes long."""
+        self._beside = tuple(beside)
         finds = {name: value for name, value in values.items() if not _is_short(value)}
         self._finder = Finder(finds, more)
         self._short = tuple(
@@ -213,6 +216,8 @@ class Search:
         found = self._finder.find(text)
         for name, weight, pattern in self._short:
             found += (Found(weight, name, (match.span(),)) for match in pattern.finditer(text))
+        for other in self._beside:
+            found += other.find(text)
         return found
 
     def replace(self, text: str, shown: Callable[[str], str]) -> str:

@@ -71,8 +71,10 @@ class Secrets(Mapping[str, str]):
         self._codes: list[tuple[str, str]] = []
         # Likewise the values of a login that is being made.
         self._login: dict[str, str] = {}
-        self._searches: tuple[tuple[int, int], Search] | None = None
+        # Shared by all that is made of these secrets, as they are the same values; the newest is kept.
+        self._searches: dict[tuple[int, int], Search] = {}
         self._hidden: Mapping[str, str] = {}
+        self._finds_hidden: tuple[Search, ...] = ()
         self._tokens: Tokens | None = None
         self._keeps: Keeps = _nowhere
         self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
@@ -123,12 +125,16 @@ class Secrets(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._given.keys() | self._hidden.keys() | self._login.keys())
 
-    def hiding(self, values: Mapping[str, str]) -> Secrets:
-        """These secrets, and values that are redacted as they are and may be typed nowhere: those of a login."""
+    def hiding(self, values: Mapping[str, str], search: Search | None = None) -> Secrets:
+        """These secrets, and values that are redacted as they are and may be typed nowhere: those of a login.
+
+        search: what finds ``values``, if it is there already; to make it takes half a second for many of them.
+        """
         kept = copy(self)
         kept._hidden = {**self._hidden, **values}
         kept.__dict__.pop("stored", None)
-        kept._searches = None
+        kept._finds_hidden = (*self._finds_hidden, search or Search(values))
+        kept._searches = {}
         return kept
 
     def value_for(self, name: str, element: Element, url: str) -> str:
@@ -194,10 +200,14 @@ class Secrets(Mapping[str, str]):
     @property
     def search(self) -> Search:
         """What finds the values again, made once for each code and each login: a page has thousands of lines to look through."""
-        known, found = (len(self._codes), len(self._login)), self._searches
-        if found is None or found[0] != known:
-            found = self._searches = known, Search(self, (*self._seeds(), *self._codes[: known[0]]))
-        return found[1]
+        known = len(self._codes), len(self._login)
+        found = self._searches.get(known)
+        if found is None:
+            values = {name: self[name] for name in self if name in self._given or name not in self._hidden}
+            found = Search(values, (*self._seeds(), *self._codes[: known[0]]), self._finds_hidden)
+            self._searches.clear()
+            self._searches[known] = found
+        return found
 
     def _seeds(self) -> Iterator[tuple[str, str]]:
         """Each seed as it was given, and in base32 alone: an address has more around it."""

@@ -133,9 +133,12 @@ async def test_passkeys_that_a_page_is_given_are_those_that_it_holds(context: Co
         b'{"cookies": [{"name": "swordfish"}]}',
         b'{"origins": [{"origin": "file:///etc/swordfish"}]}',
         b'{"credentials": ["swordfish"]}',
+        b'{"origins": [{"origin": "https://a.example", "storageKey": "swordfish"}]}',
+        b'{"origins": [{"origin": "https://a.example", "storageKey": "https://b.example/^0https://swordfish.example"}]}',
     ],
 )
 async def test_what_is_no_state_is_refused_without_a_word_of_it(world: Backend, storage: bytes) -> None:
+    """Guard: adapters/browser/state.py, read_state."""
     with pytest.raises(MeshError) as caught:
         await world.browser.open(Profile(), GuardPolicy(), state=BrowserState(storage=storage))
     assert caught.value.code == "input.invalid"

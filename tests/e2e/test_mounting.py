@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +56,11 @@ async def node_with(site: LoginSite, directory: Path, **policy: Any) -> AsyncIte
         await site.stop()
 
 
-def leaks(directory: Path) -> list[str]:
+def leaks(directory: Path, canaries: Mapping[str, bytes] = CANARIES) -> list[str]:
     """The files that hold something of the login in some form."""
     every = [path for path in directory.rglob("*") if path.is_file()]
     assert "store.db" in {path.name for path in every}
-    return [path.name for path in every if found_in(path.read_bytes(), CANARIES)]
+    return [path.name for path in every if found_in(path.read_bytes(), canaries)]
 
 
 def actions(site: LoginSite, *steps: str) -> str:

@@ -1,0 +1,65 @@
+"""A login that a frame keeps for the site on top of it: captured in one browser, and there in another, in real Chromium."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from protocol.capsule.contents import KIND_CONTENTS, Contents
+from protocol.wire import cbor, envelope
+from tests.canaries import found_in
+from tests.e2e.test_mounting import CANARIES as SHOP
+from tests.e2e.test_mounting import ask, leaks, node_with
+from tests.login_site import LoginSite
+from tests.two_sites import COOKIE, KEY, TOKEN, TwoSites
+
+KNOWN = "wait: {text: frame knows cookie local base}"
+pytestmark = pytest.mark.timeout(180)
+CANARIES = SHOP | {"cookie": COOKIE.encode(), "token": TOKEN.encode(), "key": KEY.encode()}
+
+
+async def test_a_login_that_a_frame_keeps_for_the_site_on_top_travels_and_is_listed_by_its_key(tmp_path: Path) -> None:
+    """Guard: node/capsules/browser_state.py, to_browser."""
+    sites = TwoSites()
+    await sites.start()
+    try:
+        async with node_with(LoginSite(), tmp_path) as node:
+            opened = await ask(node, "live.open", url=f"{sites.page}/entering")
+            await ask(node, "live.act", session=opened.session, action="wait: {text: entered}")
+            await ask(node, "live.navigate", session=opened.session, url=f"{sites.page}/")
+            await ask(node, "live.act", session=opened.session, action=KNOWN)
+            given = {"live": opened.session, "name": "frames", "whole": True, "unproven": True}
+            kept = await ask(node, "capsule.capture", **given, origins=[sites.page, sites.frame])
+            await ask(node, "live.close", session=opened.session)
+
+            holds = (await ask(node, "capsule.show", capsule="frames", names=True)).holds
+            apart = f"{sites.frame} {sites.key}"
+            named = {(each.kind, each.host, each.name) for each in holds}
+            assert named == {("cookie", "localhost", "sid"), ("local", apart, "token"), ("database", apart, "auth")}
+            (artefact,) = [
+                each
+                for each in await node.rooms.store.artefacts(kind=KIND_CONTENTS)
+                if sites.key.encode() in each.envelope
+            ]
+            said = cbor.decode_as(envelope.peek(artefact.envelope).payload, Contents)
+            assert {(each.kind, each.host, each.name) for each in said.stays} == named
+
+            again = await ask(node, "live.open", url=f"{sites.page}/", capsule="frames")
+            shown = await ask(node, "live.act", session=again.session, action=KNOWN)
+            told = msgspec.json.encode([kept, holds, shown])
+            assert b"frame knows cookie local base" in told and not found_in(told, CANARIES)
+            await ask(node, "live.navigate", session=again.session, url=f"{sites.page}/plain")
+            await ask(node, "live.close", session=again.session)
+            (after,) = [each for each in (await ask(node, "capsule.list")).capsules if each.name == "frames"]
+            assert after.generation == 1, "nothing was renewed: a frame that is not shown at the end keeps what it had"
+            again = await ask(node, "live.open", url=f"{sites.frame}/frame", capsule="frames")
+            await ask(node, "live.act", session=again.session, action="wait: {text: frame knows nothing}")
+            await ask(node, "live.close", session=again.session)
+            checked = await ask(node, "capsule.check", capsule="frames")
+            notes = {(note.kind, note.travels, note.what) for note in checked.notes}
+            assert ("partitioned-storage", True, f"{sites.frame} within http://127.0.0.1") in notes
+    finally:
+        await sites.stop()
+    assert leaks(tmp_path, CANARIES) == []
