@@ -48,7 +48,13 @@ def measure(
     for item in benchmarks:
         value = item.run()
         # A share of .9997 is none of 1: it is judged as it was measured.
-        line = {"metric": item.metric, "value": round(value, 4), "unit": item.unit, "target": item.target, "commit": revision}
+        line = {
+            "metric": item.metric,
+            "value": round(value, 4),
+            "unit": item.unit,
+            "target": item.target,
+            "commit": revision,
+        }
         line |= conditions or {}
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")

@@ -8,7 +8,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, quote_plus
@@ -40,7 +40,7 @@ def forms(secret: bytes) -> dict[str, bytes]:
     return found
 
 
-def found_in(data: bytes, secrets: dict[str, bytes]) -> list[str]:
+def found_in(data: bytes, secrets: Mapping[str, bytes]) -> list[str]:
     """Which of ``secrets`` (by name) stand in ``data``, and in which form."""
     return [
         f"{name} ({form})"

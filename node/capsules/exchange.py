@@ -159,9 +159,8 @@ class CapsuleExchange:
         async with self._capsules.changing:
             # As it is now: it may have been sealed anew while the peer was asked for its key.
             record = await self._kept.find(record.id)
-            data = await self.sealed_to(
-                record, certificate, self._kept.open(record).header, await self._kept.state(record)
-            )
+            header = self._kept.open(record).header
+            data = await self.sealed_to(record, certificate, header, await self._kept.state(record))
             # Before the file: a capsule that left is one whose revocation is told to its holder.
             await self.left(record.id, peer.node)
         try:
@@ -171,7 +170,7 @@ class CapsuleExchange:
         return ExportedCapsule(
             id=record.id,
             name=before.name,
-            generation=capsule.header.generation,
+            generation=header.generation,
             to=peer.name,
             out=given.out,
             bytes=len(data),

@@ -247,6 +247,7 @@ class _PatientPage:
         self._step_timeout_ms = step_timeout_ms
         self._navigation_timeout_ms = navigation_timeout_ms
         self.observe = page.observe
+        self.unchanged = page.unchanged
         self.find = page.find
         self.option_label = page.option_label
         self.read = page.read

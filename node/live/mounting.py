@@ -111,9 +111,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
     async def hiding(self, given: Secrets) -> Secrets:
         """As ``secrets``, and ready to be searched for: to make that ready takes long where a login has many values."""
-        made = self.secrets(given)
-        await asyncio.to_thread(lambda: made.search)
-        return made
+        await self.ready()
+        return self.secrets(given)
 
     async def makes(self, context: Context) -> Iterable[str]:
         """The values of the login as the site has renewed it in ``context``, which are sealed at its end. Errors: ``browser.*``."""

@@ -96,8 +96,8 @@ class PageWork:
             risk_max=self._config.policy.risk_class_max,
         )
         async with mounted(self._browsers.mounts, capsule, wish) as mount:
-            held = self._mounted[spec.id] = Mounted(mount)
-            await asyncio.to_thread(lambda: held.secrets.search)  # where a login has many values, that takes long
+            self._mounted[spec.id] = Mounted(mount)
+            await mount.ready()
             try:
                 yield mount.capsule
             finally:
