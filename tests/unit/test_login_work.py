@@ -330,6 +330,7 @@ async def test_work_that_a_restart_ended_is_told_so_to_whoever_asked_and_forgott
 async def test_a_peer_that_is_distrusted_while_it_asks_has_nothing_done(
     nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: node/capsules/work.py, LoginWork.on_ask."""
     alice, bob = nodes
     await alice.capture()
     real = alice.node.store.put_work
@@ -347,6 +348,7 @@ async def test_a_peer_that_is_distrusted_while_it_asks_has_nothing_done(
 async def test_work_that_waits_for_its_turn_is_not_done_once_the_grant_is_withdrawn(
     nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: node/capsules/work.py, LoginWork._performed."""
     alice, bob = nodes
     kept = await alice.capture()
     turn = alice.work._turns.setdefault(kept.id, asyncio.Lock())
@@ -370,6 +372,7 @@ async def test_work_that_waits_for_its_turn_is_not_done_once_the_grant_is_withdr
 async def test_a_peer_that_fetches_many_sessions_at_once_fills_no_memory(
     nodes: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: node/capsules/work.py, LoginWork._bundled."""
     alice, bob = nodes
     monkeypatch.setattr(limits, "WORK_PART_BYTES", 64)  # so that none of them ends with its first part
     await alice.capture()
