@@ -27,7 +27,7 @@ from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from benchmarks.live_mesh import LiveNode, pair, serving
 from benchmarks.registry import benchmark
-from node.live import Wish, guard_for, mounted_page
+from node.live import Wish, guard_for, mounted_context
 from protocol.recording.session import Profile
 
 ROUNDS: Final = 7
@@ -102,7 +102,7 @@ async def _between(directory: Path, anna: LiveNode, bruno: LiveNode) -> dict[str
     taken = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        async with mounted_page(browsers, Profile(), header.id, wish):
+        async with mounted_context(browsers, Profile(), header.id, wish):
             taken.append(time.perf_counter() - began)
     return found | {"mount": min(taken) * 1_000}
 

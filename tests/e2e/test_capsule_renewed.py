@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -69,7 +70,7 @@ async def test_a_replay_holds_and_tells_nothing_that_the_site_has_renewed(tmp_pa
     async with node_with(site, tmp_path) as node:
         session = await recorded(node, site)
         before = len(site.made)
-        files = {"html": str(tmp_path / "replay.html"), "junit": str(tmp_path / "replay.xml")}
+        files: dict[str, Any] = {"html": str(tmp_path / "replay.html"), "junit": str(tmp_path / "replay.xml")}
         replayed = await ask(node, "session.replay", session=session, capsule="shop", level="text", **files)
         assert len(site.made) > before, "the replay was given newer values"
         assert replayed.report.steps[-1].performed, replayed.report.reason
@@ -82,7 +83,12 @@ async def test_a_search_holds_and_tells_nothing_that_the_site_has_renewed(tmp_pa
     """Guard: node/explorer/working/walker.py, Walker._do."""
     site = RenewingSite()
     async with node_with(site, tmp_path) as node:
-        given = {"goal": "see the orders", "start": f"{site.origin}/", "until": {"title": "never"}, "capsule": "shop"}
+        given: dict[str, Any] = {
+            "goal": "see the orders",
+            "start": f"{site.origin}/",
+            "until": {"title": "never"},
+            "capsule": "shop",
+        }
         failed = await refusal(node, "explore.run", **given, seconds=8)
         assert failed.code == "search.not_found_goal"
         shown = await ask(node, "explore.show", search=failed.detail["search"])
@@ -94,7 +100,12 @@ async def test_the_session_of_a_search_holds_nothing_that_the_site_has_renewed(t
     """Guard: node/explorer/working/page_work.py, PageWork.replay_claim."""
     site = RenewingSite()
     async with node_with(site, tmp_path) as node:
-        given = {"goal": "see the orders", "start": f"{site.origin}/", "until": {"url": "*/orders"}, "capsule": "shop"}
+        given: dict[str, Any] = {
+            "goal": "see the orders",
+            "start": f"{site.origin}/",
+            "until": {"url": "*/orders"},
+            "capsule": "shop",
+        }
         verified = ""
         with contextlib.suppress(MeshError):
             verified = (await ask(node, "explore.run", **given, seconds=20)).session
