@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapters.keys import seeds as kept
+from adapters.keys.patience import answered
+from protocol import limits
 from protocol.errors import MeshError
 
 FORM: Final = "keyring"
@@ -70,7 +72,11 @@ def user_keyring() -> Any:
     except ImportError as error:
         message = "the package is not installed: `pip install trailmesh[keyring]`"
         raise MeshError("key.keyring", message) from error
-    backend = keyring.get_keyring()
+    try:
+        backend = keyring.get_keyring()
+    except Exception as error:
+        # Such as a backend that a file or a variable names, and whose packages are missing. Its words are not repeated.
+        raise MeshError("key.keyring", f"the chosen keyring cannot be used: {type(error).__name__}") from None
     if getattr(backend, "priority", 0) <= 0:
         raise MeshError("key.keyring", "there is no keyring on this machine")
     return backend
@@ -84,9 +90,11 @@ def is_named(line: str) -> bool:
 def _guarded(ask: Any) -> Any:
     """What ``ask`` returns. Errors: ``key.keyring``."""
     try:
-        return ask()
+        return answered(ask, limits.SECRET_COMMAND_S)
     except MeshError:
         raise
+    except TimeoutError:
+        raise MeshError("key.keyring", f"the keyring has not answered after {limits.SECRET_COMMAND_S} s") from None
     except Exception:
         # Backends raise arbitrary exceptions. `from None`, because their messages may contain the secret.
         raise MeshError("key.keyring", "the keyring is locked or does not answer") from None

@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import IO, Any, Final
 
 from adapters.keys.os_keyring import user_keyring
+from adapters.keys.patience import answered
 from protocol import limits
 from protocol.errors import MeshError
 
@@ -23,15 +24,17 @@ _END_S: Final = 2.0
 """How long a program that is being ended may take."""
 
 
-def from_keyring(service: str, user: str, backend: Any = None) -> str:
+def from_keyring(service: str, user: str, backend: Any = None, *, wait_s: float = limits.SECRET_COMMAND_S) -> str:
     """The entry of ``user`` under ``service``. backend: a ``keyring.backend.KeyringBackend``; None for the one of this user.
 
-    Errors: ``secret.unread``.
+    Errors: ``secret.unread``, ``secret.late``.
     """
     try:
-        found = (backend or user_keyring()).get_password(service, user)
+        found = answered(lambda: (backend or user_keyring()).get_password(service, user), wait_s)
     except MeshError as error:
         raise MeshError("secret.unread", error.message) from None
+    except TimeoutError:
+        raise MeshError("secret.late", f"the keyring has not answered after {wait_s:.0f} s") from None
     except Exception:
         # Backends raise arbitrary exceptions. `from None`, because their messages may contain the secret.
         raise MeshError("secret.unread", "the keyring is locked or does not answer") from None

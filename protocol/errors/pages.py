@@ -166,7 +166,7 @@ PAGES: Final[dict[str, Code]] = {
     "secret.late": Code(
         _E,
         True,
-        "The program that a secret is read from did not end in time.",
+        "The program or the keyring that a secret is read from did not answer in time.",
         "It may wait for a person: unlock what it reads, and try again.",
     ),
     "secret.totp": Code(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.keys.os_keyring import _guarded
 from adapters.keys.values import from_command, from_keyring
 from node.cli.secret_sources import only_needed, parse_source, read_secrets
 from protocol import limits
@@ -102,6 +103,32 @@ def test_an_entry_of_the_keyring_is_read_and_a_locked_one_says_nothing() -> None
     assert from_keyring("shop", "anna", keyring) == "hunter2"
     refused(lambda: from_keyring("shop", "bruno", keyring), "secret.unread")
     refused(lambda: from_keyring("shop", "anna", LockedKeyring()), "secret.unread")
+
+
+class HangingKeyring(Keyring):
+    """A keyring whose service does not answer."""
+
+    def get_password(self, service: str, username: str) -> str | None:
+        time.sleep(60)
+        return "hunter2"
+
+
+def test_a_keyring_that_does_not_answer_is_given_up_and_one_that_is_broken_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began = time.monotonic()
+    refused(lambda: from_keyring("shop", "anna", HangingKeyring(), wait_s=0.2), "secret.late")
+    monkeypatch.setattr(limits, "SECRET_COMMAND_S", 0.2)
+    with pytest.raises(MeshError) as caught:
+        _guarded(lambda: HangingKeyring().get_password("shop", "anna"))
+    assert caught.value.code == "key.keyring" and "not answered" in caught.value.message
+    assert time.monotonic() - began < 30
+
+    def broken() -> None:
+        raise ModuleNotFoundError("no module hunter2")
+
+    monkeypatch.setattr("keyring.get_keyring", broken)
+    assert "cannot be used: ModuleNotFoundError" in refused(lambda: from_keyring("shop", "anna"), "secret.unread")
 
 
 def test_a_program_is_run_without_a_shell(tmp_path: Path) -> None:
