@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ async def node_with(site: LoginSite, directory: Path, **policy: Any) -> AsyncIte
         await site.stop()
 
 
-def leaks(directory: Path, canaries: Mapping[str, bytes] = CANARIES) -> list[str]:
+def leaks(directory: Path, canaries: dict[str, bytes] = CANARIES) -> list[str]:
     """The files that hold something of the login in some form."""
     every = [path for path in directory.rglob("*") if path.is_file()]
     assert "store.db" in {path.name for path in every}

@@ -34,6 +34,7 @@ KEY = f"{FRAME}/^0https://shop.example"
     ],
 )
 def test_only_the_key_of_a_frame_below_a_site_has_a_site_on_top(origin: str, key: str, site: str) -> None:
+    """Guard: protocol/capsule/storage_key.py, site_on_top."""
     assert site_on_top(origin, key) == site
 
 
