@@ -268,6 +268,7 @@ class Agents:
             return
         agent = calls[0].agent
 
+        # The work first, so that it ends in order, and then whoever waits for it.
         def end(error: MeshError) -> None:
             spent(error)
             for call in calls:

@@ -248,6 +248,7 @@ class Explorer:
             return await self._mark_stopped(found.id)
         search.stopped = True
         await self._searches.leave(search)
+        # Stored before peers are told, which may take seconds: after a crash in between it does not go on.
         found = await self._mark_stopped(found.id)
         if search.coordinator is not None:
             await search.coordinator.dismiss()
@@ -291,7 +292,8 @@ class Explorer:
         count = 0
         opened = self._searches.get
         every = [found async for found in every_search(self._store)]
-        for found in sorted(every, key=lambda found: opened(found.id) is None):  # open searches first
+        # Open searches first: in these the peer still acts, the others only hold what it said.
+        for found in sorted(every, key=lambda found: opened(found.id) is None):
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
         return count
@@ -302,7 +304,7 @@ class Explorer:
         Errors: ``node.stopped`` when the node ends first, and what ended the search.
         """
         search.watchers.append(tell)
-        owns = search.task is None
+        owns = search.task is None  # others only watch, and may go away
         task = search.task or self._searches.coordinate(search, found)
         me = asyncio.current_task()
         assert me is not None, "coroutines run in tasks"

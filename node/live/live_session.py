@@ -213,6 +213,7 @@ class LiveSession:
             if by_ref:
                 assert self._ref is not None, "a ref was named"
                 element, seen = self._ref
+                # The page may have changed by itself since its caller saw it.
                 place = still_there(element, seen.observation, now)
                 placed = [_placed(action, place) for action in actions]
                 labelled = [await by_label(page.page, action, now) for action in placed]

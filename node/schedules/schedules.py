@@ -81,7 +81,7 @@ class Schedules:
             for record in await self._store.schedules():
                 try:
                     due_ms += await self._turn(record)
-                except MeshError as error:
+                except MeshError as error:  # the others are due all the same
                     log.error("schedule %s cannot continue: %s", record.id, error)
         return min(due_ms, default=None)
 
@@ -96,6 +96,7 @@ class Schedules:
         record = await self._decide(record.id, may_run=not expired) or record
         due = Trigger(record).after(record.decided_ms)
         moments = [due + delay_ms(record.id, due, record.jitter_s)] if due is not None else []
+        # A run ends with its schedule. Without one, nothing happens at that moment, and nobody need wake for it.
         if expires_ms and not expired and record.id in self._runs:
             moments.append(expires_ms)
         return moments
