@@ -111,7 +111,6 @@ async def test_two_exports_at_once_are_both_known(
 async def test_an_export_while_newer_state_is_sealed_is_not_forgotten(
     nodes: list[CapsuleNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.export."""
     alice, bob = nodes
     kept = await alice.capture()
     record = await alice.node.store.capsule(kept.id)
