@@ -24,7 +24,7 @@ from node.verbs import Bound, Tell
 from node.verbs import capsule_login as verbs
 from node.verbs.capsule import PolicyParams
 from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
-from node.verbs.session import RecordedSession
+from node.verbs.session_results import RecordedSession
 from protocol.capsule.capsule import BrowserProfile
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.login import Look, judge_login

@@ -17,6 +17,7 @@ from node.verbs.session_params import (
 )
 from node.verbs.session_results import (
     Exported,
+    RecordedSession,
     Replayed,
     RunDiff,
     SessionDiff,
@@ -26,7 +27,6 @@ from node.verbs.session_results import (
     Verified,
     WasRemoved,
 )
-from node.verbs.session_results import RecordedSession as RecordedSession  # ``node/capsules`` takes it from here
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Row, Verb
 
 RECORD: Final = Verb(
