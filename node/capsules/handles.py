@@ -44,8 +44,8 @@ class CookieHandles:
 
     def __init__(self, capsules: Capsules, exchange: CapsuleExchange, calls: Calls) -> None:
         self._capsules, self._kept, self._exchange, self._calls = capsules, capsules.kept, exchange, calls
-        self._answered: dict[str, deque[int]] = {}
-        """By peer, when it was answered within the last hour."""
+        self._requests: dict[str, deque[int]] = {}
+        """By peer, when it has asked within the last hour."""
         self.bound: Bound = {
             verbs.OFFER: lambda params, tell: self.offer(params),
             verbs.REQUEST: lambda params, tell: self.request(params),
@@ -80,7 +80,7 @@ class CookieHandles:
     async def on_request(self, caller: str, ask: CookiesAsk) -> CookiesTell:
         """A peer requests the cookies of a login.
 
-        Checks, in order: answered less than ``COOKIES_PER_HOUR_MAX`` times within an hour; this node can sign; the grant covers
+        Checks, in order: fewer than ``COOKIES_PER_HOUR_MAX`` requests within an hour; this node can sign; the grant covers
         the origin; the sealing key is the caller's; the owner has offered it one that may leave; the grant covers all of its
         origins; its consent. Errors: ``peer.limit``, ``peer.scope``, ``capsule.*``, ``envelope.*``, ``keylog.*``, ``log.*``,
         ``store.*``.
@@ -110,7 +110,7 @@ class CookieHandles:
 
     def _count(self, caller: str) -> None:
         now_ms = self._kept.clock.now_ms()
-        times = self._answered.setdefault(caller, deque())
+        times = self._requests.setdefault(caller, deque())
         while times and times[0] <= now_ms - _HOUR_MS:
             times.popleft()
         if len(times) >= limits.COOKIES_PER_HOUR_MAX:
@@ -139,7 +139,7 @@ class CookieHandles:
 
     async def drop_peer(self, node: str) -> None:
         """Withdraw every offer to a peer that is distrusted: who trusts it again offers again."""
-        self._answered.pop(node, None)
+        self._requests.pop(node, None)
         for record in await self._kept.store.capsules():
             if node in record.offered:
                 await self._kept.note(record, offered=tuple(each for each in record.offered if each != node))
