@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urljoin, urlsplit
+from typing import Any
 
 import msgspec
 
 from adapters.browser.caused import Caused, FrameDocument
-from adapters.browser.state import of_tabs, read_state, write_state
+from adapters.browser.state import of_tabs, plain_state, read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import NOTHING, Blocked, BrowserState, Given, Outcome, Passkey
 from protocol.approval.forms import RequestForm, request_form
@@ -150,6 +151,7 @@ class Kept:
         self._items: dict[str, dict[str, str]] = {}
         self.offers: list[str] = []
         self._tabs: dict[str, dict[str, str]] = {}
+        self._apart: list[dict[str, Any]] = []
 
     def shown(self, url: str, document: Document) -> Document:
         """``document`` as it is at ``url``, once it has set what it sets."""
@@ -171,7 +173,9 @@ class Kept:
         stored = read_state(state)
         for cookie in stored.cookies:
             self._cookies.setdefault(cookie.domain, {})[cookie.name] = cookie.value
-        for origin in stored.origins:
+        # Its documents have no frames: what is kept for one stays as it was.
+        self._apart = [each for each in plain_state(stored)["origins"] if "storageKey" in each]
+        for origin in (each for each in stored.origins if not each.storageKey):
             self._items[origin.origin] = {item.name: item.value for item in origin.localStorage}
         self._tabs = of_tabs(stored)
 
@@ -185,7 +189,8 @@ class Kept:
             if known
         }
         origins = [{"origin": origin, "localStorage": listed} for origin, listed in items.items()]
-        return write_state({"cookies": cookies, "origins": origins}, self._tabs if whole else {})
+        stored = {"cookies": cookies, "origins": origins}
+        return write_state(stored, self._tabs, (), self._apart) if whole else write_state(stored)
 
 
 def _states(item: Element) -> str:
