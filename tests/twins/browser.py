@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from urllib.parse import urljoin, urlsplit
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
