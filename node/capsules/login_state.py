@@ -11,15 +11,17 @@ from protocol.capsule.state import CapsuleState
 
 def digests(state: CapsuleState) -> frozenset[tuple[str, ...]]:
     """Each cookie and entry of storage by name, with a digest of its value: enough to tell what is new."""
-    cookies = {("cookie", each.domain, each.path, each.name, _digest(each.value)) for each in state.cookies}
+    cookies = {
+        ("cookie", each.domain, each.path, each.partition, each.name, _digest(each.value)) for each in state.cookies
+    }
     entries = {
-        (kind, each.origin, item.name, _digest(item.value))
+        (kind, each.origin, each.key, item.name, _digest(item.value))
         for each in state.storage
         for kind, items in (("local", each.local), ("session", each.session))
         for item in items
     }
     bases = {
-        ("database", each.origin, base.name, _digest(msgspec.json.encode(base).decode()))
+        ("database", each.origin, each.key, base.name, _digest(msgspec.json.encode(base).decode()))
         for each in state.storage
         for base in each.databases
     }

@@ -229,3 +229,14 @@ async def test_session_storage_stays_with_the_state_from_context_to_context(worl
     (plain,) = json.loads((await opened.state()).storage)["origins"]
     assert "sessionStorage" not in plain
     await opened.close()
+
+
+async def test_what_is_kept_for_a_frame_stays_with_the_state_where_no_page_shows_the_frame(world: Backend) -> None:
+    kept = [{"name": "token", "value": "given"}]
+    apart = {"origin": world.origin, "storageKey": f"{world.origin}/^0https://top.example", "localStorage": kept}
+    given = BrowserState(storage=json.dumps({"cookies": [], "origins": [apart]}).encode())
+    opened = await world.browser.open(Profile(), GuardPolicy(), state=given)
+    assert await visited(await opened.page(), world) == NEW, "a page of the origin has another storage"
+    held = json.loads((await opened.state(whole=True)).storage)["origins"]
+    assert [each["localStorage"] for each in held if "storageKey" in each] == [kept]
+    await opened.close()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from node.api.node import Node
 from protocol.capsule.contents import KIND_CONTENTS, Contents
+from protocol.errors import MeshError
 from protocol.wire import cbor, envelope
 from tests.canaries import found_in
 from tests.e2e.test_mounting import CANARIES as SHOP
@@ -15,9 +18,17 @@ from tests.e2e.test_mounting import ask, leaks, node_with
 from tests.login_site import LoginSite
 from tests.two_sites import COOKIE, KEY, TOKEN, TwoSites
 
-KNOWN = "wait: {text: frame knows cookie local base}"
+KNOWN = "frame knows cookie local base"
 pytestmark = pytest.mark.timeout(180)
 CANARIES = SHOP | {"cookie": COOKIE.encode(), "token": TOKEN.encode(), "key": KEY.encode()}
+
+
+async def shows(node: Node, session: str, text: str) -> Any:
+    """What the page shows once it shows ``text``."""
+    try:
+        return await ask(node, "live.act", session=session, action=f"wait: {{text: {text}}}")
+    except MeshError as error:
+        raise AssertionError(f"{text} is not shown: {error.code}") from None
 
 
 async def test_a_login_that_a_frame_keeps_for_the_site_on_top_travels_and_is_listed_by_its_key(tmp_path: Path) -> None:
@@ -27,9 +38,9 @@ async def test_a_login_that_a_frame_keeps_for_the_site_on_top_travels_and_is_lis
     try:
         async with node_with(LoginSite(), tmp_path) as node:
             opened = await ask(node, "live.open", url=f"{sites.page}/entering")
-            await ask(node, "live.act", session=opened.session, action="wait: {text: entered}")
+            await shows(node, opened.session, "entered")
             await ask(node, "live.navigate", session=opened.session, url=f"{sites.page}/")
-            await ask(node, "live.act", session=opened.session, action=KNOWN)
+            await shows(node, opened.session, KNOWN)
             given = {"live": opened.session, "name": "frames", "whole": True, "unproven": True}
             kept = await ask(node, "capsule.capture", **given, origins=[sites.page, sites.frame])
             await ask(node, "live.close", session=opened.session)
@@ -47,7 +58,7 @@ async def test_a_login_that_a_frame_keeps_for_the_site_on_top_travels_and_is_lis
             assert {(each.kind, each.host, each.name) for each in said.stays} == named
 
             again = await ask(node, "live.open", url=f"{sites.page}/", capsule="frames")
-            shown = await ask(node, "live.act", session=again.session, action=KNOWN)
+            shown = await shows(node, again.session, KNOWN)
             told = msgspec.json.encode([kept, holds, shown])
             assert b"frame knows cookie local base" in told and not found_in(told, CANARIES)
             await ask(node, "live.navigate", session=again.session, url=f"{sites.page}/plain")
@@ -55,7 +66,7 @@ async def test_a_login_that_a_frame_keeps_for_the_site_on_top_travels_and_is_lis
             (after,) = [each for each in (await ask(node, "capsule.list")).capsules if each.name == "frames"]
             assert after.generation == 1, "nothing was renewed: a frame that is not shown at the end keeps what it had"
             again = await ask(node, "live.open", url=f"{sites.frame}/frame", capsule="frames")
-            await ask(node, "live.act", session=again.session, action="wait: {text: frame knows nothing}")
+            await shows(node, again.session, "frame knows nothing")
             await ask(node, "live.close", session=again.session)
             checked = await ask(node, "capsule.check", capsule="frames")
             notes = {(note.kind, note.travels, note.what) for note in checked.notes}

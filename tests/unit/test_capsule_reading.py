@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from node.capsules.browser_state import to_browser
 from node.capsules.reading import read_state, state_of
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie, Entry, Item
@@ -170,3 +171,19 @@ def test_text_that_is_no_unicode_is_refused(tmp_path: Path, content: Any) -> Non
     with pytest.raises(MeshError) as caught:
         state_of(content)
     assert caught.value.code == "input.invalid"
+
+
+def test_a_plain_value_beside_a_key_in_the_longer_form_keeps_its_own_names() -> None:
+    record = {"keyEncoded": {"d": "2026-11-23T19:00:00.000Z"}, "value": {"a": 1, "d": [None, {"o": "x"}]}}
+    store = {"name": "s", "autoIncrement": False, "indexes": [], "records": [record, {"key": 1, "value": {"a": 1}}]}
+    database = {"name": "d", "version": 1, "stores": [store]}
+    state = state_of({"cookies": [], "origins": [{"origin": "https://shop.example", "indexedDB": [database]}]})
+    given = json.loads(to_browser(state, now_s=0).storage)["origins"][0]["indexedDB"][0]["stores"][0]["records"]
+    listed = {"a": [None, {"o": [{"k": "o", "v": "x"}], "id": 0}], "id": 0}
+    assert given == [
+        {
+            "keyEncoded": {"d": "2026-11-23T19:00:00.000Z"},
+            "valueEncoded": {"o": [{"k": "a", "v": 1}, {"k": "d", "v": listed}], "id": 0},
+        },
+        {"key": 1, "value": {"a": 1}},
+    ]

@@ -34,7 +34,8 @@ from protocol.errors import MeshError
 from protocol.page.action import Click, Locator
 from protocol.page.observation import Element, Observation, Traits
 from protocol.page.redaction import redact_text
-from protocol.page.secrets import GivenSecret, Secrets
+from protocol.page.secret_search import Search
+from protocol.page.secrets import NO_SECRETS, GivenSecret, Secrets
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy, judge_request
 from tests.capsule_nodes import CapsuleNode, two
@@ -235,6 +236,25 @@ def test_what_is_hidden_is_redacted_and_can_be_typed_nowhere() -> None:
     with pytest.raises(MeshError) as caught:
         hiding.value_for("capsule.1", field, SHOP)
     assert caught.value.code == "action.secret_missing"
+
+
+async def test_what_finds_hidden_values_is_made_once_beside_the_opening_of_a_browser() -> None:
+    hidden = {"capsule.1": CANARY}
+    made = Search(hidden)
+    finds = asyncio.create_task(asyncio.to_thread(lambda: made))
+    mount = Mount(guard=GuardPolicy(), hidden=hidden, finds=finds)
+    assert mount.secrets(NO_SECRETS)._finds_hidden != (made,) and not finds.done(), (
+        "in time, but for a caller who waits"
+    )
+    await mount.ready()
+    secrets = mount.secrets(Secrets({"password": GivenSecret(value="hunter22")}, begins=SHOP))
+    assert secrets._finds_hidden == (made,)
+    copy = secrets.keyed(None)
+    assert copy.search is secrets.search, "of the same values"
+    assert secrets.note_login(["r3newed-Value-77"]) and secrets._finds_hidden == (made,)
+    assert copy.search is secrets.search
+    told = redact_text(f"{CANARY} r3newed-Value-77 hunter22", copy)
+    assert told == "‹secret:capsule.1› ‹secret:login.1› ‹secret:password›"
 
 
 def test_values_that_look_like_secrets_are_hidden_and_words_are_not() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from adapters.browser.state import of_tabs, read_state, write_state
+from adapters.browser.state import of_tabs, plain_state, read_state, write_state
 from adapters.ports import BrowserState
 from tests.twins.browser.site import Document
 
@@ -20,6 +21,7 @@ class Kept:
         self._items: dict[str, dict[str, str]] = {}
         self.offers: list[str] = []
         self._tabs: dict[str, dict[str, str]] = {}
+        self._apart: list[dict[str, Any]] = []
 
     def shown(self, url: str, document: Document) -> Document:
         """``document`` as it is at ``url``, once it has set what it sets."""
@@ -41,7 +43,9 @@ class Kept:
         stored = read_state(state)
         for cookie in stored.cookies:
             self._cookies.setdefault(cookie.domain, {})[cookie.name] = cookie.value
-        for origin in stored.origins:
+        # Its documents have no frames: what is kept for one stays as it was.
+        self._apart = [each for each in plain_state(stored)["origins"] if "storageKey" in each]
+        for origin in (each for each in stored.origins if not each.storageKey):
             self._items[origin.origin] = {item.name: item.value for item in origin.localStorage}
         self._tabs = of_tabs(stored)
 
@@ -55,7 +59,8 @@ class Kept:
             if known
         }
         origins = [{"origin": origin, "localStorage": listed} for origin, listed in items.items()]
-        return write_state({"cookies": cookies, "origins": origins}, self._tabs if whole else {})
+        stored = {"cookies": cookies, "origins": origins}
+        return write_state(stored, self._tabs, (), self._apart) if whole else write_state(stored)
 
 
 def _pairs(known: Mapping[str, str]) -> str:
