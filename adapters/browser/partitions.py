@@ -25,6 +25,7 @@ from protocol.trust.origin import origin_of
 
 _FRAMES_MAX: Final = 64
 _KEYS_MAX: Final = limits.BROWSER_STATE_ORIGINS_MAX // 2
+_READ: Final = READ.replace("CHARS_MAX", str(limits.BROWSER_STATE_BYTES_MAX), 1)
 _WAIT_S: Final = 3
 """A frame that does not answer in time is left out."""
 
@@ -76,11 +77,12 @@ class Partitions:
             if not site_on_top(origin, key) or (key not in self._held and len(self._held) >= _KEYS_MAX):
                 return
             world = await session.send("Page.createIsolatedWorld", {"frameId": frame["id"]})
-            asked = {"expression": f"({READ})()", "contextId": world["executionContextId"]}
+            asked = {"expression": f"({_READ})()", "contextId": world["executionContextId"]}
             answer = await session.send("Runtime.evaluate", {**asked, "awaitPromise": True, "returnByValue": True})
             if "exceptionDetails" in answer:
+                self._untaken[key] = (Untaken(origin=origin, what=f"storage within {site_on_top(origin, key)}"),)
                 return
-            found = json.loads(answer["result"]["value"])
+            found = await asyncio.to_thread(json.loads, answer["result"]["value"])
             lost = found.pop("lost")
             self._held[key] = {"origin": origin, "storageKey": key, **found}
             self._untaken[key] = tuple(Untaken(origin=origin, what=each) for each in lost if WHAT.fullmatch(each))

@@ -154,6 +154,9 @@ READ: Final = r"""async () => {
   };
   const items = Object.keys(localStorage).map(name => ({name, value: localStorage.getItem(name)}));
   const databases = await Promise.all((await indexedDB.databases()).map(read));
-  return JSON.stringify({localStorage: items, indexedDB: databases, lost: [...lost]});
+  const text = JSON.stringify({localStorage: items, indexedDB: databases, lost: [...lost]});
+  if (text.length > CHARS_MAX) throw new Error('too large');
+  return text;
 }"""
-"""Gives the storage of an origin in the form that ``WRITE`` takes, as JSON, and the kinds of what is not in it."""
+"""Gives the storage of an origin in the form that ``WRITE`` takes, as JSON of at most ``CHARS_MAX`` characters, and the kinds of
+what is not in it."""

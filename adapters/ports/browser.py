@@ -105,7 +105,8 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
 
     storage: bytes
     """JSON as Playwright's ``storage_state`` gives it, and for each origin ``sessionStorage``: the first page of a context begins
-    with it; at the end it stands for the origins that pages showed then. Errors when it is too long: ``input.too_large``."""
+    with it; at the end it stands for the origins that pages showed then. What is kept for a frame and the site on top has a
+    ``storageKey`` beside its origin. Errors when it is too long: ``input.too_large``."""
     untaken: tuple[Untaken, ...] = ()
     """What of the pages that were open is not in it, as far as they say."""
 
@@ -302,7 +303,7 @@ class Browser(Protocol):
     ) -> Context:
         """A fresh isolated context under ``guard``, without a page.
 
-        state: the cookies, localStorage and IndexedDB that it begins with.
+        state: the cookies, localStorage and IndexedDB that it begins with: all of it is there, or the call fails.
         tabs: whether a window that a page opens becomes a tab beside it,
         each of its requests judged before it is sent; the context then has one page, which stands for the tab in front. An
         attached browser has no tabs: there a window's first request cannot be held.

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from adapters.browser import partitions
 from adapters.browser.browser import ChromiumBrowser
-from adapters.ports import BrowserState, Page
+from adapters.browser.storage_scripts import READ
+from adapters.ports import BrowserState, Page, Untaken
 from protocol.errors import MeshError
 from protocol.page.action import Back, Goto, Wait
 from protocol.page.observation import BLANK
@@ -139,6 +141,21 @@ async def seen(page: Page, url: str, text: str) -> None:
             return
         await page.perform(Wait(timeout_ms=100))
     raise AssertionError(told)
+
+
+async def test_what_of_a_frame_cannot_be_taken_is_named(world: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = TwoSites()
+    await sites.start()
+    try:
+        context = await world.browser.open(Profile(), GuardPolicy())
+        await seen(await context.page(), f"{sites.page}/entering", "entered")
+        monkeypatch.setattr(partitions, "_READ", READ.replace("CHARS_MAX", "16", 1))
+        held = await context.state(whole=True)
+        assert b"storageKey" not in held.storage
+        assert held.untaken == (Untaken(origin=sites.frame, what="storage within http://127.0.0.1"),)
+        await context.close()
+    finally:
+        await sites.stop()
 
 
 async def test_what_a_frame_keeps_for_the_site_on_top_stays_with_the_state(world: Backend) -> None:
