@@ -155,11 +155,25 @@ def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Ca
         raise MeshError("input.invalid", "--secret, --allow, --approve-class and those for passkeys belong to --with")
     if not typed["attach"]:
         refuse_without_display(dict(os.environ))
+    _check_name(home, params)
     held = run_async(
         log_in(home_path(home), params["url"], params["until"], typed["attach"] or "", showing(_window_line))
     )
     given = {name: value for name, value in params.items() if name not in ("actions", *_OF_STEPS)}
     return run_verb(home, verbs_of_login.KEEP.name, {**given, **held}, show=line)
+
+
+def _check_name(home: str | None, params: Result) -> None:
+    """Refuse before a person logs in what the node would refuse afterwards. Errors: ``input.not_found``, ``input.invalid``."""
+    if params["replaces"]:
+        run_verb(home, verbs.SHOW.name, {"capsule": params["replaces"]})
+    elif params["name"]:
+        kept = run_verb(home, verbs.LIST.name, {})["capsules"]
+        if any(
+            each["name"] == params["name"] and each["tenant_name"] == "this node" and each["ended"] != "expired"
+            for each in kept
+        ):
+            raise MeshError("input.invalid", verbs.name_taken(params["name"]))
 
 
 def _window_line(event: Result) -> str:

@@ -28,7 +28,7 @@ NODE: Final[dict[str, Code]] = {
         False,
         "This node has nothing stored under this id or name.",
         "List what there is, and copy the id or name from there: `trailmesh session ls`, `trailmesh live ls`, `trailmesh live pages`,"
-        " `trailmesh agent ls`, `trailmesh capsule ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
+        " `trailmesh agent ls`, `trailmesh capsule ls`, `trailmesh capsule passkey ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
     "input.no_file": Code(
         _C,
