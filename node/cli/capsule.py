@@ -13,6 +13,7 @@ from node.cli import capsule_passkey, needed_secrets
 from node.cli import capsule_words as words
 from node.cli.build import Look, commands_of, parameter
 from node.cli.common import (
+    ConfigFile,
     Result,
     common_options,
     emit,
@@ -75,7 +76,7 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
 @click.option(
     "--config",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
+    type=ConfigFile(exists=True, dir_okay=False),
     help="Configuration of browser and policy in place of the node's.",
 )
 @click.option(
