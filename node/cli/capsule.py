@@ -25,6 +25,7 @@ from node.cli.common import (
 )
 from node.cli.explore_words import read_condition
 from node.cli.secret_sources import only_needed, read_secrets
+from node.cli.session_replays import refusals
 from node.verbs import capsule as verbs
 from node.verbs import capsule_handle as handle
 from node.verbs import capsule_login as verbs_of_login
@@ -188,7 +189,10 @@ def _window_line(event: Result) -> str:
 def _login_line(event: Result) -> str:
     if "note" in event:
         return f"  {event['note']}"
-    return f"  {event['step']} of {event['of']}: {event['did']}{'' if event['ok'] else ' (failed)'}"
+    did = f"  {event['step']} of {event['of']}: {event['did']}{'' if event['ok'] else ' (failed)'}"
+    if not event.get("blocked"):
+        return did
+    return did + refusals("\n  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
 
 
 _ATTACH: Final = click.option(

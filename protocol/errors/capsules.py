@@ -179,7 +179,8 @@ CAPSULES: Final[dict[str, Code]] = {
         _O,
         False,
         "The login did not succeed, as far as the page and the browser's state show: nothing was kept.",
-        "The message says what is missing. Log in again; give --until if the page cannot tell by itself.",
+        "The message says what is missing. If the steps say that the guard refused a request, name it with --allow. Log in again;"
+        " give --until if the page cannot tell by itself.",
     ),
     "capsule.unproven": Code(
         _O,

@@ -101,7 +101,7 @@ NODE: Final[dict[str, Code]] = {
         _C,
         False,
         "This caller is not authorised for the operation: its token or schedule lacks the scope, or only the owner may do it.",
-        "Run it as the owner, or create a token with the required scope: `trailmesh agent add --help`.",
+        "Run it as the owner, or create a token with what the message names: `trailmesh agent add --help`. `trailmesh node whoami` says what this one may do.",
     ),
     "agent.expired": Code(
         _C,
