@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,6 +61,8 @@ class Capsules:
         """Set by whoever has browsers."""
         self.live: LiveState = no_live
         """Set by whoever has live sessions."""
+        self.removed: list[Callable[[str], Awaitable[None]]] = []
+        """Called with the id of a capsule that its owner has deleted: what runs with it ends."""
         self.changing = asyncio.Lock()
         """Held by whoever reads a capsule of this node and then stores it again: a change between the two would be lost."""
         self.bound: Bound = {
@@ -272,11 +274,13 @@ class Capsules:
         return ShownCapsule(**fields, holds=held_in(state), lost=lost, weak=weak)
 
     async def remove(self, given: CapsuleParams) -> RemovedCapsule:
-        """Delete a capsule; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
+        """Delete a capsule, and end what runs with it; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
         record = await self.kept.find(given.capsule)
         self.kept.witness.trail.about(record.id)
         async with self.changing:
             await self.forget(record.id)
+        for close in self.removed:
+            await close(record.id)
         return RemovedCapsule(id=record.id)
 
     async def forget(self, capsule_id: str) -> None:

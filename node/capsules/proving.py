@@ -154,11 +154,8 @@ class Proving:
         tried = shown_by(asked.page, asked.origins, parts)
         others = tuple(part for part in parts if part not in tried)
         halving, looks = Halving(tried), 0
-        tell(
-            {
-                "note": f"leaving out what the page does not need of {counted(len(tried), 'cookie or entry', 'cookies and entries')}"
-            }
-        )
+        of = counted(len(tried), "cookie or entry", "cookies and entries")
+        tell({"note": f"leaving out what the page does not need of {of}"})
         while looks < limits.CAPSULE_LOOKS_MAX and (proposed := halving.propose()) is not None:
             looks += 1
             halving.tell(held=await self._holds(asked, only(asked.state, (*others, *proposed)), probe))

@@ -48,6 +48,9 @@ def replay(home: str | None, verb: str, params: Result, typed: Result, line: Cal
         return run_verb(home, verb, params, show=line, person=person)
     from node.process.apart import read_trust, replay_apart
 
+    if params["capsule"]:
+        # Logins lie on the nodes that captured them. A job logs in by steps of the session.
+        raise MeshError("input.invalid", "--capsule needs a node that keeps the login: leave out --trust (docs/ci.md)")
     path = _bundle(typed["session"])
     logs = read_trust(typed["trust"])
     return run_async(replay_apart(logs, typed["config"] or "", path, params, showing(line), person))
