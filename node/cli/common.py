@@ -35,7 +35,7 @@ class ConfigFile(click.Path):
     """The file of ``--config``; a name such as ``ci`` is that of an example configuration."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from node.config.settings import starting
+        from node.config import starting
 
         return super().convert(str(starting(str(value))), param, ctx)
 

@@ -155,6 +155,7 @@ async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(
 
 
 async def test_work_ends_at_once_when_its_capsule_is_removed(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/capsules.py, Capsules.remove."""
     alice, _ = nodes
     await alice.capture()
     mounting = Mounting(alice.capsules, check_s=1e9)  # so that nothing but the removal ends the work
