@@ -177,6 +177,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     browsers.mounts = mounting = Mounting(capsules)
     capsules.prove = Proving(capsules.kept, browsers, config).prove
     capsule_exchange.ended.append(mounting.ended)
+    capsules.removed.append(mounting.ended)
     live = LiveSessions(witness, config, store, clock, browsers, serving, approvals.asker)
     capsules.live = from_live(live)
     upkeep = Upkeep(capsules, mounting, browsers, config)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
 from node.capsules.attesting import Attesting
 from node.capsules.browser_state import same
 from node.capsules.kept import Kept
-from node.capsules.policies import policy_of
+from node.capsules.policies import check_renews, policy_of
 from node.capsules.proving import Asked, LiveState, Prove, Shown, Source, no_live, start_of, unproven
 from node.capsules.reading import read_state
 from node.capsules.sealing import counted, within
@@ -61,6 +61,8 @@ class Capsules:
         """Set by whoever has browsers."""
         self.live: LiveState = no_live
         """Set by whoever has live sessions."""
+        self.removed: list[Callable[[str], Awaitable[None]]] = []
+        """Called with the id of a capsule that its owner has deleted: what runs with it ends."""
         self.changing = asyncio.Lock()
         """Held by whoever reads a capsule of this node and then stores it again: a change between the two would be lost."""
         self.bound: Bound = {
@@ -116,16 +118,32 @@ class Capsules:
         self.kept.witness.check_signs()
         if bool(given.file) == bool(given.live):
             raise MeshError("input.invalid", "give either --from FILE or --live SESSION")
+        before = await self.replaced(given)
         if given.live:
             source = await self.live(given.live)
         else:
             state = await asyncio.to_thread(read_state, Path(given.file))
             source = Source(state=state, browser=BrowserProfile(user_agent=given.user_agent))
-        if given.replaces:
-            return await self._renew(given, source, tell)
+        if before is not None:
+            return await self._renew(given, before, source, tell)
         origins = policy_of(given, source.state, self.kept.clock.now_ms()).origins
+        counted(within(source.state, origins), policy_of(given, source.state, self.kept.clock.now_ms()))
         shown = await self._proven(given, source, origins, tell)
         return await self.keep(given, source.state, source.browser, shown)
+
+    async def replaced(self, given: PolicyParams) -> Header | None:
+        """The capsule that newer state is for; None for a new one. Asked before anybody logs in for it.
+
+        Errors: ``input.not_found``, ``input.invalid``, ``capsule.issuer``, ``capsule.expired``.
+        """
+        if not given.replaces:
+            if given.name:
+                await self.kept.check_free(given.name)
+            return None
+        before = self.kept.open(await self.kept.find(given.replaces)).header
+        self._own(before)
+        check_renews(given, before, self.kept.clock.now_ms())
+        return before
 
     async def _proven(self, given: CaptureParams, source: Source, origins: tuple[str, ...], tell: Tell) -> Shown:
         asked = Asked(
@@ -143,10 +161,14 @@ class Capsules:
     async def keep(
         self, given: PolicyParams, found: CapsuleState, browser: BrowserProfile, shown: Shown
     ) -> CapturedCapsule:
-        """Seal as a new capsule what of ``found`` was shown to the site. browser: what it was captured from.
+        """Seal what of ``found`` was shown to the site, as a new capsule or as newer state of one.
+
+        browser: what it was captured from.
 
         Errors: those of ``capture``.
         """
+        if given.replaces:
+            return await self._renewed(given, await self.id_of(given.replaces), found, shown)
         now_ms = self.kept.clock.now_ms()
         policy = policy_of(given, found, now_ms)
         id = ids.make_id("cap", self.kept.clock.random(ids.ID_RANDOM_BYTES))
@@ -157,7 +179,7 @@ class Capsules:
             generation=1,
             tenant=self.kept.witness.node,
             owner="",
-            name=given.name or origins[0].origin.partition("://")[2][: limits.CAPSULE_LABEL_CHARS_MAX],
+            name=given.name or await self.kept.free_name(origins[0].origin.partition("://")[2]),
             origins=origins,
             browser=browser,
             policy=policy,
@@ -172,16 +194,18 @@ class Capsules:
         self.kept.witness.trail.about(id)
         return await self._captured(header, shown, within(found, policy.origins), found, None)
 
-    async def _renew(self, given: CaptureParams, source: Source, tell: Tell) -> CapturedCapsule:
-        """Newer state of a capsule of this node, under the same id and policy."""
-        record = await self.kept.find(given.replaces)
-        before = self.kept.open(record).header
-        self._own(before)
+    async def _renew(self, given: CaptureParams, before: Header, source: Source, tell: Tell) -> CapturedCapsule:
+        """Newer state of a capsule of this node, shown to the page that it is looked for at."""
+        record = await self.kept.find(before.id)
         if not given.page and not source.url:
             given = msgspec.structs.replace(given, page=record.page, shows=given.shows or record.shows)
         shown = await self._proven(given, source, before.policy.origins, tell)
+        return await self._renewed(given, before.id, source.state, shown)
+
+    async def _renewed(self, given: PolicyParams, id: str, found: CapsuleState, shown: Shown) -> CapturedCapsule:
+        """The next generation of a capsule, under the same id and policy."""
         async with self.changing:
-            record = await self.kept.find(before.id)
+            record = await self.kept.find(id)
             before = self.kept.open(record).header
             header = msgspec.structs.replace(
                 before,
@@ -191,8 +215,7 @@ class Capsules:
                 mfa_ms=self.kept.clock.now_ms() if given.mfa_now else before.mfa_ms,
             )
             self.kept.witness.trail.about(before.id)
-            whole = within(source.state, before.policy.origins)
-            return await self._captured(header, shown, whole, source.state, record)
+            return await self._captured(header, shown, within(found, before.policy.origins), found, record)
 
     async def _captured(
         self, header: Header, shown: Shown, whole: CapsuleState, found: CapsuleState, before: CapsuleRecord | None
@@ -251,11 +274,13 @@ class Capsules:
         return ShownCapsule(**fields, holds=held_in(state), lost=lost, weak=weak)
 
     async def remove(self, given: CapsuleParams) -> RemovedCapsule:
-        """Delete a capsule; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
+        """Delete a capsule, and end what runs with it; its row of the ledger stays. Errors: ``input.not_found``, ``store.*``."""
         record = await self.kept.find(given.capsule)
         self.kept.witness.trail.about(record.id)
         async with self.changing:
             await self.forget(record.id)
+        for close in self.removed:
+            await close(record.id)
         return RemovedCapsule(id=record.id)
 
     async def forget(self, capsule_id: str) -> None:

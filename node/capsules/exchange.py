@@ -154,7 +154,7 @@ class CapsuleExchange:
         self._check_own(before)
         await self._kept.check_leaves(record, before)
         peer = self._kept.peers.find(given.to)
-        self.check_granted(peer.node, Scope.CAPSULE_IMPORT, before)
+        self.check_granted_here(peer.node, Scope.CAPSULE_IMPORT, before)
         certificate = await self._sealing_key(peer.node)
         async with self._capsules.changing:
             # As it is now: it may have been sealed anew while the peer was asked for its key.
@@ -218,7 +218,7 @@ class CapsuleExchange:
         self._kept.witness.trail.about(header.id)
         if header.tenant == self._kept.witness.node:
             raise MeshError("input.invalid", "this node captured it itself: there is nothing to import")
-        self.check_granted(header.tenant, Scope.CAPSULE_OFFER, header)
+        self.check_granted_here(header.tenant, Scope.CAPSULE_OFFER, header)
         if header.sealed_ms < self._kept.began_ms():
             raise MeshError("capsule.copied", capsule=header.id)
         if header.sealed_ms > self._kept.clock.now_ms() + limits.CLOCK_SKEW_S * 1000:
@@ -401,6 +401,20 @@ class CapsuleExchange:
         missing = [each for each in header.policy.origins if not fits(patterns, each)]
         if missing:
             raise MeshError("peer.scope", f"{scope} is not granted to it for {missing[0]}", node=node, scope=scope)
+
+    def check_granted_here(self, node: str, scope: Scope, header: Header) -> None:
+        """As ``check_granted``, for a command of the owner: told are the name of the peer, and the command that grants it.
+
+        No peer is told by what name it is known here.
+        """
+        try:
+            self.check_granted(node, scope, header)
+        except MeshError as error:
+            if error.code != "peer.scope":
+                raise
+            patterns = ",".join(header.policy.origins)
+            told = f"this node has not granted it: `trailmesh node grant {self._name(node)} {scope.value}={patterns}`"
+            raise MeshError(error.code, told, **error.detail) from error
 
     def _name(self, node: str) -> str:
         return "this node" if node == self._kept.witness.node else self._kept.peers.name_of(node)

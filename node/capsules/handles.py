@@ -69,7 +69,7 @@ class CookieHandles:
         others = tuple(node for node in record.offered if node != peer.node)
         if not given.withdraw:
             await self._kept.check_leaves(record, header)
-            self._exchange.check_granted(peer.node, Scope.CAPSULE_IMPORT, header)
+            self._exchange.check_granted_here(peer.node, Scope.CAPSULE_IMPORT, header)
             others = (*others, peer.node)
             if len(others) >= limits.CAPSULE_RECIPIENTS_MAX:
                 raise MeshError("input.too_large", f"at most {limits.CAPSULE_RECIPIENTS_MAX - 1} peers")
@@ -196,7 +196,7 @@ class CookieHandles:
         """Check that an answer is what was requested. Errors: ``capsule.origin``, ``capsule.attestation``, ``peer.scope``, ..."""
         if header.tenant != node or not fits(header.policy.origins, origin):
             raise MeshError("capsule.origin", f"it is no login of that node for {origin}", capsule=header.id)
-        self._exchange.check_granted(node, Scope.ATTEST_CONSUME, header)
+        self._exchange.check_granted_here(node, Scope.ATTEST_CONSUME, header)
         find_key = self._kept.peers.find_key
         said = open_attestation(attestation, header.id, header.generation, node=node, find_key=find_key)
         await asyncio.to_thread(check_handle, header, state, said)

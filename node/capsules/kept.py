@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -15,6 +16,7 @@ from node.capsules.sealing import seal, unseal
 from node.capsules.sealing_keys import SealingKeys
 from node.signing import Witness
 from node.trust import Peers
+from node.verbs.capsule import name_taken
 from protocol import ids, limits
 from protocol.approval.owners import owner_id
 from protocol.capsule.artefacts import consent_until_ms, terms_digest, terms_of
@@ -46,7 +48,8 @@ class Kept:
         """Whether the key with this id is that of an owner of this node now; set by whoever knows them."""
 
     async def find(self, text: str) -> CapsuleRecord:
-        """The capsule with this id or name. An own one comes before those of peers, who choose their names.
+        """The capsule with this id or name. An own one comes before those of peers, who choose their names,
+        and one that has not expired before own ones that have.
 
         Errors: ``input.not_found``, ``input.invalid`` when several have the name.
         """
@@ -58,12 +61,33 @@ class Kept:
             return found
         named = [(record, header) for record, header in await self._holding() if header.name == wanted]
         own = [each for each in named if each[1].tenant == self.witness.node]
-        named = own or named
+        now_ms = self.clock.now_ms()
+        # An own one that has expired gives its name to the one that was made after it.
+        named = [each for each in own if now_ms < each[1].policy.expires_ms] or own or named
         if len(named) > 1:
             raise MeshError("input.invalid", f"{len(named)} capsules are called {wanted!r}: give the id")
         if not named:
             raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
         return named[0][0]
+
+    async def check_free(self, name: str) -> None:
+        """Check that no own capsule that can be used has this name: it would mean neither any more. Errors: ``input.invalid``."""
+        if name in await self._taken():
+            raise MeshError("input.invalid", name_taken(name))
+
+    async def free_name(self, wanted: str) -> str:
+        """A name that means one capsule, for one that was given none: ``shop.example``, ``shop.example-2``. Errors: ``store.*``."""
+        taken = await self._taken()
+        short = wanted[: limits.CAPSULE_LABEL_CHARS_MAX - 8]
+        return next(name for number in count(1) if (name := short if number == 1 else f"{short}-{number}") not in taken)
+
+    async def _taken(self) -> set[str]:
+        now_ms = self.clock.now_ms()
+        return {
+            header.name
+            for _, header in await self._holding()
+            if header.tenant == self.witness.node and now_ms < header.policy.expires_ms
+        }
 
     async def _holding(self) -> list[tuple[CapsuleRecord, Header]]:
         """Every capsule that holds: one of a node that is not trusted any more stands in the way of no other."""

@@ -90,6 +90,7 @@ class Logins:
         until = _condition(given.until)
         if not given.actions:
             raise MeshError("input.invalid", "name the action file that logs in with --with")
+        await self._capsules.replaced(given)
         held: list[CapsuleState] = []
         registered: list[int] = []
         lent = await self._lent(given)
@@ -167,7 +168,11 @@ class Logins:
         return await self._kept(given, login, tell)
 
     async def _kept(self, given: PolicyParams, login: Login, tell: Tell) -> LoggedIn:
-        origins = widest(parse_pattern(each) for each in given.origins or (origin_of(login.url),))
+        before = await self._capsules.replaced(given)
+        if before is not None:
+            origins = before.policy.origins
+        else:
+            origins = widest(parse_pattern(each) for each in given.origins or (origin_of(login.url),))
         asked = Asked(
             state=within(login.state, origins),
             origins=origins,

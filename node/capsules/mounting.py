@@ -169,7 +169,7 @@ class Mounting:
             log.warning("newer state of %s was not kept: %s", header.id, error.code)
 
     async def ended(self, capsule_id: str) -> None:
-        """A capsule was revoked: end what runs with it."""
+        """A capsule was revoked or removed: end what runs with it."""
         for over in tuple(self._running.get(capsule_id, ())):
             over(MeshError("capsule.revoked", capsule=capsule_id))
 

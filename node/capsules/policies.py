@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from node.capsules.sealing import origins_of
 from node.verbs.capsule import PolicyParams
 from protocol import limits
+from protocol.capsule.capsule import Header
 from protocol.capsule.policy import TASKS, Policy, check_policy
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
@@ -14,6 +17,34 @@ from protocol.trust.origin import parse_pattern, widest
 
 _USUAL_S: Final = 7 * 86_400
 """How long a capsule lives unless its owner says otherwise."""
+
+
+_OF_EACH_STATE: Final = ("replaces", "mfa_now", "whole")
+"""Parameters that are about the state, and not about what it may be used for."""
+
+
+def check_renews(given: PolicyParams, before: Header, now_ms: int) -> None:
+    """Check that newer state can come under the policy of ``before``: a policy that is given beside it would have no effect.
+
+    Errors: ``input.invalid``, ``capsule.expired``.
+    """
+    policy = before.policy
+    same: dict[str, object] = {name: getattr(policy, name) for name in Policy.__struct_fields__ if hasattr(given, name)}
+    same |= {"name": before.name}
+    said = msgspec.structs.replace(
+        given,
+        origins=widest(parse_pattern(each) for each in given.origins),
+        tasks=tuple(sorted(set(given.tasks))),
+    )
+    usual = PolicyParams()
+    for name in PolicyParams.__struct_fields__:
+        value = getattr(said, name)
+        if name not in _OF_EACH_STATE and value not in (getattr(usual, name), same.get(name)):
+            raise MeshError(
+                "input.invalid", f"--replaces keeps the name and the policy of the capsule: {name} is another"
+            )
+    if now_ms >= before.policy.expires_ms:
+        raise MeshError("capsule.expired", "newer state does not prolong a capsule", capsule=before.id)
 
 
 def policy_of(given: PolicyParams, state: CapsuleState, now_ms: int) -> Policy:

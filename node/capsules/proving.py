@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports import BrowserState, Page
+from node.base import counted
 from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.kept import Kept
 from node.capsules.sealing import within
@@ -153,7 +154,8 @@ class Proving:
         tried = shown_by(asked.page, asked.origins, parts)
         others = tuple(part for part in parts if part not in tried)
         halving, looks = Halving(tried), 0
-        tell({"note": f"leaving out what the page does not need of {len(tried)} cookies and entries"})
+        of = counted(len(tried), "cookie or entry", "cookies and entries")
+        tell({"note": f"leaving out what the page does not need of {of}"})
         while looks < limits.CAPSULE_LOOKS_MAX and (proposed := halving.propose()) is not None:
             looks += 1
             halving.tell(held=await self._holds(asked, only(asked.state, (*others, *proposed)), probe))

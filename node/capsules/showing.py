@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from adapters.capsule_records import CapsuleRecord, LedgerRecord
 from node.capsules.kept import Kept
 from node.verbs.capsule import Held, KeptCapsule, Rules, StateOf
@@ -45,7 +47,15 @@ def shown(kept: Kept, record: CapsuleRecord, capsule: Capsule, row: LedgerRecord
         key_ends_ms=kept.keys.ends_ms(kept.recipient(capsule).key),
         exported=record.exported,
         offered=record.offered,
+        ended=_ended(header.policy, row.used if row else 0, kept.clock.now_ms()),
+        page=record.page,
     )
+
+
+def _ended(policy: Policy, used: int, now_ms: int) -> Literal["", "expired", "used up"]:
+    if now_ms >= policy.expires_ms:
+        return "expired"
+    return "used up" if used >= policy.replays_max else ""
 
 
 def held_in(state: CapsuleState) -> tuple[Held, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from node.cli import asking
-from node.cli.common import Result, owner_only, run_async, run_verb, showing
+from node.cli.common import ConfigFile, Result, owner_only, run_async, run_verb, showing
 from protocol.errors import MeshError
 
 OPTIONS = (
@@ -17,14 +17,14 @@ OPTIONS = (
         "--trust",
         metavar="KEY|FILE",
         multiple=True,
-        help="Work without a node: TARGET is a bundle, and a signature counts only if this key made it (`trailmesh session "
+        help="Work without a node, on a bundle: a signature counts only if this key made it (`trailmesh session "
         "trust-key`). Repeat for more.",
     ),
     click.option(
         "--config",
         metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="With --trust: configuration of browser and policy (docs/configuration.md).",
+        type=ConfigFile(exists=True, dir_okay=False),
+        help="With --trust: configuration of browser and policy, or the name of an example (docs/configuration.md).",
     ),
 )
 """Options of commands that can work without a node."""
@@ -48,6 +48,9 @@ def replay(home: str | None, verb: str, params: Result, typed: Result, line: Cal
         return run_verb(home, verb, params, show=line, person=person)
     from node.process.apart import read_trust, replay_apart
 
+    if params["capsule"]:
+        # Logins lie on the nodes that captured them. A job logs in by steps of the session.
+        raise MeshError("input.invalid", "--capsule needs a node that keeps the login: leave out --trust (docs/ci.md)")
     path = _bundle(typed["session"])
     logs = read_trust(typed["trust"])
     return run_async(replay_apart(logs, typed["config"] or "", path, params, showing(line), person))

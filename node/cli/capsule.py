@@ -13,6 +13,7 @@ from node.cli import capsule_passkey, needed_secrets
 from node.cli import capsule_words as words
 from node.cli.build import Look, commands_of, parameter
 from node.cli.common import (
+    ConfigFile,
     Result,
     common_options,
     emit,
@@ -24,6 +25,7 @@ from node.cli.common import (
 )
 from node.cli.explore_words import read_condition
 from node.cli.secret_sources import only_needed, read_secrets
+from node.cli.session_replays import refusals
 from node.verbs import capsule as verbs
 from node.verbs import capsule_handle as handle
 from node.verbs import capsule_login as verbs_of_login
@@ -75,7 +77,7 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
 @click.option(
     "--config",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
+    type=ConfigFile(exists=True, dir_okay=False),
     help="Configuration of browser and policy in place of the node's.",
 )
 @click.option(
@@ -155,11 +157,25 @@ def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Ca
         raise MeshError("input.invalid", "--secret, --allow, --approve-class and those for passkeys belong to --with")
     if not typed["attach"]:
         refuse_without_display(dict(os.environ))
+    _check_name(home, params)
     held = run_async(
         log_in(home_path(home), params["url"], params["until"], typed["attach"] or "", showing(_window_line))
     )
     given = {name: value for name, value in params.items() if name not in ("actions", *_OF_STEPS)}
     return run_verb(home, verbs_of_login.KEEP.name, {**given, **held}, show=line)
+
+
+def _check_name(home: str | None, params: Result) -> None:
+    """Refuse before a person logs in what the node would refuse afterwards. Errors: ``input.not_found``, ``input.invalid``."""
+    if params["replaces"]:
+        run_verb(home, verbs.SHOW.name, {"capsule": params["replaces"]})
+    elif params["name"]:
+        kept = run_verb(home, verbs.LIST.name, {})["capsules"]
+        if any(
+            each["name"] == params["name"] and each["tenant_name"] == "this node" and each["ended"] != "expired"
+            for each in kept
+        ):
+            raise MeshError("input.invalid", verbs.name_taken(params["name"]))
 
 
 def _window_line(event: Result) -> str:
@@ -173,7 +189,10 @@ def _window_line(event: Result) -> str:
 def _login_line(event: Result) -> str:
     if "note" in event:
         return f"  {event['note']}"
-    return f"  {event['step']} of {event['of']}: {event['did']}{'' if event['ok'] else ' (failed)'}"
+    did = f"  {event['step']} of {event['of']}: {event['did']}{'' if event['ok'] else ' (failed)'}"
+    if not event.get("blocked"):
+        return did
+    return did + refusals("\n  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
 
 
 _ATTACH: Final = click.option(

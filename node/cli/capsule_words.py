@@ -84,6 +84,10 @@ def show_capsule(r: Result) -> None:
         click.echo(f"  {each['origin']}: {', '.join(parts)}")
     for line in rules(r["policy"]):
         click.echo(line)
+    if r.get("page"):
+        click.echo(f"page     {r['page']}")
+    if r.get("ended"):
+        click.echo(f"ended    {r['ended']}: it is not used any more")
     click.echo(f"used     {counted(r['uses'], 'time')}; {r['state_bytes']} bytes, sealed {moment(r['sealed_ms'])} UTC")
     if r["owner"]:
         click.echo(f"consent  {r['owner']}")
@@ -120,9 +124,10 @@ def show_logged_in(r: Result) -> None:
     show_proof(r)
     if r["session"]:
         click.echo(f"the login was recorded as {r['session']}")
+    else:
+        click.echo("Try what needs the login before you close other windows: sites may end older logins.")
     if r["registered"]:
         click.echo(f"registered {counted(r['registered'], 'passkey')} of this node: --passkey logs in with it")
-    click.echo("The login is kept. Try what needs it before you close other windows: sites may end older logins.")
 
 
 def show_work(r: Result) -> None:
@@ -156,7 +161,7 @@ def show_requested(r: Result) -> None:
 def show_list(r: Result) -> None:
     """The capsules of this node."""
     if not r["capsules"]:
-        click.echo("no capsules yet: `trailmesh capsule capture --from FILE`")
+        click.echo("no capsules yet: `trailmesh capsule login URL`, or `trailmesh capsule capture --from FILE`")
         return
     rows = [
         [
@@ -164,7 +169,7 @@ def show_list(r: Result) -> None:
             each["name"],
             each["tenant_name"],
             f"{each['uses']} of {each['policy']['replays_max']}",
-            moment(each["policy"]["expires_ms"]),
+            each.get("ended") or moment(each["policy"]["expires_ms"]),
         ]
         for each in r["capsules"]
     ]

@@ -31,6 +31,15 @@ _UNBROKEN_COLUMNS_MAX: Final = 120
 """Longest text that a table does not break."""
 
 
+class ConfigFile(click.Path):
+    """The file of ``--config``; a name such as ``ci`` is that of an example configuration."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from node.config import starting
+
+        return super().convert(str(starting(str(value))), param, ctx)
+
+
 class Program(click.Group):
     """The top-level group. It reports usage errors in the same form as all other errors, also with ``--json``."""
 

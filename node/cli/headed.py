@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from node.base import counted
-from node.cli.common import Result, home_path, owner_only, run_async, run_verb, showing
+from node.cli.common import ConfigFile, Result, home_path, owner_only, run_async, run_verb, showing
 from protocol.errors import MeshError
 from protocol.risk.judgement import APPROVAL_CLASS
 
@@ -39,7 +39,7 @@ OPTIONS: Final = (
     click.option(
         "--config",
         metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
+        type=ConfigFile(exists=True, dir_okay=False),
         help="With --headed or --attach: configuration of browser and policy in place of the node's.",
     ),
 )

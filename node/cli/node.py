@@ -270,6 +270,8 @@ def _show_myself(r: Result) -> None:
     click.echo(f"caller   {r['caller']}")
     click.echo(f"scopes   {'all: the owner needs none' if owner else ', '.join(r['scopes'])}")
     click.echo(f"origins  {', '.join(r['origins']) or 'all that the configuration allows'}")
+    if r["capsules"]:
+        click.echo(f"logins   {' '.join(r['capsules'])}")
     click.echo("verbs")
     for name in r["verbs"]:
         click.echo(f"  {name}")

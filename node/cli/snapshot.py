@@ -9,7 +9,7 @@ import click
 
 from node.base import counted
 from node.cli.build import Look, command_of
-from node.cli.common import Result, acting_as, home_path, owner_only, run_async, run_verb, showing
+from node.cli.common import ConfigFile, Result, acting_as, home_path, owner_only, run_async, run_verb, showing
 from node.verbs import page as verbs
 from protocol.errors import MeshError
 
@@ -80,7 +80,7 @@ command = command_of(
             click.option(
                 "--config",
                 metavar="FILE",
-                type=click.Path(exists=True, dir_okay=False),
+                type=ConfigFile(exists=True, dir_okay=False),
                 help="Work without a node, with this configuration of browser and policy (docs/configuration.md).",
             ),
         ),

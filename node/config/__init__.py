@@ -15,7 +15,15 @@ from node.config.passphrase import (
     passphrase_source,
 )
 from node.config.safe_yaml import YamlValue, load_yaml
-from node.config.settings import CONFIG_FILE, BrowserConfig, Config, ControlConfig, PolicyConfig, home_directory
+from node.config.settings import (
+    CONFIG_FILE,
+    BrowserConfig,
+    Config,
+    ControlConfig,
+    PolicyConfig,
+    home_directory,
+    starting,
+)
 
 __all__ = [
     "CONFIG_FILE",
@@ -34,4 +42,5 @@ __all__ = [
     "owner_passphrase",
     "passphrase_source",
     "settings",
+    "starting",
 ]

@@ -33,7 +33,7 @@ def _trouble(rooms: Rooms, capsule: KeptCapsule) -> list[Check]:
     now_ms, home = rooms.clock.now_ms(), quote(str(rooms.home))
     own = capsule.tenant == rooms.identity.node
     again = f"trailmesh capsule capture --from FILE --replaces {capsule.id} --home {home}"
-    anew = f"trailmesh capsule capture --from FILE --home {home}"
+    anew = f"trailmesh capsule login URL --name {quote(capsule.name)} --home {home}"
     elsewhere = f"on the node that captured it: trailmesh capsule export {capsule.id} --to {rooms.config.name}"
     gone = f"trailmesh capsule rm {capsule.id} --home {home}"
     if now_ms >= capsule.policy.expires_ms:

@@ -61,6 +61,7 @@ class MeshVerbs:
             caller=str(caller),
             scopes=tuple(sorted(caller.scopes)),
             origins=caller.origins,
+            capsules=tuple(f"{id}={','.join(tasks)}" for id, tasks in caller.capsules),
             verbs=tuple(name for name, verb in CATALOGUE.items() if verb.admits(caller)),
         )
 

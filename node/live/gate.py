@@ -49,7 +49,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         if risk.level > self.class_max:
             # Before anybody is asked: no answer of this node's owner widens what the issuer of a capsule allows.
             await self.report(action, risk, False)
-            raise _refused(risk, f"; the capsule allows {self.class_max} at most")
+            raise _refused(risk, f"; the capsule allows {self.class_max} at most, whoever approves")
         asking = self.asking if sought is not None else None
         admitted = risk.level <= self.risk_max or self.approve(action, risk)
         granted = None

@@ -70,7 +70,8 @@ class Replays:
             for note in incomplete(step.action for step in replayable(recorded.steps)):
                 tell({"note": note})
             if recorded.session.capsule and not capsule:
-                tell({"note": f"the recording began with the login of {recorded.session.capsule}: --capsule"})
+                begun = recorded.session.capsule
+                tell({"note": f"it was recorded with the login of {begun}: replay it with --capsule"})
             total = len(replayable(recorded.steps))
             described = {step.index: describe(step.action) for step in recorded.steps}
 

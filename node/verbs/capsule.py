@@ -17,6 +17,13 @@ _DAY_S: Final = 86_400
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
+def name_taken(name: str) -> str:
+    """Why no capsule of this name is made."""
+    return (
+        f"a capsule is called {name!r} already: --replaces keeps newer state in it, --name gives this one another name"
+    )
+
+
 class PolicyParams(Params, frozen=True, kw_only=True):
     """What a capsule may be used for: of every verb that makes one."""
 
@@ -89,6 +96,14 @@ class PolicyParams(Params, frozen=True, kw_only=True):
     whole: Annotated[
         bool, option("Keep all state of the origins, also what the page was seen to be shown without.")
     ] = False
+    replaces: Annotated[
+        str,
+        option(
+            "Capsule whose state this is a newer one of: it keeps its id, its name, its policy, and what agents were granted.",
+            metavar="CAPSULE",
+            max_length=limits.CAPSULE_LABEL_CHARS_MAX,
+        ),
+    ] = ""
 
 
 class CaptureParams(PolicyParams, frozen=True, kw_only=True):
@@ -130,14 +145,6 @@ class CaptureParams(PolicyParams, frozen=True, kw_only=True):
         str,
         option(
             "Text that this page shows to who is logged in.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX
-        ),
-    ] = ""
-    replaces: Annotated[
-        str,
-        option(
-            "Capsule whose state this is a newer one of: it keeps its id and its policy.",
-            metavar="CAPSULE",
-            max_length=limits.CAPSULE_LABEL_CHARS_MAX,
         ),
     ] = ""
 
@@ -243,6 +250,10 @@ class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes it was exported to."""
     offered: tuple[str, ...] = ()
     """Nodes that may request its cookies."""
+    ended: Literal["", "expired", "used up"] = ""
+    """Why it is not used any more; empty while it is."""
+    page: str = ""
+    """Page that `check` and `refresh` open; empty if none was named."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):

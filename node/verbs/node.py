@@ -167,6 +167,8 @@ class Myself(msgspec.Struct, frozen=True, kw_only=True):
     """Scopes of an agent; empty for the owner, who needs none."""
     origins: tuple[str, ...]
     """Origins that its browser runs may contact; empty for all that the configuration allows."""
+    capsules: tuple[str, ...]
+    """Ids of the capsules that an agent was granted, each with the kinds of work: `cap-…=live,record`."""
     verbs: tuple[str, ...]
 
 

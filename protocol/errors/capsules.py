@@ -80,7 +80,7 @@ CAPSULES: Final[dict[str, Code]] = {
         _O,
         False,
         "The capsule has expired.",
-        "Log in again and capture a new one: `trailmesh capsule capture`.",
+        "Log in again: `trailmesh capsule login URL`, or `trailmesh capsule capture --from FILE`, makes a new one, also by the same name.",
     ),
     "capsule.stale": Code(
         _O,
@@ -110,7 +110,7 @@ CAPSULES: Final[dict[str, Code]] = {
         _O,
         False,
         "The capsule has been used as often as its policy allows.",
-        "Ask its issuer for a new one, or capture one: `trailmesh capsule capture`.",
+        "Ask its issuer for a new one, or make one: `trailmesh capsule rm ID` frees the name, `trailmesh capsule login URL` logs in.",
     ),
     "capsule.mfa": Code(
         _O,
@@ -158,8 +158,8 @@ CAPSULES: Final[dict[str, Code]] = {
         _O,
         False,
         "The site does not take the login of the capsule any more.",
-        "Log in again: `trailmesh capsule login URL` makes a new capsule,"
-        " `trailmesh capsule capture --replaces ID --from FILE` keeps newer state under the same policy.",
+        "Log in again: `trailmesh capsule login URL --replaces ID`, or `trailmesh capsule capture --replaces ID --from FILE`,"
+        " keeps newer state in the same capsule, under the same policy.",
     ),
     "capsule.copied": Code(
         _O,
@@ -179,7 +179,8 @@ CAPSULES: Final[dict[str, Code]] = {
         _O,
         False,
         "The login did not succeed, as far as the page and the browser's state show: nothing was kept.",
-        "The message says what is missing. Log in again; give --until if the page cannot tell by itself.",
+        "The message says what is missing. If the steps say that the guard refused a request, name it with --allow. Log in again;"
+        " give --until if the page cannot tell by itself.",
     ),
     "capsule.unproven": Code(
         _O,

@@ -28,7 +28,7 @@ NODE: Final[dict[str, Code]] = {
         False,
         "This node has nothing stored under this id or name.",
         "List what there is, and copy the id or name from there: `trailmesh session ls`, `trailmesh live ls`, `trailmesh live pages`,"
-        " `trailmesh agent ls`, `trailmesh capsule ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
+        " `trailmesh agent ls`, `trailmesh capsule ls`, `trailmesh capsule passkey ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
     "input.no_file": Code(
         _C,
@@ -101,7 +101,7 @@ NODE: Final[dict[str, Code]] = {
         _C,
         False,
         "This caller is not authorised for the operation: its token or schedule lacks the scope, or only the owner may do it.",
-        "Run it as the owner, or create a token with the required scope: `trailmesh agent add --help`.",
+        "Run it as the owner, or create a token with what the message names: `trailmesh agent add --help`. `trailmesh node whoami` says what this one may do.",
     ),
     "agent.expired": Code(
         _C,

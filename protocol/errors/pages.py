@@ -204,7 +204,7 @@ PAGES: Final[dict[str, Code]] = {
         False,
         "The action's risk class needs the approval of a person.",
         "Only the owner of the node can approve it: with `trailmesh approve yes QUESTION`, if the message names a question, and then try"
-        " again; or with `--approve-class` of `session record`, `session replay`, `live open` and `live act`. docs/approvals.md says more."
+        " again; or with `--approve-class` of `session record`, `session replay`, `capsule login`, `live open` and `live act`. docs/approvals.md says more."
         " An agent cannot approve.",
     ),
     "replay.diverged": Code(

@@ -33,6 +33,9 @@ def test_a_flow_logs_in_and_only_a_proven_login_is_kept(tmp_path: Path) -> None:
             "without the state, the page asks for a password or a code",
             "without the state, the page leads to another address",
         ]
+        again = node.run("capsule", "login", f"{url}/account", "--replaces", "shop", *flow)
+        assert (again["id"], again["name"], again["generation"]) == (kept["id"], "shop", 2)
+        assert refusal("capsule", "login", f"{url}/account", "--name", "shop", *flow, home=home)[0] == "input.invalid"
         recorded = node.run("session", "show", kept["session"])
         assert recorded["session"]["verdict"] == "pass"
         # The front page looks alike to everybody: nothing is proven there, also if the login is real.

@@ -134,7 +134,7 @@ async def test_a_passkey_is_kept_as_soon_as_it_was_made_and_proven_by_a_login_wi
         private = await _private(node)
         assert (await done(*removing, kept["id"], "--yes", home=node.home))["id"] == kept["id"]
         assert (await done(*listing, home=node.home))["passkeys"] == []
-        assert await refused(*entering(tmp_path, site), "--passkey", home=node.home) == "capsule.no_passkey"
+        assert await refused(*entering(tmp_path, site, "fourth"), "--passkey", home=node.home) == "capsule.no_passkey"
         rows = (await done("audit", "--what", "passkey.remove", home=node.home))["rows"]
         assert kept["id"] in {row["subject"] for row in rows}
     everything = {str(path): path.read_bytes() for path in node.home.rglob("*") if path.is_file()} | {

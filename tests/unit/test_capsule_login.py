@@ -8,6 +8,7 @@ import pytest
 
 from adapters.ports import BrowserState
 from node.capsules import digests, from_browser
+from node.cli.capsule import _login_line
 from protocol.capsule.login import Look, asks_for_login, judge_login, judge_proof
 from protocol.capsule.state import CapsuleState, Cookie
 from protocol.errors import MeshError
@@ -82,3 +83,17 @@ def test_digests_tell_what_is_new_and_no_value() -> None:
     with pytest.raises(MeshError) as caught:
         from_browser(BrowserState(storage=json.dumps({"cookies": [{"name": CANARY}]}).encode()), CapsuleState())
     assert CANARY not in str(caught.value)
+
+
+def test_a_request_that_was_refused_is_told_at_its_step_of_the_login() -> None:
+    """Else a login without ``--allow`` ends with “the page still asks for a password”, and nobody knows why."""
+    step = {
+        "step": 4,
+        "of": 4,
+        "did": "click button “Sign in”",
+        "ok": True,
+        "helps": "--allow 'POST https://shop.example/login'",
+    }
+    line = _login_line({**step, "blocked": ["POST https://shop.example/login"]})
+    assert "the guard refused POST https://shop.example/login" in line and "--allow" in line
+    assert "refused" not in _login_line({**step, "blocked": []})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
@@ -118,6 +119,35 @@ async def test_newer_state_replaces_the_older_one_for_good(nodes: list[CapsuleNo
     assert await alice.use() == "newer"
     await bob.take(await alice.give(bob, file="new.capsule"))
     assert await code_of(bob.take(old)) == "capsule.generation"
+
+
+async def test_newer_state_comes_without_a_policy_of_its_own_and_prolongs_nothing(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    await alice.capture(expires_s=3_600)
+    for other in ({"expires_s": 7_200}, {"class_max": 3}, {"name": "other"}, {"tasks": ("record",)}):
+        assert await code_of(alice.capture(replaces="shop", **other)) == "input.invalid"
+    pass_ms(alice, 3_600_000)
+    assert await code_of(alice.capture(replaces="shop")) == "capsule.expired"
+
+
+async def test_a_name_means_one_capsule_and_is_free_again_once_that_has_expired(nodes: list[CapsuleNode]) -> None:
+    alice, _ = nodes
+    first = await alice.capture(expires_s=3_600)
+    assert await code_of(alice.capture(value="second")) == "input.invalid"
+    unnamed = [(await alice.capture(name="")).name for _ in range(2)]
+    assert unnamed == ["shop.example", "shop.example-2"]
+    pass_ms(alice, 3_600_000)
+    assert (await alice.capture(value="second")).id != first.id
+    assert await alice.use("shop") == "second"
+    assert {each.ended for each in (await alice.capsules.listed()).capsules if each.name == "shop"} == {"expired", ""}
+
+
+async def test_a_grant_that_is_lacking_here_is_told_as_a_command(nodes: list[CapsuleNode], tmp_path: Path) -> None:
+    alice, _ = nodes
+    await alice.capture(origins=("https://other.example", SHOP))
+    command = f"`trailmesh node grant bob capsule:import=https://other.example,{SHOP}`"
+    with pytest.raises(MeshError, match=re.escape(command)):
+        await alice.exchange.export(ExportParams(capsule="shop", to="bob", out=str(tmp_path / "out")))
 
 
 async def test_what_a_browser_held_at_its_close_is_the_next_generation(nodes: list[CapsuleNode]) -> None:

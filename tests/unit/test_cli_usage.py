@@ -76,3 +76,24 @@ def test_the_group_that_is_a_program_of_its_own_does_the_same() -> None:
 def test_help_is_help_with_json_too() -> None:
     done = CliRunner().invoke(main, ["node", "status", "--json", "--help"])
     assert done.exit_code == 0 and "Show who this node is" in done.stdout
+
+
+def test_a_login_is_refused_where_there_is_no_node_that_could_keep_it() -> None:
+    words = ["session", "replay", "orders.tmsession", "--trust", "key.txt", "--capsule", "shop", "--json"]
+    done = CliRunner().invoke(main, words, prog_name="trailmesh")
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == "input.invalid" and "--capsule needs a node" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (["session", "replay", "x.tmsession", "--trust", "key"], "x.tmsession is no file"),
+        (["session", "verify", "x.tmsession", "--trust", "key"], "x.tmsession is no file"),
+    ],
+)
+def test_a_configuration_is_named_by_its_example_as_at_the_making_of_a_node(words: list[str], missing: str) -> None:
+    named = CliRunner().invoke(main, [*words, "--config", "ci"], prog_name="trailmesh")
+    assert missing in named.stderr, "the configuration was found"
+    other = CliRunner().invoke(main, [*words, "--config", "nosuch"], prog_name="trailmesh")
+    assert other.exit_code == 2 and "'nosuch' does not exist" in other.stderr

@@ -89,9 +89,7 @@ async def test_the_capsule_of_a_peer_takes_no_name_from_an_own_one(nodes: list[C
     with contextlib.suppress(MeshError):
         found = await bob.capsules.id_of("shop")
     assert found == own.id
-    again = await bob.capture()
-    assert await code_of(bob.capsules.id_of("shop")) == "input.invalid", "two of the node's own"
-    assert again.id != own.id
+    assert await code_of(bob.capture()) == "input.invalid", "two of the node's own"
 
 
 # --- two requests at once ----------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: li
     """
     alice, bob = nodes
     assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.no_login"
-    await alice.capture(tasks=("explore",))
+    await alice.capture(name="for searches", tasks=("explore",))
     assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.no_login"
     await alice.capture()
     elsewhere = ORDERS.replace("shop.example", "other.example")

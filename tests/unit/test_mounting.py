@@ -24,7 +24,7 @@ from node.health.doctor_capsules import check_capsules
 from node.live import Gate, Mount, Wish, mounted
 from node.rooms import Rooms
 from node.verbs import Caller, CallerKind, called_by
-from node.verbs.capsule import CaptureParams
+from node.verbs.capsule import CapsuleParams, CaptureParams
 from node.verbs.capsule_upkeep import RevokeParams
 from protocol import limits
 from protocol.capsule.hidden import hidden_values
@@ -153,6 +153,18 @@ async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(
             await asyncio.Event().wait()
         await asyncio.Event().wait()
     assert bob.mounting.running == 0  # type: ignore[attr-defined]
+
+
+async def test_work_ends_at_once_when_its_capsule_is_removed(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/capsules.py, Capsules.remove."""
+    alice, _ = nodes
+    await alice.capture()
+    mounting = Mounting(alice.capsules, check_s=1e9)  # so that nothing but the removal ends the work
+    alice.capsules.removed.append(mounting.ended)
+    async with ends_with("capsule.revoked"), mounted(mounting, "shop", wish()):
+        await alice.capsules.remove(CapsuleParams(capsule="shop"))
+        await asyncio.wait_for(asyncio.Event().wait(), 10)
+    assert mounting.running == 0 and (await alice.capsules.listed()).capsules == ()
 
 
 async def test_a_use_that_lasts_is_judged_again(nodes: list[CapsuleNode]) -> None:
