@@ -225,5 +225,7 @@ def _looks() -> dict[str, Any]:
 
 
 group.add_command(capsule_passkey.group)
-for _command in commands_of((*verbs_of_login.VERBS, *work.VERBS, *handle.VERBS, *verbs.VERBS, *unseal.VERBS, *upkeep.VERBS), _looks()):
+for _command in commands_of(
+    (*verbs_of_login.VERBS, *work.VERBS, *handle.VERBS, *verbs.VERBS, *unseal.VERBS, *upkeep.VERBS), _looks()
+):
     group.add_command(_command)

@@ -31,6 +31,8 @@ async def test_a_script_of_playwright_is_logged_in_with_what_was_unsealed(
         told = await ask(node, "capsule.unseal", capsule="shop", out=str(out))
         assert stat.S_IMODE(out.stat().st_mode) == 0o600 and told.origins == (site.origin,)
         assert not found_in(msgspec.json.encode(told), CANARIES)
+        lines = await node.rooms.store.audit_lines()
+        assert [each.who for each in lines if each.what == "capsule.unsealed"] == ["owner"]
         async with async_playwright() as driver:
             chromium = find_executable(BrowserSettings(sandbox=False))
             browser = await driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
