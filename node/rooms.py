@@ -34,6 +34,7 @@ from node.capsules import (
     Passkeys,
     Proving,
     SealingKeys,
+    Unsealing,
     Upkeep,
     WorkAsking,
     from_live,
@@ -106,6 +107,7 @@ class Rooms:
     capsule_exchange: CapsuleExchange
     cookie_handles: CookieHandles
     capsule_upkeep: Upkeep
+    capsule_unsealing: Unsealing
     logins: Logins
     passkeys: Passkeys
     login_work: LoginWork
@@ -232,6 +234,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         capsule_exchange=capsule_exchange,
         cookie_handles=cookie_handles,
         capsule_upkeep=upkeep,
+        capsule_unsealing=Unsealing(capsules),
         login_work=login_work,
         work_asking=WorkAsking(calls, store, clock, for_peers.take_in),
         logins=Logins(capsules, witness, sessions.recordings.record, passkeys),

@@ -63,6 +63,7 @@ class Kind(StrEnum):
     LIVE_CRASHED = "live.crashed"
     CAPSULE_KEPT = "capsule.kept"
     CAPSULE_RENEWED = "capsule.renewed"
+    CAPSULE_UNSEALED = "capsule.unsealed"
     CAPSULE_REVOKED = "capsule.revoked"
     CAPSULE_REMOVED = "capsule.removed"
     SEARCH_STARTED = "search.started"
@@ -163,6 +164,7 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.CAPSULE_RENEWED: About(
         ("cap",), "A capsule was sealed again: with newer state, a consent, or to another key."
     ),
+    Kind.CAPSULE_UNSEALED: About(("cap",), "The owner had the login of a capsule written to a file in clear."),
     Kind.CAPSULE_REVOKED: About(("cap",), "A capsule was revoked, here or by its tenant."),
     Kind.CAPSULE_REMOVED: About(("cap",), "A capsule was removed from this node."),
     Kind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),

@@ -59,6 +59,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.passkeys.bound,
         **rooms.work_asking.bound,
         **rooms.capsule_upkeep.bound,
+        **rooms.capsule_unsealing.bound,
         **Explaining(rooms.config.policy, rooms.approvals).bound,
         **agents.bound,
         **rooms.witness.feed.bound,

@@ -2,7 +2,7 @@
 
 Owns the sealing keys and their files, the capsules and their ledger, and the passkeys that this node has registered. Every use is
 judged, counted and signed before the state is opened. Makes capsules of logins that are done now, each proven in fresh browsers.
-Never writes state in clear to a disk, a log or a result.
+Never writes state in clear to a disk, a log or a result, but to the file that its owner has named for that (``unsealing``).
 """
 
 from node.capsules.asking_work import WorkAsking
@@ -20,6 +20,7 @@ from node.capsules.passkeys import Passkeys
 from node.capsules.proving import Proving, Source
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
+from node.capsules.unsealing import Unsealing
 from node.capsules.upkeep import Upkeep
 from node.capsules.uses import Mounted, Wanted
 from node.capsules.work import LoginWork
@@ -39,6 +40,7 @@ __all__ = [
     "Proving",
     "SealingKeys",
     "Source",
+    "Unsealing",
     "Upkeep",
     "Wanted",
     "WorkAsking",

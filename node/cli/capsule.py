@@ -29,6 +29,7 @@ from node.cli.session_replays import refusals
 from node.verbs import capsule as verbs
 from node.verbs import capsule_handle as handle
 from node.verbs import capsule_login as verbs_of_login
+from node.verbs import capsule_unseal as unseal
 from node.verbs import capsule_upkeep as upkeep
 from node.verbs import capsule_work as work
 from protocol.errors import MeshError
@@ -234,10 +235,16 @@ def _looks() -> dict[str, Any]:
         upkeep.REVOKE.name: Look(
             text=words.show_revoked, status=_status_of_kill, confirm="Revoke {capsule} everywhere?"
         ),
+        unseal.UNSEAL.name: Look(
+            text=words.show_unsealed,
+            confirm=f"{unseal.UNSEALED_WARNING}\nWrite the login of {{capsule}} in clear to {{out}}?",
+        ),
         verbs.REMOVE.name: Look(text=lambda r: click.echo(f"removed {r['id']}"), confirm="Remove {capsule}?"),
     }
 
 
 group.add_command(capsule_passkey.group)
-for _command in commands_of((*verbs_of_login.VERBS, *work.VERBS, *handle.VERBS, *verbs.VERBS, *upkeep.VERBS), _looks()):
+for _command in commands_of(
+    (*verbs_of_login.VERBS, *work.VERBS, *handle.VERBS, *verbs.VERBS, *unseal.VERBS, *upkeep.VERBS), _looks()
+):
     group.add_command(_command)

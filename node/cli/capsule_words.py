@@ -183,6 +183,17 @@ def show_exported(r: Result) -> None:
     click.echo(_MALICE)
 
 
+def show_unsealed(r: Result) -> None:
+    """A login that was written in clear."""
+    click.echo(f"wrote {r['out']}: {r['name']} in clear, {counted(r['cookies'], 'cookie')}, {r['bytes']} bytes")
+    for origin in r["origins"]:
+        click.echo(f"  storage of {origin}")
+    for what in r["left_out"]:
+        click.echo(f"  left out  {what}")
+    click.echo(f"left     {counted(r['uses_left'], 'use')}")
+    click.echo(r["warning"])
+
+
 def show_revoked(r: Result) -> None:
     """A capsule that has ended."""
     click.echo(f"revoked {r['id']}")

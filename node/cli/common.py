@@ -234,7 +234,7 @@ def agree(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise MeshError("input.invalid", "there is no terminal to ask for confirmation: pass --yes")
     if not click.confirm(question, err=True):
-        raise MeshError("internal.cancelled", "nothing was removed")
+        raise MeshError("internal.cancelled", "nothing was done")
 
 
 def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:

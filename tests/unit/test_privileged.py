@@ -116,6 +116,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     "capsule.work": {"peer": "nobody", "actions": SECRET},
     "capsule.consent": {"capsule": "cap-x", "owner": "00", "signed": SECRET.encode().hex()},
     "capsule.export": {"capsule": "cap-x", "to": "nobody", "out": f"/nowhere/{SECRET}"},
+    "capsule.unseal": {"capsule": "cap-x", "out": f"/nowhere/{SECRET}"},
     "passkey.remove": {"passkey": "0" * 12},
     "capsule.offer": {"capsule": "cap-x", "to": "nobody"},
     "capsule.request": {"peer": "nobody", "origin": f"https://x.test/?{SECRET}"},

@@ -1,0 +1,65 @@
+"""The verb that gives a login out in clear, for a script of Playwright."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from node.verbs.capsule import CapsuleParams
+from node.verbs.verb import OWNER_ONLY, Row, Verb, option
+
+UNSEALED_WARNING: Final = (
+    "The file is the login in clear: whoever reads it is logged in. From now on no policy, count, expiry or revocation binds this"
+    " copy. Only a logout on the site ends it: `trailmesh capsule revoke --kill`."
+)
+
+
+class UnsealParams(CapsuleParams, frozen=True, kw_only=True):
+    """``capsule.unseal``"""
+
+    out: Annotated[
+        str,
+        option("Where to write it: a file that is not there yet.", metavar="FILE", reads="path", max_length=4_096),
+    ]
+
+
+class UnsealedCapsule(msgspec.Struct, frozen=True, kw_only=True):
+    """A login that was written in clear. Nothing of this answer is a secret."""
+
+    id: str
+    name: str
+    generation: int
+    out: str
+    bytes: int
+    cookies: int
+    origins: tuple[str, ...]
+    """Those whose localStorage or IndexedDB is in the file."""
+    left_out: tuple[str, ...]
+    """What Playwright takes from no file, and what the capture could not take; names alone."""
+    uses_left: int
+    warning: str
+    """What this copy is from now on."""
+
+
+UNSEAL: Final = Verb(
+    name="capsule.unseal",
+    command="capsule unseal",
+    takes=UnsealParams,
+    gives=UnsealedCapsule,
+    help="""Write the login of a capsule in clear, as the storage state that a script of Playwright takes.
+
+    Whoever reads the file is logged in. From now on no policy, count, expiry or revocation binds this copy: only a logout on the
+    site ends it, as `capsule revoke --kill` does it. Prefer to name the capsule where the work is recorded or replayed.
+
+    Only a capsule that this node captured: the policy of a peer binds this node. It counts as a use. The file is new, and its owner
+    alone may read it. sessionStorage and the storage of frames cannot be given in a file; the answer names what is left out.
+
+    \b
+    Example:
+      trailmesh capsule unseal shop --out state.json
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule),
+)
+VERBS: Final[tuple[Verb, ...]] = (UNSEAL,)
