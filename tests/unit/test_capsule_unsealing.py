@@ -139,6 +139,7 @@ async def test_without_its_row_nothing_leaves(
 
 
 def test_nobody_but_the_owner_asks_for_it() -> None:
+    """Guard: node/verbs/capsule_unseal.py, UNSEAL."""
     assert UNSEAL.callers == OWNER_ONLY and not UNSEAL.tool and not UNSEAL.scope and UNSEAL.row is not None
 
 
