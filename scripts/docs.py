@@ -37,7 +37,7 @@ _EXIT_MEANS: Final = {
     1: "the answer is no; of `session replay`: a step did not match the recording",
     2: "what was given has to be changed; of `session replay` also: the first step that did not match lacked an approval, "
     "an allowed request or the site of a secret",
-    3: "a fault on this machine, or the site could not be reached",
+    3: "a fault on this machine, the site could not be reached, or a login does not hold",
     4: "a fault of a peer",
     70: "a defect of trailmesh",
     130: "interrupted",

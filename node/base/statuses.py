@@ -7,7 +7,9 @@ from typing import Final
 from protocol.errors import CODES, Blame, MeshError
 
 _EXIT_BY_BLAME: Final = {Blame.OUTCOME: 1, Blame.CALLER: 2, Blame.ENVIRONMENT: 3, Blame.PEER: 4}
-_EXIT_BY_CODE: Final = {"internal.fault": 70, "internal.cancelled": 130}
+_NO_LOGIN: Final = ("expired", "stale", "replays", "held", "revoked", "logged_out")
+# A job that gates on a replay takes 1 for a difference of the site. That a login does not hold says nothing about the site.
+_EXIT_BY_CODE: Final = {"internal.fault": 70, "internal.cancelled": 130} | {f"capsule.{each}": 3 for each in _NO_LOGIN}
 _STATUS_BY_BLAME: Final = {Blame.OUTCOME: 409, Blame.CALLER: 400, Blame.ENVIRONMENT: 503, Blame.PEER: 403}
 _STATUS_BY_CODE: Final = {
     "input.not_found": 404,
@@ -22,8 +24,8 @@ _STATUS_BY_CODE: Final = {
 
 
 def exit_code(code: str) -> int:
-    """The exit code of a command that failed with ``code``: 1 the answer is no, 2 wrong usage, 3 a fault of this machine, 4
-    a fault of a peer."""
+    """The exit code of a command that failed with ``code``: 1 the answer is no, 2 wrong usage, 3 a fault of this machine or
+    a login that does not hold, 4 a fault of a peer."""
     return _EXIT_BY_CODE.get(code, _EXIT_BY_BLAME[CODES[code].blame])
 
 

@@ -94,7 +94,9 @@ def test_a_path_of_a_socket_that_is_too_long_goes_through_its_directory(length: 
 def test_every_code_has_an_exit_code_and_a_status_by_who_is_to_blame() -> None:
     exits = {"outcome": 1, "caller": 2, "environment": 3, "peer": 4}
     statuses = {"outcome": 409, "caller": 400, "environment": 503, "peer": 403}
-    own_exits = {"internal.fault": 70, "internal.cancelled": 130}
+    # A job that gates on a replay must not take a login that does not hold for a difference of the site.
+    no_login = ("expired", "stale", "replays", "held", "revoked", "logged_out")
+    own_exits = {"internal.fault": 70, "internal.cancelled": 130} | {f"capsule.{each}": 3 for each in no_login}
     own_statuses = {
         "input.not_found": 404, "live.not_found": 404, "input.too_large": 413, "control.unauthorised": 401,
         "agent.expired": 401, "agent.budget": 429, "agent.busy": 429, "internal.fault": 500,
