@@ -166,7 +166,7 @@ def asks_as(monkeypatch: pytest.MonkeyPatch, words: list[str], **environment: st
 
     async def call(home: Path, verb: str, params: Any, tell: Any, *, agent: Any = None) -> Any:
         seen[0] = agent
-        return {"caller": "owner", "scopes": [], "origins": [], "verbs": []}
+        return {"caller": "owner", "scopes": [], "origins": [], "verbs": [], "capsules": []}
 
     monkeypatch.setattr("node.process.client.call", call)
     done = CliRunner().invoke(main, [*words, "node", "whoami"], env={"TRAILMESH_HOME": "/nowhere", **environment})

@@ -189,7 +189,7 @@ def test_a_peer_is_told_with_when_it_was_seen_and_what_it_may_do(
     ],
 )
 def test_who_calls_is_told_what_it_may_do(mine: dict[str, Any], scopes: str, origins: str) -> None:
-    told = {"scopes": [], "origins": [], "verbs": ["node.whoami", "live.open"], **mine}
+    told = {"scopes": [], "origins": [], "capsules": [], "verbs": ["node.whoami", "live.open"], **mine}
     lines = Answers(node_whoami=[told]).run("node", "whoami").out
     head = [f"caller   {told['caller']}", f"scopes   {scopes}", f"origins  {origins}"]
     assert lines == [*head, "verbs", "  node.whoami", "  live.open"]

@@ -250,7 +250,10 @@ def test_taking_back_never_widens(before: Grants, less: Grants, scope: str, orig
 
 
 def test_scopes_that_nothing_asks_for_yet_are_named() -> None:
-    asked = {route.scope for route in ROUTES.values()} | {"peers:read"}
+    asked = {route.scope for route in ROUTES.values()} | {
+        "peers:read",
+        "attest:consume",
+    }  # these two are asked by what a route gives
     assert unasked(parse_grants(NAMES)) == sorted(set(NAMES) - asked) != []
     assert unasked(parse_grants("explore, peers:read")) == []
     assert unasked(parse_grants("audit=https://shop.example")) == ["session:read"]

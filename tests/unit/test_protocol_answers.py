@@ -198,7 +198,7 @@ def test_a_request_is_as_large_as_its_route_allows() -> None:
     assert request_bytes_max("deltas/push") == limits.PEER_BODY_BYTES_MAX
     assert request_bytes_max("keys/introduce") == request_bytes_max("") == 2 * 1_048_576
     kept = {name for name, route in ROUTES.items() if route.keeps}
-    assert kept == {"search/open", "branch/assign", "deltas/push", "work/ask"}
+    assert kept == {"search/open", "branch/assign", "deltas/push", "work/ask", "capsule/cookies"}
 
 
 # --- notices ---------------------------------------------------------------------------------------------------------
