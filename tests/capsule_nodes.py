@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from nacl.signing import SigningKey
 
 from node.approvals import OwnerKeys
@@ -106,3 +108,10 @@ async def two(mesh: MemoryMesh, home: Path, *, machines: tuple[str, str] = (MACH
     await mesh.pair(nodes[0], nodes[1], GRANTS)
     made = [CapsuleNode(node, home / node.name, machine=machine) for node, machine in zip(nodes, machines, strict=True)]
     return [await node.load() for node in made]
+
+
+async def code_of(waiting: Awaitable[object]) -> str:
+    """The code of the error that it ends with."""
+    with pytest.raises(MeshError) as caught:
+        await waiting
+    return caught.value.code

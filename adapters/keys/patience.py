@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import queue
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -14,23 +14,18 @@ T = TypeVar("T")
 def answered(ask: Callable[[], T], wait_s: float) -> T:
     """What ``ask`` returns or raises. Without an answer in time ``TimeoutError``: ``ask`` goes on in a thread that ends with the
     process, since nothing recalls a call to another program."""
-    box: queue.SimpleQueue[tuple[bool, T | Exception]] = queue.SimpleQueue()
+    # Not an executor: the interpreter waits for its threads at its end, and this one may never come to its own.
+    answer: Future[T] = Future()
 
     def run() -> None:
         try:
-            box.put((True, ask()))
-        except Exception as error:
-            box.put((False, error))
+            answer.set_result(ask())
+        except Exception as error:  # whatever a keyring raises is for the caller, who waits in another thread
+            answer.set_exception(error)
 
     with _same_terminal():
         threading.Thread(target=run, daemon=True, name="asking a keyring").start()
-        try:
-            good, found = box.get(timeout=wait_s)
-        except queue.Empty:
-            raise TimeoutError from None
-    if isinstance(found, Exception) and not good:
-        raise found
-    return found  # type: ignore[return-value]  # it is what ``ask`` returned
+        return answer.result(timeout=wait_s)
 
 
 @contextlib.contextmanager

@@ -66,11 +66,13 @@ def held_in(state: CapsuleState) -> tuple[Held, ...]:
     ]
     for stored in state.storage:
         host = f"{stored.origin} {stored.key}".rstrip()
-        for kind, items in (("local", stored.local), ("session", stored.session)):
-            found += [
-                Held(kind=kind, host=host, name=each.name, bytes=len(each.value), expires_s=0)  # type: ignore[arg-type]
-                for each in items
-            ]
+        found += [
+            Held(kind="local", host=host, name=each.name, bytes=len(each.value), expires_s=0) for each in stored.local
+        ]
+        found += [
+            Held(kind="session", host=host, name=each.name, bytes=len(each.value), expires_s=0)
+            for each in stored.session
+        ]
         for database in stored.databases:
             size = sum(len(entry.key) + len(entry.value) for kept in database.stores for entry in kept.entries)
             found.append(Held(kind="database", host=host, name=database.name, bytes=size, expires_s=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from protocol.errors import MeshError
 from protocol.log import witness_log
 from protocol.wire import cbor, envelope
 from tests.canaries import found_in
-from tests.capsule_nodes import GRANTS, CapsuleNode, two
+from tests.capsule_nodes import GRANTS, CapsuleNode, code_of, two
 from tests.capsules import CANARY, DAY_MS, SHOP
 from tests.mesh_memory import MemoryMesh
 
@@ -41,12 +41,6 @@ async def nodes(tmp_path: Path) -> AsyncIterator[list[CapsuleNode]]:
     finally:
         for node in mesh.nodes:
             await node.stop()
-
-
-async def code_of(waiting: Awaitable[object]) -> str:
-    with pytest.raises(MeshError) as caught:
-        await waiting
-    return caught.value.code
 
 
 def pass_ms(node: CapsuleNode, milliseconds: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from node.verbs.capsule_upkeep import RevokeParams
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Database, Entry, Lost, ObjectStore, OriginStorage
 from protocol.errors import MeshError
-from tests.capsule_nodes import GRANTS, CapsuleNode, two
+from tests.capsule_nodes import GRANTS, CapsuleNode, code_of, two
 from tests.capsules import SHOP, STATE
 from tests.mesh_memory import MemoryMesh
 from tests.unit.test_mounting import wish
@@ -33,12 +33,6 @@ async def nodes(tmp_path: Path) -> AsyncIterator[list[CapsuleNode]]:
     finally:
         for node in mesh.nodes:
             await node.stop()
-
-
-async def code_of(waiting: Awaitable[object]) -> str:
-    with pytest.raises(MeshError) as caught:
-        await waiting
-    return caught.value.code
 
 
 def stepping_aside(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *, turns: int = 3) -> None:

@@ -21,7 +21,7 @@ from protocol.errors import MeshError
 from protocol.log import log_proof
 from protocol.messages import CapsuleUsed
 from protocol.wire import cbor, envelope
-from tests.capsule_nodes import GRANTS, CapsuleNode, two
+from tests.capsule_nodes import GRANTS, CapsuleNode, code_of, two
 from tests.capsules import CANARY, SHOP
 from tests.mesh_memory import MemoryMesh
 
@@ -36,12 +36,6 @@ async def nodes(tmp_path: Path) -> AsyncIterator[list[CapsuleNode]]:
     finally:
         for node in mesh.nodes:
             await node.stop()
-
-
-async def code_of(waiting: Awaitable[object]) -> str:
-    with pytest.raises(MeshError) as caught:
-        await waiting
-    return caught.value.code
 
 
 async def given(alice: CapsuleNode, bob: CapsuleNode, **rules: Any) -> str:

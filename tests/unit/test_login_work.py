@@ -27,7 +27,7 @@ from protocol.page.observation import Element
 from protocol.trust.grants import parse_grants
 from protocol.wire import cbor
 from tests.canaries import found_in
-from tests.capsule_nodes import CapsuleNode
+from tests.capsule_nodes import CapsuleNode, code_of
 from tests.capsules import CANARY, SHOP
 from tests.mesh_memory import MemoryMesh
 from tests.owners import ANNA, answer, entry
@@ -81,12 +81,6 @@ async def nodes(tmp_path: Path) -> AsyncIterator[list[Worker]]:
         for worker in workers:
             await worker.work.close()
             await worker.node.stop()
-
-
-async def code_of(waiting: Awaitable[object]) -> str:
-    with pytest.raises(MeshError) as caught:
-        await waiting
-    return caught.value.code
 
 
 async def answer_of(waiting: Awaitable[WorkTell]) -> WorkTell | None:
