@@ -79,6 +79,8 @@ class SearchSpec(_Record, frozen=True, kw_only=True):
     seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)]
     created_ms: Count
     seed: Count
+    login: bool = False
+    """Whether it goes on behind a login: each node explores with a login of its own."""
 
 
 class Assignment(_Record, frozen=True, kw_only=True):

@@ -116,6 +116,23 @@ class Kept:
         newest = max(fitting, key=lambda each: each.captured_ms)
         return newest.name if sum(each.name == newest.name for each in opened) == 1 and newest.name else newest.id
 
+    async def own_login(self, origin: str, task: Task) -> str:
+        """Id of the newest login of this node's own for work at ``origin``: what a peer gave to it is not for others.
+
+        Errors: ``work.no_login``, ``store.*``.
+        """
+        found: dict[int, str] = {}
+        for record in await self.store.capsules():
+            if record.tenant != self.witness.node:
+                continue
+            header = self.open(record).header
+            policy = header.policy
+            if fits(policy.origins, origin) and task in policy.tasks and self.clock.now_ms() < policy.expires_ms:
+                found[header.captured_ms] = record.id
+        if not found:
+            raise MeshError("work.no_login")
+        return found[max(found)]
+
     def open(self, record: CapsuleRecord) -> Capsule:
         """A stored capsule, verified again. Errors: those of ``open_capsule``, ``peer.distrusted``."""
         return open_capsule(record.envelope, self.peers.find_key)

@@ -129,6 +129,10 @@ class Mounting:
             log.warning("no capsule can be proposed: %s", error.code)
             return ""
 
+    async def own(self, url: str, task: Task) -> str:
+        """Implements ``node.live.Mounts.own``."""
+        return await self._kept.own_login(origin_of(url), task)
+
     @contextlib.contextmanager
     def _noted(self, capsule_id: str, end: End) -> Iterator[None]:
         running = self._running.setdefault(capsule_id, set())

@@ -130,7 +130,7 @@ class LoginWork:
             self._kept.peers.require(caller, Scope.LOGIN_USE)
             start = origin_of(await self._performs.start_of(ask))
             who = self._granted(caller, start)
-            capsule = await self._fitting(start, ask)
+            capsule = await self._kept.own_login(start, ask.task)
             await self._kept.store.put_work(_record(work))
             if self._works.get(ask.id) is not work:  # its peer was dropped meanwhile
                 await self._kept.store.remove_works([ask.id.hex()])
@@ -148,20 +148,6 @@ class LoginWork:
         if not fits(patterns, start):
             raise MeshError("peer.scope", f"login:use is not granted for {start or 'no site'}", node=caller)
         return Caller(kind=CallerKind.PEER, name=caller, origins=tuple(patterns))
-
-    async def _fitting(self, start: str, ask: WorkAsk) -> str:
-        """The newest login of this node for the origin and the task. Errors: ``work.no_login``."""
-        found: dict[int, str] = {}
-        for record in await self._kept.store.capsules():
-            if record.tenant != self._kept.witness.node:
-                continue  # what a peer gave to this node is not for others
-            header = self._kept.open(record).header
-            ends = header.policy.expires_ms
-            if fits(header.policy.origins, start) and ask.task in header.policy.tasks and self._now_ms() < ends:
-                found[header.captured_ms] = record.id
-        if not found:
-            raise MeshError("work.no_login")
-        return found[max(found)]
 
     async def _do(self, work: _Work, capsule: str, who: Caller, start: str) -> None:
         trail = self._kept.witness.trail

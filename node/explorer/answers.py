@@ -13,6 +13,7 @@ import msgspec
 
 from adapters.ports import Clock, SearchRecord, SearchStore
 from node.config import Config
+from node.explorer.behind_login import check_lends
 from node.explorer.kept import put_search
 from node.explorer.open_searches import DECLINED, Open, OpenSearches
 from node.trust import Peers
@@ -81,6 +82,8 @@ class Answers:
         if caller not in search.spec.participants:
             raise MeshError("peer.scope", "you take no part in this search", search=search_id)
         self._peers.require(caller, scope, search.spec.start_url)
+        if search.spec.login:
+            self._peers.require(caller, Scope.LOGIN_READ, search.spec.start_url)
         search.replica.check_welcome(caller)
         if caller == search.spec.coordinator:
             search.heard_ms = self._clock.now_ms()
@@ -105,6 +108,7 @@ class Answers:
                 "envelope.issuer", "the caller does not coordinate the search, or this node is not a participant"
             )
         self._peers.require(caller, Scope.BRANCH_ASSIGN, spec.start_url)
+        check_lends(self._peers, spec)
         # One at a time, so that concurrent requests cannot all take the last free place.
         async with self._searches.admitting:
             self._permit(spec)

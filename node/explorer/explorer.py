@@ -12,10 +12,11 @@ from node.approvals import Approvals
 from node.base import Tasks, every_search, find_stored
 from node.config import Config
 from node.explorer.answers import Answers
+from node.explorer.behind_login import check_lends, reads
 from node.explorer.expulsions import Expulsions
 from node.explorer.kept import put_search
 from node.explorer.new_search import check_told, checked, participants
-from node.explorer.open_searches import Open, OpenSearches
+from node.explorer.open_searches import Open, OpenSearches, stored_spec
 from node.explorer.progress import Progress
 from node.explorer.sharing.log_proofs import Demand, LogProofs
 from node.explorer.sharing.replica import Replica
@@ -155,15 +156,13 @@ class Explorer:
 
         ``peers``: names; None takes every peer that grants us ``branch:assign``, and for an agent none. A caller with limited
         origins searches without peers. Nothing is stored of a search whose start page cannot be opened. search_id: a new id that
-        the caller has already stored, or empty. capsule: the login to begin with; then no peer takes part.
+        the caller has already stored, or empty. capsule: the login to begin with; then a peer explores with a login of its own.
         Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
         ``search.start_failed``, ``caller.refused``, ``browser.*``.
         """
         self._searches.check_open()
         check_told(goal, start_url)
-        if capsule and peers:
-            raise MeshError("input.invalid", "a login is not shared: leave out --peer or --capsule")
-        chosen = () if capsule else participants(self._peers, peers, start_url)
+        chosen = participants(self._peers, peers, start_url, login=bool(capsule))
         now_ms = self._clock.now_ms()
         search_id = search_id or ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
         self._witness.trail.about(search_id)
@@ -179,6 +178,7 @@ class Explorer:
                 seconds=seconds,
                 created_ms=now_ms,
                 seed=seed,
+                login=bool(capsule),
             )
         )
         async with self._pages.mounted(spec, capsule) as mounted:
@@ -363,7 +363,7 @@ class Explorer:
         """
         ended = []
         for found in [found async for found in every_search(self._store, status="running")]:
-            if found.coordinator == peer and not self._may_go_on(found):
+            if self._concerns(found, peer) and not self._may_go_on(found):
                 search = self._searches.get(found.id)
                 if search is not None:
                     await self._searches.leave(search)
@@ -372,17 +372,24 @@ class Explorer:
                 ended.append(found.id)
         for search in self._searches.all():
             may_accept = self._peers.may(peer, Scope.BRANCH_ACCEPT, search.spec.start_url)
-            if search.coordinator is not None and not may_accept:
+            if search.coordinator is not None and not (may_accept and reads(self._peers, peer, search.spec)):
                 ended += await search.coordinator.drop(peer)
         return ended
+
+    def _concerns(self, found: SearchRecord, peer: str) -> bool:
+        """Whether what ``peer`` may do here decides about a search that another node coordinates."""
+        spec = stored_spec(found.spec)
+        led = found.coordinator != self._witness.node
+        return led and (found.coordinator == peer or (spec.login and peer in spec.participants))
 
     def _may_go_on(self, found: SearchRecord) -> bool:
         """Whether the coordinator of a search of a peer still may assign where it began."""
         try:
-            start_url = self._searches.spec_of(found.spec).start_url
+            spec = self._searches.spec_of(found.spec)
+            check_lends(self._peers, spec)
         except MeshError:
             return False
-        return self._peers.may(found.coordinator, Scope.BRANCH_ASSIGN, start_url)
+        return self._peers.may(found.coordinator, Scope.BRANCH_ASSIGN, spec.start_url)
 
     async def sweep(self) -> None:
         """Leave searches whose coordinator has been silent for longer than the search can last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from node.explorer.behind_login import check_shares_login, shares_login
 from node.trust import Peers
 from node.verbs import current_caller
 from protocol.errors import MeshError
@@ -23,17 +24,21 @@ def check_told(goal: str, start_url: str) -> None:
         raise MeshError("input.invalid", "a goal must be one line without control characters")
 
 
-def participants(peers: Peers, names: list[str] | None, start_url: str) -> list[str]:
+def participants(peers: Peers, names: list[str] | None, start_url: str, *, login: bool = False) -> list[str]:
     """The peers that are to take part. names: None takes every peer that lets us assign branches there.
 
-    Errors: ``input.not_found``, ``caller.refused``.
+    login: behind a login, so that each explores with its own. Errors: ``input.not_found``, ``caller.refused``, ``peer.scope``.
     """
     names = _alone(names)
     if names is None:
         able = [record.node for record in peers.records() if peers.acts(record.node)]
         able = [node for node in able if node not in peers.frozen]
-        return [node for node in able if peers.lets_us(node, Scope.BRANCH_ASSIGN, start_url)]
-    return list(dict.fromkeys(peers.find(name).node for name in names))
+        able = [node for node in able if peers.lets_us(node, Scope.BRANCH_ASSIGN, start_url)]
+        return [node for node in able if not login or shares_login(peers, node, start_url)]
+    named = list(dict.fromkeys(peers.find(name).node for name in names))
+    for node in named if login else ():
+        check_shares_login(peers, node, start_url)
+    return named
 
 
 def _alone(peers: list[str] | None) -> list[str] | None:

@@ -12,6 +12,7 @@ import msgspec
 
 from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
 from node.config import Config
+from node.explorer.behind_login import origins_for
 from node.explorer.coordinating.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
 from node.explorer.kept import put_search
@@ -29,7 +30,6 @@ from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.goal.condition import check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
-from protocol.trust.grants import Scope
 from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
@@ -222,8 +222,9 @@ class OpenSearches:
     async def _explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
         """Work for a peer, where it may assign now and nowhere else. Errors: ``peer.scope``, those of ``PageWork.explore``."""
         spec = replica.spec
-        peer = self._peers.require(spec.coordinator, Scope.BRANCH_ASSIGN, spec.start_url)
-        return await self._pages.explore(replica, assignment, after, within=peer.grants[Scope.BRANCH_ASSIGN])
+        within = origins_for(self._peers, spec)
+        with called_by(Caller(kind=CallerKind.PEER, name=spec.coordinator)):
+            return await self._pages.explore(replica, assignment, after, within=within)
 
     def coordinate(self, search: Open, found: SearchRecord) -> asyncio.Task[SearchRecord]:
         """Lead a search of this node from now on, for whoever calls now; the task that ends with it."""

@@ -142,6 +142,9 @@ class Mounts(Protocol):
         empty if there is none. Never raises.
         """
 
+    async def own(self, url: str, task: Task) -> str:
+        """Id of the newest capsule of this node's own (of no peer) for work at ``url``. Errors: ``work.no_login``, ``store.*``."""
+
 
 class NoCapsules:
     """Nobody keeps capsules. Implements ``Mounts``."""
@@ -153,6 +156,10 @@ class NoCapsules:
     async def proposes(self, url: str, task: Task) -> str:
         """Implements ``Mounts.proposes``."""
         return ""
+
+    async def own(self, url: str, task: Task) -> str:
+        """Implements ``Mounts.own``."""
+        raise MeshError("work.no_login")
 
 
 @contextlib.asynccontextmanager

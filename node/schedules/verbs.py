@@ -156,8 +156,6 @@ def _interval(every_s: int) -> int:
 
 
 def _origins(params: AddParams) -> tuple[str, ...]:
-    if params.capsule and params.peers and not params.alone:  # as below
-        raise MeshError("input.invalid", "a login is not shared: leave out --peer or --capsule")
     origins = tuple(dict.fromkeys(parse_pattern(origin) for origin in params.origins))
     if origins and not fits(origins, origin_of(params.start)):
         raise MeshError("input.invalid", "the start address is outside --origin")

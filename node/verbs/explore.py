@@ -47,8 +47,8 @@ class RunParams(Params, frozen=True, kw_only=True):
     capsule: Annotated[
         str,
         option(
-            "Begin with the login of this capsule, and search without peers. Only its origins are contacted then"
-            " (docs/capsules.md).",
+            "Begin with the login of this capsule, and contact only its origins. Peers explore with logins of their own, if"
+            " each node grants the others `login:read`, and the peers grant `login:use` (docs/capsules.md).",
             metavar="CAPSULE",
             max_length=limits.CAPSULE_LABEL_CHARS_MAX,
         ),

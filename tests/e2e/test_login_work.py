@@ -54,3 +54,33 @@ def test_a_peer_gets_the_verdict_and_only_with_a_grant_the_session(tmp_path: Pat
 
 def anna_peer(node: Node) -> str:
     return str(node.run("node", "peers")["peers"][0]["node"])
+
+
+def test_two_nodes_search_behind_a_login_each_with_its_own(tmp_path: Path) -> None:
+    anna, bruno = (Node(tmp_path / name, name).create(tmp_path) for name in ("anna", "bruno"))
+    with shop(tmp_path) as (url, effects):
+        try:
+            anna.start()
+            bruno.start()
+            pair(anna, bruno, grant=f"explore,login:read={url}", grant_back="explore")
+            for node in (anna, bruno):
+                node.run("capsule", "login", f"{url}/account", "--name", "shop", *flow_of(tmp_path, url))
+            before = effects.read_bytes()
+            until = ("--until", '{text: "no page says this"}', "--seconds", "12")
+            what = ("--goal", "read my orders", "--start", f"{url}/account", "--capsule", "shop")
+            search = ("explore", "run", *what, *until)
+            code, _, error = refusal(*search, "--peer", "bruno", home=anna.home)
+            assert code == "peer.scope" and "login:use" in error["message"]
+            bruno.run("node", "grant", "anna", f"login:use={url},login:read={url}")
+            ended, _, _ = refusal(*search, "--peer", "bruno", home=anna.home, timeout_s=120)
+            assert ended == "search.not_found_goal"
+            (listed,) = anna.run("explore", "show")["searches"]
+            found = anna.run("explore", "show", listed["id"])
+            spend = {each["name"]: each for each in found["spend"]}
+            assert spend["bruno"]["visits"] > 0, found
+            uses = [node.run("capsule", "show", "shop")["uses"] for node in (anna, bruno)]
+            assert uses[0] == 1 and uses[1] >= 1
+            assert effects.read_bytes() == before
+        finally:
+            anna.stop()
+            bruno.stop()

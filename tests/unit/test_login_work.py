@@ -153,7 +153,7 @@ async def test_work_outside_of_the_grant_or_without_a_login_is_refused(nodes: li
 
 
 async def test_a_login_that_a_peer_gave_is_not_for_other_peers(nodes: list[Worker]) -> None:
-    """Guard: node/capsules/work.py, LoginWork._fitting."""
+    """Guard: node/capsules/kept.py, Kept.own_login."""
     alice, bob = nodes
     grants = parse_grants([f"login:use={SHOP}", f"capsule:offer={SHOP}", f"capsule:import={SHOP}"])
     await alice.node.mesh.pair(alice.node, bob.node, grants)

@@ -141,7 +141,6 @@ async def test_with_whom_it_searches(desk: Desk, given: dict[str, Any], peers: l
         ({"start": "https://shop.example/?token=abc"}, "looks like a secret"),
         ({"origins": ["https://other.example"]}, "outside --origin"),
         ({"origins": ["https://shop.example"], "peers": ["bruno"]}, "peers cannot enforce --origin"),
-        ({"capsule": "shop", "peers": ["bruno"]}, "a login is not shared"),
         ({"notify_webhook": "http://hooks.example/"}, "a webhook must be an https address"),
         ({"notify_webhook": "https://a@hooks.example/"}, "without a user name"),
         ({"notify_webhook": "https://hooks.example/a\tb"}, "a webhook must be"),

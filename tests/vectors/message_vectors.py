@@ -64,6 +64,7 @@ SPEC = {
     "seconds": 60,
     "created_ms": 1_700_000_000_000,
     "seed": 0,
+    "login": True,
 }
 ASSIGNMENT = {
     "search": SEARCH,

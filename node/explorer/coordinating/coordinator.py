@@ -355,7 +355,7 @@ class Coordinator:
             self._results.discard(result.lease)
             raise
         if result.outcome == "failed":
-            self._dealing.rest(worker)
+            self._dealing.failed(worker, result.error)
         if not is_claim:
             self._count(worker)
         self._wake.set()

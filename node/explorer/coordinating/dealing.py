@@ -11,6 +11,7 @@ from typing import Any
 from adapters.ports import Clock, LeaseRecord
 from node.base import Tasks
 from node.config import Config
+from node.explorer.behind_login import reads
 from node.explorer.coordinating.claims import Claims
 from node.explorer.coordinating.diligence import Diligence
 from node.explorer.coordinating.lease_desk import LeaseDesk
@@ -29,7 +30,9 @@ log = logging.getLogger(__name__)
 
 _PEER_PAUSE_S = 3.0
 _UNWILLING_PAUSE_S = 60.0
-_UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us", "peer.version"})
+_UNWILLING = frozenset(
+    {"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us", "peer.version", "work.no_login"}
+)
 """Answers that only a person can change, so a peer that gives one is asked rarely."""
 
 Work = Callable[[Lease, Assignment], Coroutine[Any, Any, None]]
@@ -84,6 +87,11 @@ class Dealing:
         """How long ``worker`` still gets no branch, in seconds; not above 0 if it may get one now."""
         return (self._paused_until_ms.get(worker, 0) - self._clock.now_ms()) / 1000
 
+    def failed(self, worker: str, code: str) -> None:
+        """A lease of ``worker`` failed with ``code``: it rests, longer where only a person can change the reason."""
+        self.rest(worker, _UNWILLING_PAUSE_S if code in _UNWILLING or code.startswith("capsule.") else _PEER_PAUSE_S)
+        self._tell({"peer": worker, "error": code})
+
     def fell_silent(self, worker: str) -> None:
         """A lease of ``worker`` has expired: it rests, and is told of the search again before it gets another branch."""
         self._opened.discard(worker)
@@ -91,8 +99,9 @@ class Dealing:
 
     def _workers(self) -> list[str]:
         """The workers, this node first: if there are few branches, a silent peer that holds them does not delay the search."""
-        url = self._replica.spec.start_url
-        able = [node for node in self.others() if self._peers.may(node, Scope.BRANCH_ACCEPT, url)]
+        spec = self._replica.spec
+        able = [node for node in self.others() if self._peers.may(node, Scope.BRANCH_ACCEPT, spec.start_url)]
+        able = [node for node in able if reads(self._peers, node, spec)]
         return [*[self._me] * self._explore.workers, *able]
 
     def others(self) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.ports import Clock, DeltaRecord, Store
 from node.base import Tasks
+from node.explorer.behind_login import reads
 from node.explorer.sharing.log_proofs import DeltaProofs, LogProofs
 from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.share_heads import ShareHeads
@@ -134,7 +135,8 @@ class Exchange:
             self._wake[peer].set()
 
     def _may_read(self, peer: str) -> bool:
-        return self._peers.may(peer, Scope.DELTAS_READ, self._replica.spec.start_url)
+        spec = self._replica.spec
+        return self._peers.may(peer, Scope.DELTAS_READ, spec.start_url) and reads(self._peers, peer, spec)
 
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
         """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""

@@ -33,6 +33,7 @@ from node.live import (
 )
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
+from protocol import limits
 from protocol.capsule.login import asks_for_login
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
@@ -103,6 +104,27 @@ class PageWork:
             finally:
                 del self._mounted[spec.id]
 
+    @contextlib.asynccontextmanager
+    async def _login_for(self, spec: SearchSpec, within: tuple[str, ...] | None) -> AsyncIterator[Mounted]:
+        """What the contexts of one lease begin with. Behind a login, a branch for a peer is one use of a login of this node's own.
+
+        So the login is free between two branches, and each use is judged, counted and signed.
+        """
+        here = self._mounted.get(spec.id)
+        if here is not None:
+            yield here
+            return
+        guard = guard_for(self._config.policy, within=within)
+        if not spec.login:
+            yield Mounted(Mount(guard=guard))
+            return
+        capsule = await self._browsers.mounts.own(spec.start_url, "explore")
+        risk_max = min(self._config.policy.risk_class_max, limits.WORK_CLASS_MAX)
+        wish = Wish(task="explore", guard=guard, start_url=spec.start_url, risk_max=risk_max)
+        async with mounted(self._browsers.mounts, capsule, wish) as mount:
+            await mount.ready()
+            yield Mounted(mount)
+
     def _gate_of(self, spec: SearchSpec, guard: GuardPolicy) -> Gate:
         """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
         asking = self._asks(current_caller(), spec.id) if self._asks else None
@@ -135,15 +157,18 @@ class PageWork:
     ) -> BranchResult:
         """Work on one lease; for a peer, contacting only origins of ``within``.
 
-        Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet).
+        Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet); of
+        a search behind a login ``work.no_login``, those of ``Mounts.mount``.
         """
-        mounted = self._mounted.get(replica.spec.id) or Mounted(
-            Mount(guard=guard_for(self._config.policy, within=within))
-        )
-        guard = mounted.mount.guard
-        async with self._places, mounted.opened(self._browsers, replica.spec.profile) as (context, page):
+        async with (
+            self._places,  # before the login, so that none is held by work that waits
+            self._login_for(replica.spec, within) as mounted,
+            mounted.opened(self._browsers, replica.spec.profile) as (context, page),
+        ):
             seed = seed_of(replica.spec.seed, assignment.lease)
-            gate = mounted.mount.gate(self._gate_of(replica.spec, guard))
+            gate = mounted.mount.gate(self._gate_of(replica.spec, mounted.mount.guard))
+            if within is not None and mounted.mount.capsule:
+                gate = msgspec.structs.replace(gate, risk_max=min(gate.risk_max, limits.WORK_CLASS_MAX))
             replica.ledger = replica.ledger or Ledger(Probes(), self._clock, replica.spec.seconds)
             probing = self._probing(replica.spec, mounted.mount, context.state, replica.ledger)
             secrets, makes = mounted.secrets(), mounted.makes(context)

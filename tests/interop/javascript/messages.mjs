@@ -200,6 +200,7 @@ export const MESSAGES = {
     seconds: whole(86_400, 1),
     created_ms: whole(),
     seed: whole(),
+    login: optional(bool, false),
   },
   BranchAssign: { assignment: bytes(MIB) },
   Assignment: {

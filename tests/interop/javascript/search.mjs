@@ -135,6 +135,7 @@ export const SEARCH_ROUTES = {
       const well = participants.includes(peer.node) && new Set(participants).size === participants.length
       demand(well, 'message.invalid', 'the coordinator takes no part, or somebody twice')
       demand(allow(peer.granted, 'branch:assign', spec.start_url), 'peer.scope', 'not for this origin')
+      demand(!spec.login, 'policy.refused', 'this node keeps no logins')
       if (!node.searches.has(spec.id)) node.searches.set(spec.id, new Search(node, spec))
       return {}
     },
