@@ -20,7 +20,7 @@ from node.explorer.working.worker import Worker
 from node.live import Gate
 from protocol.goal.condition import Condition
 from protocol.messages import DeltaBatch, DeltaPull, Done, SearchOpen
-from protocol.trust.grants import parse_grants
+from protocol.trust.grants import Grants, parse_grants
 from tests.capsule_nodes import CapsuleNode, code_of
 from tests.capsules import CANARY, SHOP
 from tests.mesh_memory import GOAL_PATH, NEVER, ORIGIN, MemoryMesh, MemoryNode, shop_site, until
@@ -125,6 +125,8 @@ async def test_a_peer_without_a_login_gets_no_branch_for_a_while(nodes: list[Cap
         failed = {"peer": bruno.node.id, "error": "work.no_login"}
         await until(lambda: any(failed.items() <= each.items() for each in told), "it is told")
         await until(lambda: _visited(anna, search, anna), "she goes on")
+        told_ms = anna.now_ms
+        await until(lambda: anna.now_ms > told_ms + 20_000, "he could have had several")
         leases = await leases_of(anna.node, search, bruno.node)
         given_ms = sorted(each.expires_ms for each in leases)
         assert all(after - before >= 60_000 for before, after in itertools.pairwise(given_ms))
@@ -144,9 +146,7 @@ async def test_a_capsule_of_a_peer_is_not_lent_on(nodes: list[CapsuleNode]) -> N
 @pytest.mark.parametrize(
     ("hers", "his"), [(parse_grants("explore"), LENT), (READS, READS), (READS, parse_grants("explore"))]
 )
-async def test_only_peers_that_lend_and_may_read_take_part(
-    nodes: list[CapsuleNode], hers: dict[str, Any], his: dict[str, Any]
-) -> None:
+async def test_only_peers_that_lend_and_may_read_take_part(nodes: list[CapsuleNode], hers: Grants, his: Grants) -> None:
     """Guard: node/explorer/behind_login.py, check_lends.
 
     hers: what Bruno may do at Anna's node; his: what she may do at his.
@@ -168,7 +168,7 @@ def _login_spec(coordinator: CapsuleNode, *others: CapsuleNode) -> Any:
     return _spec(coordinator.node, *(each.node for each in others), start_url=f"{SHOP}/", login=True)
 
 
-async def _grant(one: CapsuleNode, other: CapsuleNode, ones: dict[str, Any], others: dict[str, Any]) -> None:
+async def _grant(one: CapsuleNode, other: CapsuleNode, ones: Grants, others: Grants) -> None:
     """Let ``other`` do ``ones`` at ``one``, and ``one`` do ``others`` at ``other``."""
     for here, there, given, got in ((one, other, ones, others), (other, one, others, ones)):
         record = here.node.peers.record(there.node.id)
