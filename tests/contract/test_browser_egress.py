@@ -12,6 +12,7 @@ from playwright.async_api import CDPSession
 
 from adapters.browser import browser as browsers_of
 from adapters.browser.attached import attacher
+from adapters.browser.browser import ChromiumBrowser
 from adapters.browser.chromium import launcher
 from adapters.browser.context import ChromiumContext
 from adapters.browser.judge import BrowserJudge
@@ -23,6 +24,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
+from tests.mesh_memory import until
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
@@ -303,12 +305,16 @@ async def test_when_nobody_judges_any_more_nothing_is_sent_and_the_next_page_is_
 
     monkeypatch.setattr(browsers_of, "BrowserJudge", Known)
     # Nobody else closes it, as a pool would.
-    await start()
+    first = await start()
+    assert isinstance(first, ChromiumBrowser)
+    directory = first.profile_directory
     try:
         told = await unjudged(sessions[0])
         site.reached.clear()
         await asyncio.sleep(0.3)
         assert (leaks(site), told) == ([], "browser.crashed")
+        # It ends by itself: what no page's own check would have held, is never sent.
+        await until(lambda: not directory.exists(), "the browser has ended")
     finally:
         await opened[0].close()
     browsers = Browsers(start)

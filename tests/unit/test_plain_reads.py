@@ -85,6 +85,7 @@ PIECES: Final = st.one_of(
 @example("log+out", False)
 @example("a?do=kill&b", False)
 @example("x?confirm", False)
+@example("%64elete", False)
 def test_what_the_guard_could_refuse_is_paused(path: str, escaped: bool) -> None:
     """Guard: adapters/browser/plain.py, doubtful."""
     url = f"{ORIGIN}/{quote(path, safe='/?&=.-_') if escaped else path}"
