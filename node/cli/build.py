@@ -15,6 +15,7 @@ import msgspec
 
 from node.cli.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
 from node.cli.secret_sources import only_needed, read_secrets
+from node.cli.text_files import read_text
 from node.verbs import Verb
 from protocol.errors import MeshError
 
@@ -238,10 +239,7 @@ def _fields(verb: Verb) -> list[_Field]:
 
 
 def _file(name: str, typed: str) -> str:
-    try:
-        return Path(typed).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MeshError("input.invalid", f"{typed} cannot be read") from error
+    return read_text(typed)
 
 
 def _file_or_address(name: str, typed: str) -> str:
