@@ -10,7 +10,7 @@ import msgspec
 import platformdirs
 import yaml
 
-from node.config.forms import NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
+from node.config.forms import FOLDER_PATTERN, NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
 from node.config.safe_yaml import check_events
 from node.config.site_rules import check_sites
 from protocol import limits
@@ -34,7 +34,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHA
 Origin = Annotated[str, msgspec.Meta(max_length=300, pattern=ORIGIN_PATTERN)]
 
 
-UploadFolder = Annotated[str, msgspec.Meta(max_length=4096, pattern=r"^/")]
+UploadFolder = Annotated[str, msgspec.Meta(max_length=4096, pattern=FOLDER_PATTERN)]
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
