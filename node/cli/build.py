@@ -198,6 +198,8 @@ class _Field:
             return click.option(
                 flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=told
             )(command)
+        if "" in self._choices:  # it stands for an option that is not given, which nobody types
+            metavar = metavar or f"[{'|'.join(filter(None, self._choices))}]"
         kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
         # A parsed parameter has another type than the typed text, so its default cannot be click's: empty means not given.

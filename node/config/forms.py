@@ -17,6 +17,7 @@ from protocol.trust.agent_token import NAME_PATTERN as AGENT_NAME_PATTERN
 
 _SAID_CHARS_MAX: Final = 300
 
+FOLDER_PATTERN: Final = r"^/"
 NAME_PATTERN: Final = r"^[\w][\w .-]*\Z"
 ORIGIN_PATTERN: Final = r"^https?://(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?\Z"
 

@@ -136,9 +136,8 @@ class Journey:
         (kept,) = harbour.run("explore", "schedule", "show", made["schedule"])["runs"]
         self.outcome.scheduled = kept == ran and kept["status"] in ("done", "failed") and bool(kept["spend"])
         reason = f" ({kept['reason']})" if kept["reason"] else ""
-        console.print(
-            f"   it had {_SCHEDULED_S} s, and its record says: {kept['status']}{reason}, {counted(sum(peer['visits'] for peer in kept['spend']), 'visit')}"
-        )
+        visits = counted(sum(peer["visits"] for peer in kept["spend"]), "visit")
+        console.print(f"   it had {_SCHEDULED_S} s, and its record says: {kept['status']}{reason}, {visits}")
 
     def _hand_over(self, harbour: MeshNode, notary: MeshNode) -> Path:
         session = self.search["session"]
