@@ -7,7 +7,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
-from typing import IO, Final
+from typing import BinaryIO, Final
 
 STORE_FILE: Final = "store.db"
 """The database, in the data directory."""
@@ -15,7 +15,7 @@ MARK_FILE: Final = "contents.json"
 """The mark beside it, which says what the directory must contain."""
 
 
-def open_named(path: Path) -> IO[bytes]:
+def open_named(path: Path) -> BinaryIO:
     """A file that a person has named to the node, open for reading. Raises ``OSError``, also for a pipe and a terminal.
 
     Nothing recalls a thread that waits for somebody to write there: the node could not stop any more.
