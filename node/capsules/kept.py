@@ -56,10 +56,10 @@ class Kept:
         wanted = text.strip()
         if wanted.lower().startswith("cap-") and ids.is_id("cap", f"cap-{wanted[4:].upper()}"):
             found = await self.store.capsule(f"cap-{wanted[4:].upper()}")
+            row = await self.store.ledger(f"cap-{wanted[4:].upper()}") if found is None else None
+            if row is not None and row.revoked_ms:
+                raise MeshError("capsule.revoked", capsule=row.id)
             if found is None:  # a name that looks like an id would take its place
-                row = await self.store.ledger(f"cap-{wanted[4:].upper()}")
-                if row is not None and row.revoked_ms:
-                    raise MeshError("capsule.revoked", capsule=row.id)
                 raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
             return found
         named = [(record, header) for record, header in await self._holding() if header.name == wanted]
