@@ -143,6 +143,7 @@ def modes_below(directory: Path) -> dict[str, int]:
 async def test_what_is_no_http_is_no_fault_of_the_node_and_is_not_repeated(
     served: tuple[Path, Behind, ControlServer], caplog: pytest.LogCaptureFixture, sent: bytes
 ) -> None:
+    """Guard: node/api/control_socket.py, _Connection.handle_error."""
     home, _, _ = served
     for path in (home / SOCKET_FILE, home / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE):
         reader, writer = await asyncio.open_unix_connection(path)

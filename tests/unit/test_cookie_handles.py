@@ -172,7 +172,10 @@ async def test_an_older_login_is_answered_once_the_newest_has_ended(nodes: list[
 
 
 async def test_an_offer_waits_for_whoever_stores_the_capsule(nodes: list[CapsuleNode]) -> None:
-    """Each stores the whole record: an offer between would undo that the capsule was exported, and to whom."""
+    """Guard: node/capsules/handles.py, CookieHandles.offer.
+
+    Each stores the whole record: an offer between would undo that the capsule was exported, and to whom.
+    """
     alice, bob = nodes
     kept = await alice.capture(origins=(SHOP,))
     async with alice.capsules.changing:
@@ -185,6 +188,7 @@ async def test_an_offer_waits_for_whoever_stores_the_capsule(nodes: list[Capsule
 
 
 async def test_an_offer_that_ends_while_its_answer_waits_is_not_answered(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/handles.py, CookieHandles.on_request."""
     alice, bob = nodes
     kept = await alice.capture(origins=(SHOP,))
     await offer(alice, bob)

@@ -19,6 +19,7 @@ def _descriptors() -> int:
 
 
 def test_a_file_is_opened_and_a_pipe_or_a_terminal_is_not_waited_for(tmp_path: Path) -> None:
+    """Guard: node/base/files.py, open_named."""
     (tmp_path / "file").write_bytes(b"x")
     with open_named(tmp_path / "file") as file:
         assert file.read() == b"x"
