@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -190,8 +191,9 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
 
     async def drop_peer(node: str) -> int:
         await login_work.drop_peer(node)
-        await cookie_handles.drop_peer(node)
-        return await explorer.drop_peer(node)
+        # Beside each other: its offers are withdrawn once nobody seals a capsule, and its searches do not wait for that.
+        _, count = await asyncio.gather(cookie_handles.drop_peer(node), explorer.drop_peer(node))
+        return count
 
     own_keys = OwnKeys(
         home,

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser.activity import Activity
 from adapters.browser.beside import Beside
 from adapters.browser.context import ChromiumContext
-from adapters.browser.faults import translated
+from adapters.browser.faults import is_gone, translated
 from adapters.browser.ground import Ground
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.seeding import seeded
@@ -137,10 +139,19 @@ class ChromiumBrowser:
         return context
 
     async def _made(self, profile: Profile, stored: Stored | None) -> tuple[BrowserContext, Page | None]:
-        """A fresh context with a state, and the page in which its storage was written if there is any."""
+        """A fresh context with a state, and the page in which its storage was written if there is any.
+
+        Errors: ``browser.state``, ``browser.launch``; those of Playwright.
+        """
         state = plain_state(stored) if stored is not None else {"cookies": [], "origins": []}
         cookies = {"cookies": state["cookies"], "origins": []}
-        context = await self._browser.new_context(**self._options(profile), storage_state=cast(Any, cookies))
+        try:
+            context = await self._browser.new_context(**self._options(profile), storage_state=cast(Any, cookies))
+        except PlaywrightError as error:
+            if not state["cookies"] or is_gone(error) or isinstance(error, PlaywrightTimeoutError):
+                raise
+            # Its words may hold a cookie.
+            raise MeshError("browser.state", "the browser does not take one of the cookies") from None
         try:
             return context, await seeded(context, state["origins"]) if state["origins"] else None
         except BaseException:

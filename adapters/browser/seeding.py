@@ -34,7 +34,7 @@ _ANSWER: Final = [
 async def seeded(context: BrowserContext, origins: Sequence[Mapping[str, Any]]) -> Page:
     """A blank page of ``context``, in which the storage of ``origins`` was written, each as in a ``storage_state``.
 
-    Errors: ``browser.launch`` for storage that the browser does not take; those of Playwright.
+    Errors: ``browser.state`` for storage that the browser does not take; ``browser.launch``; those of Playwright.
     """
     page = await context.new_page()
     try:
@@ -120,7 +120,7 @@ class _Seeding:
         await self._session.detach()
 
     async def write(self, stored: Mapping[str, Any]) -> None:
-        """Write the storage of one origin, all of it. Errors: ``browser.launch``."""
+        """Write the storage of one origin, all of it. Errors: ``browser.state``, ``browser.launch``."""
         address, key = f"{stored['origin']}/", stored.get("storageKey", "")
         if not key:
             await _write(self._session, await self.show(address), stored)
@@ -132,13 +132,13 @@ class _Seeding:
         frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         found = (await session.send("Storage.getStorageKeyForFrame", {"frameId": frame}))["storageKey"]
         if found != key:
-            raise MeshError("browser.launch", f"the browser does not keep the storage of {address} within {site} apart")
+            raise MeshError("browser.state", f"the browser does not keep the storage of {address} within {site} apart")
         await _write(session, frame, stored)
         await session.detach()
 
 
 async def _write(session: CDPSession, frame: str, stored: Mapping[str, Any]) -> None:
-    """Write ``stored`` in the blank document that ``frame`` shows. Errors: ``browser.launch``."""
+    """Write ``stored`` in the blank document that ``frame`` shows. Errors: ``browser.state``."""
     world = await session.send("Page.createIsolatedWorld", {"frameId": frame})
     # As text: a name like ``__proto__`` means something else in a script than in JSON.
     asked = {
@@ -150,6 +150,6 @@ async def _write(session: CDPSession, frame: str, stored: Mapping[str, Any]) -> 
     answer = (await session.send("Runtime.evaluate", asked))["result"].get("value")
     if answer != "":
         raise MeshError(
-            "browser.launch",
+            "browser.state",
             f"the browser does not take the {answer if isinstance(answer, str) else 'storage'} of {stored['origin']}",
         )

@@ -307,7 +307,7 @@ class Browser(Protocol):
         tabs: whether a window that a page opens becomes a tab beside it,
         each of its requests judged before it is sent; the context then has one page, which stands for the tab in front. An
         attached browser has no tabs: there a window's first request cannot be held.
-        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``; ``input.invalid`` (not a state).
+        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``, ``browser.state``; ``input.invalid`` (not a state).
         """
 
     async def ended(self) -> None:

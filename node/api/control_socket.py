@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from node.base import socket_path
 from protocol import limits
@@ -119,6 +120,20 @@ class _Connection(web.RequestHandler):
         if self._user is not None:
             self._owner.release(self._user)
         super().connection_lost(exc)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        # Whoever can connect can send this as often as they like: no fault of the node, whose reports and log it would fill.
+        if isinstance(exc, HttpProcessingError) and request.writer.output_size == 0:
+            refusal = web.Response(status=status, text="this is no HTTP request, or its head is too long\n")
+            refusal.force_close()
+            return refusal
+        return super().handle_error(request, status, exc, message)
 
     def request_begins(self) -> None:
         """The header is complete."""

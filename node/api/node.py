@@ -151,7 +151,7 @@ class Node:
         # After decoding, because a field counts as set only if its value differs from the default.
         if caller.kind is not CallerKind.OWNER and (field := verb.for_owner(params)):
             raise MeshError(
-                "caller.refused", f"only the owner may set {field} of {verb.name}", caller=str(caller), field=field
+                "caller.refused", f"only the owner may set `{field}` of {verb.name}", caller=str(caller), field=field
             )
         return verb, run, params
 

@@ -12,7 +12,7 @@ from node.base.control_file import (
     socket_path,
 )
 from node.base.fault_report import REPORTS_DIRECTORY, Reported, fault, in_short, write_report
-from node.base.files import MARK_FILE, STORE_FILE, write_atomic, write_private
+from node.base.files import MARK_FILE, STORE_FILE, open_named, write_atomic, write_private
 from node.base.loop_watch import LoopWatch
 from node.base.paging import every_artefact, every_delta, every_search
 from node.base.plain import counted, plain
@@ -51,6 +51,7 @@ __all__ = [
     "interruptible",
     "json_text",
     "one_lined",
+    "open_named",
     "plain",
     "socket_path",
     "to_its_end",

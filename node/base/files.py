@@ -1,16 +1,33 @@
-"""Atomic file writes: a reader sees the complete old file or the complete new one."""
+"""Atomic file writes: a reader sees the complete old file or the complete new one. And reading what a person names."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 STORE_FILE: Final = "store.db"
 """The database, in the data directory."""
 MARK_FILE: Final = "contents.json"
 """The mark beside it, which says what the directory must contain."""
+
+
+def open_named(path: Path) -> BinaryIO:
+    """A file that a person has named to the node, open for reading. Raises ``OSError``, also for a pipe and a terminal.
+
+    Nothing recalls a thread that waits for somebody to write there: the node could not stop any more.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        if stat.S_ISFIFO(os.fstat(handle).st_mode) or os.isatty(handle):
+            raise OSError(errno.ESPIPE, "a pipe or a terminal is no file")
+        return os.fdopen(handle, "rb")
+    except OSError:
+        os.close(handle)
+        raise
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:

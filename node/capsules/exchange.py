@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, ConsentRecord, LedgerRecord
-from node.base import write_private
+from node.base import open_named, write_private
 from node.capsules.capsules import Capsules
 from node.capsules.showing import rules
 from node.trust import Calls
@@ -429,7 +429,7 @@ def _bytes(text: str) -> bytes:
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_named(path) as file:
             return file.read(limits.CAPSULE_FILE_BYTES_MAX + 1)
     except OSError as error:
         raise MeshError("input.no_file", f"{path}: {error.strerror}", path=str(path)) from error

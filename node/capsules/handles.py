@@ -8,6 +8,7 @@ attestations, and finds the same itself.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from typing import Final
@@ -60,6 +61,14 @@ class CookieHandles:
         Checks, in order: captured here; it may leave this node; the peer is granted ``capsule:import`` for its origins. What is
         withdrawn is checked for nothing. Errors: ``input.*``, ``capsule.*``, ``peer.*``, ``store.*``.
         """
+        async with self._capsules.changing:
+            record = await self._offer(given)
+        header = self._kept.open(record).header
+        peer = self._kept.peers.find(given.to)
+        names = tuple(map(self._kept.peers.name_of, record.offered))
+        return OfferedCapsule(id=record.id, name=header.name, to=peer.name, offered=names)
+
+    async def _offer(self, given: OfferParams) -> CapsuleRecord:
         record = await self._kept.find(given.capsule)
         header = self._kept.open(record).header
         self._kept.witness.trail.about(record.id)
@@ -73,9 +82,7 @@ class CookieHandles:
             others = (*others, peer.node)
             if len(others) >= limits.CAPSULE_RECIPIENTS_MAX:
                 raise MeshError("input.too_large", f"at most {limits.CAPSULE_RECIPIENTS_MAX - 1} peers")
-        record = await self._kept.note(record, offered=others)
-        names = tuple(map(self._kept.peers.name_of, record.offered))
-        return OfferedCapsule(id=record.id, name=header.name, to=peer.name, offered=names)
+        return await self._kept.note(record, offered=others)
 
     async def on_request(self, caller: str, ask: CookiesAsk) -> CookiesTell:
         """A peer requests the cookies of a login.
@@ -92,11 +99,10 @@ class CookieHandles:
             raise MeshError("peer.scope", f"capsule:import is not granted for {ask.origin[:80]}", node=caller)
         now_ms = self._kept.clock.now_ms()
         certificate = open_certificate(ask.certificate, caller, self._kept.peers.find_key, now_ms=now_ms)
-        record = await self._offered(caller, origin_of(ask.origin))
-        self._kept.witness.trail.about(record.id)
+        # In one turn with the answer: an offer that was withdrawn before it is answered by nobody any more.
         async with self._capsules.changing:
-            # As it is now: it may have been sealed anew meanwhile.
-            record = await self._kept.find(record.id)
+            record = await self._offered(caller, origin_of(ask.origin))
+            self._kept.witness.trail.about(record.id)
             before = self._kept.open(record).header
             self._exchange.check_granted(caller, Scope.CAPSULE_IMPORT, before)
             header, state = cookies_of(before, await self._kept.state(record))
@@ -118,31 +124,32 @@ class CookieHandles:
         times.append(now_ms)
 
     async def _offered(self, caller: str, origin: str) -> CapsuleRecord:
-        """The newest login for ``origin`` that the caller was offered. Errors: ``capsule.not_offered``, as ``Kept.open``."""
-        found: dict[int, CapsuleRecord] = {}
+        """The newest login for ``origin`` that the caller was offered and that may leave.
+
+        Errors: ``capsule.not_offered``, as ``Kept.open``.
+        """
+        found: list[tuple[int, CapsuleRecord]] = []
         for record in await self._kept.store.capsules():
             if caller not in record.offered:
                 continue
             header = self._kept.open(record).header
             own = header.tenant == self._kept.witness.node
             if own and fits(header.policy.origins, origin) and any(each.cookies for each in header.origins):
-                found[header.captured_ms] = record
+                # Not told apart: what has ended is not the business of who could have had it.
+                with contextlib.suppress(MeshError):
+                    await self._kept.check_leaves(record, header)
+                    found.append((header.captured_ms, record))
         if not found:
             raise MeshError("capsule.not_offered", origin=origin)
-        record = found[max(found)]
-        try:
-            await self._kept.check_leaves(record, self._kept.open(record).header)
-        except MeshError as error:
-            # Not told apart: what has ended is not the business of who could have had it.
-            raise MeshError("capsule.not_offered", origin=origin) from error
-        return record
+        return max(found, key=lambda each: each[0])[1]
 
     async def drop_peer(self, node: str) -> None:
         """Withdraw every offer to a peer that is distrusted: who trusts it again offers again."""
         self._requests.pop(node, None)
-        for record in await self._kept.store.capsules():
-            if node in record.offered:
-                await self._kept.note(record, offered=tuple(each for each in record.offered if each != node))
+        async with self._capsules.changing:
+            for record in await self._kept.store.capsules():
+                if node in record.offered:
+                    await self._kept.note(record, offered=tuple(each for each in record.offered if each != node))
 
     # --- the asker ---------------------------------------------------------------------------------------------------
 

@@ -51,11 +51,14 @@ class Kept:
         """The capsule with this id or name. An own one comes before those of peers, who choose their names,
         and one that has not expired before own ones that have.
 
-        Errors: ``input.not_found``, ``input.invalid`` when several have the name.
+        Errors: ``input.not_found``, ``capsule.revoked`` by its id, ``input.invalid`` when several have the name.
         """
         wanted = text.strip()
         if wanted.lower().startswith("cap-") and ids.is_id("cap", f"cap-{wanted[4:].upper()}"):
             found = await self.store.capsule(f"cap-{wanted[4:].upper()}")
+            row = await self.store.ledger(f"cap-{wanted[4:].upper()}") if found is None else None
+            if row is not None and row.revoked_ms:
+                raise MeshError("capsule.revoked", capsule=row.id)
             if found is None:  # a name that looks like an id would take its place
                 raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
             return found

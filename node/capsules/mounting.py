@@ -112,7 +112,7 @@ class Mounting:
         try:
             found = await self._kept.find(capsule)
         except MeshError as error:
-            if caller.kind is not CallerKind.AGENT or not error.code.startswith("input."):
+            if caller.kind is not CallerKind.AGENT or not error.code.startswith(("input.", "capsule.")):
                 raise
         if found is None or not caller.may_mount(found.id, task):
             told = f"this agent was granted no such capsule for the work “{task}”"

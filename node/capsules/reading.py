@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from node.base import open_named
 from protocol import limits
 from protocol.capsule.state import (
     CapsuleState,
@@ -43,7 +44,7 @@ _HEADER_OPTIONS: Final = ("-H", "--header")
 def read_state(path: Path) -> CapsuleState:
     """The state in a file, whatever its form. Errors: ``input.no_file``, ``input.too_large``, ``input.invalid``."""
     try:
-        with path.open("rb") as file:  # what is no plain file has no size before it is read
+        with open_named(path) as file:  # what is no plain file has no size before it is read
             data = file.read(limits.CAPSULE_SOURCE_BYTES_MAX + 1)
         if len(data) > limits.CAPSULE_SOURCE_BYTES_MAX:
             raise MeshError("input.too_large", f"{path}: at most {limits.CAPSULE_SOURCE_BYTES_MAX} bytes are read")

@@ -15,6 +15,7 @@ import msgspec
 
 from node.cli.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
 from node.cli.secret_sources import only_needed, read_secrets
+from node.cli.text_files import read_text
 from node.verbs import Verb
 from protocol.errors import MeshError
 
@@ -197,6 +198,8 @@ class _Field:
             return click.option(
                 flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=told
             )(command)
+        if "" in self._choices:  # it stands for an option that is not given, which nobody types
+            metavar = metavar or f"[{'|'.join(filter(None, self._choices))}]"
         kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
         # A parsed parameter has another type than the typed text, so its default cannot be click's: empty means not given.
@@ -238,10 +241,7 @@ def _fields(verb: Verb) -> list[_Field]:
 
 
 def _file(name: str, typed: str) -> str:
-    try:
-        return Path(typed).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MeshError("input.invalid", f"{typed} cannot be read") from error
+    return read_text(typed)
 
 
 def _file_or_address(name: str, typed: str) -> str:

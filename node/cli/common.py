@@ -192,11 +192,18 @@ def owner_only(what: str) -> None:
         raise MeshError("caller.refused", f"{what} is only for the owner of the node, but a token file is given")
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether it says more than the error that this command ends with: it is the only caller on the control channel of a node in
+    its process, which counts what it refuses."""
+    return not record.getMessage().startswith("refused on the control channel: ")
+
+
 def run_async(work: Any) -> Any:
     """Run a coroutine; Ctrl-C and SIGTERM cancel it so that it can clean up, then raise ``KeyboardInterrupt``."""
 
     if logging.lastResort is not None:  # a node in this process writes its warnings to standard error
         logging.lastResort.setFormatter(LineFormatter())
+        logging.lastResort.addFilter(_is_news)
 
     async def guarded() -> Any:
         task = asyncio.ensure_future(work)

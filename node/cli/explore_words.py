@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from node.base import counted
 from node.cli.common import Result, called
+from node.cli.text_files import read_text
 from protocol.errors import MeshError
 
 
@@ -15,12 +15,7 @@ def read_condition(text: str) -> Any:
     from node.config import load_yaml
 
     try:
-        if text.startswith("@"):
-            text = Path(text[1:]).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MeshError("condition.invalid", f"{text[1:]} cannot be read") from error
-    try:
-        return load_yaml(text).plain()
+        return load_yaml(read_text(text[1:]) if text.startswith("@") else text).plain()
     except MeshError as error:
         raise MeshError("condition.invalid", error.message, **error.detail) from error
 

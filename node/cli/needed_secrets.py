@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from node.cli.common import Result, is_session_id, run_verb
-from protocol.errors import MeshError
+from node.cli.text_files import read_text
 
 _NAMED: Final = re.compile(r"\bsecret[\"']?\s*:\s*[\"']?([A-Za-z0-9_.-]{1,64})")
 """How YAML names a secret. It may also find a name in a text, and then one secret is asked for that nobody uses."""
@@ -38,7 +38,4 @@ def of_session(home: str | None, typed: Result) -> frozenset[str] | None:
 def _of_actions(path: str | None) -> frozenset[str]:
     if not path:
         return frozenset()
-    try:
-        return frozenset(_NAMED.findall(Path(path).read_text()))
-    except (OSError, UnicodeDecodeError) as error:
-        raise MeshError("input.invalid", f"{path} cannot be read") from error
+    return frozenset(_NAMED.findall(read_text(path)))

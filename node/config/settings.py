@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import platformdirs
 import yaml
 
-from node.config.forms import NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
+from node.config.forms import FOLDER_PATTERN, NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
 from node.config.safe_yaml import check_events
 from node.config.site_rules import check_sites
 from protocol import limits
@@ -34,7 +34,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHA
 Origin = Annotated[str, msgspec.Meta(max_length=300, pattern=ORIGIN_PATTERN)]
 
 
-UploadFolder = Annotated[str, msgspec.Meta(max_length=4096, pattern=r"^/")]
+UploadFolder = Annotated[str, msgspec.Meta(max_length=4096, pattern=FOLDER_PATTERN)]
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -189,7 +189,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     place.
     """
     if len(text) > limits.CONFIG_CHARS_MAX:
-        raise MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
+        raise _too_long(source)
     try:
         check_events(text)
         plain: Any = yaml.load(text, Loader=yaml.CSafeLoader)
@@ -208,10 +208,22 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error
 
 
+def _too_long(source: str) -> MeshError:
+    return MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
+
+
+_BYTES_MAX: Final = 4 * limits.CONFIG_CHARS_MAX
+"""A character of UTF-8 has four bytes at most."""
+
+
 def read(path: Path) -> Config:
     """The configuration in the file ``path``. Errors: ``config.invalid``, also if the file is not UTF-8."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:  # what is no plain file may not end
+            data = file.read(_BYTES_MAX + 1)
+        if len(data) > _BYTES_MAX:
+            raise _too_long(str(path))
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MeshError("config.invalid", f"{path} is not text in UTF-8", source=str(path)) from error
     except OSError as error:

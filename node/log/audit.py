@@ -18,7 +18,7 @@ import msgspec
 
 from adapters.audit_records import AuditLine, AuditQuery, check_stored
 from adapters.ports import ArtefactRecord, Store
-from node.base import every_artefact
+from node.base import every_artefact, open_named
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs import Bound
@@ -184,7 +184,7 @@ class Audit:
 
     def _verify_file(self, path: Path) -> Verified:
         try:
-            with path.open("rb") as file:
+            with open_named(path) as file:
                 return self._verify_lines(_lines(file))
         except OSError as error:
             raise MeshError("input.no_file", f"{path} cannot be read: {error.strerror}", path=str(path)) from error

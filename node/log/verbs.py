@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.ports import Store
-from node.base import write_atomic
+from node.base import open_named, write_atomic
 from node.log.checkpoints import LogExchange
 from node.log.log_watch import Shown
 from node.signing import Witness, audit_own, signed_manifest
@@ -152,7 +152,7 @@ class Logs:
 
     def _bundle_target(self, path: Path) -> tuple[bytes, str]:
         try:
-            with path.open("rb") as file:
+            with open_named(path) as file:
                 bundle = open_bundle(file, self._peers.find_key)
                 return log_proof.artefact_digest(bundle.signature), bundle.header.issuer
         except OSError as error:

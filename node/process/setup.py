@@ -71,9 +71,10 @@ def init_home(
     except OSError as error:
         # The file that failed can be the recovery file, which lies elsewhere.
         where = error.filename if isinstance(error.filename, str) else str(home)
-        full = store_code(error.errno) == "store.full"
+        code = store_code(error.errno)
+        # Nothing is there yet that could be damaged.
         raise MeshError(
-            "store.full" if full else "input.invalid", f"{where}: {error.strerror}", home=str(home)
+            "input.invalid" if code == "store.corrupt" else code, f"{where}: {error.strerror}", home=str(home)
         ) from error
     return {
         "node": created.node,

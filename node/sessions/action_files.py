@@ -63,13 +63,13 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
 def read_action_file(path: Path, *, lenient: bool = False) -> ActionFile:
     """The actions in the file at ``path``; as ``parse_actions``.
 
-    Errors: ``input.invalid``, ``input.too_large``.
+    Errors: ``input.no_file``, ``input.invalid``, ``input.too_large``.
     """
     try:
         with path.open("rb") as file:
             data = file.read(limits.ACTION_FILE_BYTES_MAX + 1)
     except OSError as error:
-        raise MeshError("input.invalid", f"{path.name} cannot be read: {error.strerror}", file=path.name) from error
+        raise MeshError("input.no_file", f"{path.name} cannot be read: {error.strerror}", path=path.name) from error
     return parse_actions(data, path.stem, lenient=lenient)
 
 

@@ -11,6 +11,7 @@ from typing import IO, Any, Literal
 import msgspec
 
 from adapters.ports import Store
+from node.base import open_named
 from node.sessions.exporting import write_playwright, write_recorder
 from node.sessions.handover import export_session, import_bundle, write_file
 from node.sessions.reading import Reading
@@ -161,9 +162,9 @@ def _field(payload: bytes, name: str) -> Any:
 
 
 def _open_file(path: Path) -> Any:
-    """Open ``path`` for reading, if its size is within the limit of bundles. Errors: ``input.not_found``, ``input.too_large``."""
+    """Open ``path`` for reading, if its size is within the limit of bundles. Errors: ``input.no_file``, ``input.too_large``."""
     try:
-        file = path.open("rb")
+        file = open_named(path)
     except OSError as error:
         raise MeshError("input.no_file", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
     if os.fstat(file.fileno()).st_size > limits.BUNDLE_BYTES_MAX:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from nacl.signing import SigningKey
 
 from adapters.ports import Clock, KeyStore
-from node.base import to_its_end, write_private
+from node.base import open_named, to_its_end, write_private
 from node.signing import Identity, check_recovery_file, contents, identity
 from node.trust.calls import Calls
 from node.verbs import Bound, Handler, NoParams
@@ -258,7 +258,7 @@ def _since(given_s: int, known: KeyLog, now_s: int) -> int:
 def _read_text(path: Path) -> str:
     """Errors: ``input.invalid``."""
     try:
-        with path.open("rb") as file:
+        with open_named(path) as file:
             return file.read(limits.RECOVERY_FILE_CHARS_MAX + 1).decode()
     except OSError as error:
         raise MeshError("input.invalid", f"{path} cannot be read: {error.strerror}") from error

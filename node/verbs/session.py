@@ -150,6 +150,7 @@ REPLAY: Final = Verb(
     (docs/ci.md). Exit codes: 0 the replay passed; 1 it did not, and the reason comes first;
     2 the first step that did not match lacked an approval, an allowed request or a secret for its site, and the output says what
     to add; 3 the site could not be reached. A report is signed in all these cases. With 2 and 3 it says nothing about the site.
+    If the login of --capsule does not hold, nothing is replayed and no report is signed; that is 3 too.
     """,
     callers=ALL_WHO_WORK,
     scope="replay",

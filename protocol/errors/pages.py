@@ -56,6 +56,12 @@ PAGES: Final[dict[str, Code]] = {
         "The browser has no authenticator for the passkeys of this node.",
         "Use a Chromium that this node starts: leave `browser.cdp_url` out of the configuration. A passkey may also be damaged: register another.",
     ),
+    "browser.state": Code(
+        _E,
+        False,
+        "The browser does not take the login that the work was to begin with: a part of it is nothing that a browser keeps.",
+        "The message names the part. Log in again (`trailmesh capsule login --replaces`), or capture the login from a browser.",
+    ),
     "browser.scheme": Code(
         _C, False, "Only http and https pages can be opened.", "Use an address that starts with http:// or https://."
     ),

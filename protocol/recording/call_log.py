@@ -65,8 +65,9 @@ def _ways(target: Locator) -> str:
 def _recorded(evidence: Evidence) -> str:
     cells = [visible(cell) for cell in evidence.cells if cell][:_CELLS_SHOWN]
     row = f" in a {evidence.group or 'part'} that said {' · '.join(cells)}" if cells else ""
-    alike = f", one of {evidence.alike + 1} of this name" if evidence.alike else ""
-    return f"{evidence.role} “{visible(evidence.name)}”{row}{alike}"
+    named, like = (f"“{visible(evidence.name)}”", "of this name") if evidence.name else ("without a name", "like it")
+    alike = f", one of {evidence.alike + 1} {like}" if evidence.alike else ""
+    return f"{evidence.role} {named}{row}{alike}"
 
 
 def _wanted(target: Locator | None, evidence: Evidence | None) -> tuple[str, str] | None:

@@ -127,8 +127,20 @@ async def test_storage_that_is_not_taken_is_an_error_and_leaves_no_context(
     before = world.browser.contexts
     with pytest.raises(MeshError) as caught:
         await world.browser.open(Profile(), GuardPolicy(), state=state({"origin": world.origin, **stored}))
-    assert (caught.value.code, "swordfish" in str(caught.value.to_dict())) == ("browser.launch", False)
+    assert (caught.value.code, "swordfish" in str(caught.value.to_dict())) == ("browser.state", False)
     assert f"{named} of {world.origin}" in caught.value.message
+    assert world.browser.contexts == before
+
+
+async def test_a_cookie_that_is_not_taken_is_an_error_that_quotes_nothing_of_it(world: Backend) -> None:
+    assert isinstance(world.browser, ChromiumBrowser)
+    before = world.browser.contexts
+    cookie = {"name": "sid", "value": "sword\nfish", "domain": "127.0.0.1", "path": "/", "expires": -1}
+    usual = {"httpOnly": False, "secure": False, "sameSite": "Lax"}
+    held = BrowserState(storage=json.dumps({"cookies": [cookie | usual], "origins": []}).encode())
+    with pytest.raises(MeshError) as caught:
+        await world.browser.open(Profile(), GuardPolicy(), state=held)
+    assert (caught.value.code, "sword" in str(caught.value.to_dict())) == ("browser.state", False)
     assert world.browser.contexts == before
 
 

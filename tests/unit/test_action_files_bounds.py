@@ -191,7 +191,7 @@ def test_a_file_has_so_many_bytes_steps_and_characters_of_title_and_no_more(tmp_
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(MeshError) as refused:
         read_action_file(tmp_path / "none.yaml")
-    assert (refused.value.code, refused.value.detail) == ("input.invalid", {"file": "none.yaml"})
+    assert (refused.value.code, refused.value.detail) == ("input.no_file", {"path": "none.yaml"})
     assert refused.value.message == "none.yaml cannot be read: No such file or directory"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from protocol.errors import MeshError
@@ -110,6 +111,8 @@ def test_a_call_log_is_redacted_and_says_what_was_recorded() -> None:
     assert "tell-nobody" not in repr(lines)
     assert lines[1] == "looked for css=#pay, then text=Pay in frame f1, in row “Beer”"
     assert lines[2] == "recorded was button “Pay” in a row that said Beer · 3 €, one of 3 of this name"
+    unnamed = msgspec.structs.replace(step, evidence=msgspec.structs.replace(evidence, name="", cells=()))
+    assert "recorded was button without a name, one of 3 like it" in call_log(unnamed, ERROR, None, {})
     assert lines[3] == "on “of ‹secret:word›” at https://x.test/?token=REDACTED, with 1 element"
     assert call_log(step, ERROR, None, {})[-1] == "action.target_missing: no button “Buy now”"
     wait = type(step)(

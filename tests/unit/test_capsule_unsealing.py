@@ -114,7 +114,7 @@ async def test_what_has_ended_or_is_used_up_is_not_unsealed_and_leaves_no_file(
     await unseal(alice, tmp_path / "first")
     assert (await refusal(unseal(alice, tmp_path / "out"))).code == "capsule.replays"
     await alice.exchange.revoke(RevokeParams(capsule="shop"))
-    assert (await refusal(unseal(alice, tmp_path / "out", kept.id))).code == "input.not_found"
+    assert (await refusal(unseal(alice, tmp_path / "out", kept.id))).code == "capsule.revoked"
     await alice.capture(expires_s=60)
     alice.node.mesh.clock.ahead_ms += DAY_MS
     assert (await refusal(unseal(alice, tmp_path / "out"))).code == "capsule.expired"

@@ -10,6 +10,7 @@ import pytest
 from node.cli.explore_words import progress_line, read_condition
 from node.cli.schedule import _duration
 from node.cli.session_replays import _is_other, refusals, status_of_replay
+from protocol import limits
 from protocol.errors import MeshError
 from tests.commands import Answers
 
@@ -103,8 +104,9 @@ def test_a_condition_is_yaml_or_a_file_of_it(tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(b"\xff")
     assert read_condition(f"@{tmp_path / 'c'}") == read_condition("{title: Mugs}") == {"title": "Mugs"}
     for given, said in (
-        (f"@{tmp_path / 'none'}", f"{tmp_path / 'none'} cannot be read"),
-        (f"@{tmp_path / 'p'}", f"{tmp_path / 'p'} cannot be read"),
+        (f"@{tmp_path / 'none'}", f"{tmp_path / 'none'} cannot be read: No such file or directory"),
+        (f"@{tmp_path / 'p'}", f"{tmp_path / 'p'} is not text in UTF-8"),
+        ("@/dev/zero", f"/dev/zero: at most {limits.ACTION_FILE_BYTES_MAX} bytes are read"),
         ("a: &x 1", "line 1: anchors and aliases are not allowed"),
     ):
         with pytest.raises(MeshError) as refused:

@@ -9,6 +9,7 @@ import pytest
 
 from node.cli.build import READERS, given
 from node.verbs.session_upkeep import FORK
+from protocol import limits
 from protocol.errors import MeshError
 
 
@@ -16,11 +17,11 @@ def read(reader: str, typed: Any, name: str = "option") -> Any:
     return READERS[reader](name, typed)
 
 
-def refused(reader: str, typed: Any, name: str = "option") -> str:
+def refused(reader: str, typed: Any, name: str = "option", *, code: str = "input.invalid") -> str:
     """The message of the refusal."""
     with pytest.raises(MeshError) as caught:
         read(reader, typed, name)
-    assert caught.value.code == "input.invalid"
+    assert caught.value.code == code
     return caught.value.message
 
 
@@ -71,8 +72,13 @@ def test_a_secret_that_cannot_be_read_is_refused_by_its_name(file: str) -> None:
 
 def test_a_file_is_read_and_a_path_made_absolute(here: Path) -> None:
     assert read("file", "word") == "hunter 2 \n\n"
-    for wrong in ("none", "picture", "."):
-        assert refused("file", wrong) == f"{wrong} cannot be read"
+    for wrong, code, said in (
+        ("none", "input.no_file", "none cannot be read: No such file or directory"),
+        (".", "input.no_file", ". cannot be read: Is a directory"),
+        ("picture", "input.invalid", "picture is not text in UTF-8"),
+        ("/dev/zero", "input.too_large", f"/dev/zero: at most {limits.ACTION_FILE_BYTES_MAX} bytes are read"),
+    ):
+        assert refused("file", wrong, code=code) == said
     assert (read("path", "word"), read("path", "")) == (str(here / "word"), "")
 
 

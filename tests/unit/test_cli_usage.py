@@ -40,6 +40,8 @@ def test_help_shows_what_a_value_may_be_and_no_range_without_an_end() -> None:
     shown = {words: help_text(words, command) for words, command in commands()}
     assert "SESSION [list|new|close|select]" in shown["live", "pages"]
     assert "0.1<=x<=60" in shown["live", "wait"]
+    assert "--strict [text]" in shown["session", "replay"]
+    assert not [words for words, text in shown.items() if "[|" in text]
     assert not [words for words, text in shown.items() if "None" in text]
 
 

@@ -212,6 +212,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"name: \xff")
     error = refused(read, path)
     assert (error.message, error.detail) == (f"{path} is not text in UTF-8", {"source": str(path)})
+    endless = refused(read, Path("/dev/zero"))
+    assert endless.message == f"/dev/zero: more than {limits.CONFIG_CHARS_MAX} characters"
     path.write_text("name: 7")
     assert refused(read, path).message.startswith(f"{path}: ")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import logging
 import os
 import socket
 import stat
@@ -136,6 +137,21 @@ async def test_a_body_that_does_not_come_whole_is_waited_for_no_longer_than_its_
 def modes_below(directory: Path) -> dict[str, int]:
     """Every name below it, with its mode."""
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.rglob("*")}
+
+
+@pytest.mark.parametrize("sent", [b"POST /v1/" + b"a" * 9_000 + b" HTTP/1.1\r\n\r\n", b"\x16\x03\x01\r\n\r\n"])
+async def test_what_is_no_http_is_no_fault_of_the_node_and_is_not_repeated(
+    served: tuple[Path, Behind, ControlServer], caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    """Guard: node/api/control_socket.py, _Connection.handle_error."""
+    home, _, _ = served
+    for path in (home / SOCKET_FILE, home / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE):
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(sent)
+        answer = await asyncio.wait_for(reader.read(), 10)
+        assert answer.startswith(b"HTTP/1.0 400 ") and b"aaa" not in answer and b"x16" not in answer
+        writer.close()
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 async def test_what_a_server_puts_up_is_private_and_taken_down_at_its_end(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from tests.mesh_memory import MemoryMesh
 
 TRUSTING = {**GRANTS, **parse_grants([f"attest:consume={SHOP}"])}
 ANNA = SigningKey(bytes([3]) * 32)
+WAIT_S = 0.5
+"""Longer than an offer or an answer takes that waits for nothing."""
 
 
 @pytest.fixture
@@ -154,6 +157,48 @@ async def test_what_may_not_leave_is_not_offered_and_what_has_ended_is_not_told(
     await alice.handles.offer(OfferParams(capsule="other", to="bob"))
     alice.node.mesh.clock.ahead_ms += 3_600_000
     assert (await refused(request(bob, alice))).code == "capsule.not_offered"
+
+
+async def test_an_older_login_is_answered_once_the_newest_has_ended(nodes: list[CapsuleNode]) -> None:
+    alice, bob = nodes
+    older = await alice.capture(origins=(SHOP,), expires_s=7_200)
+    await offer(alice, bob)
+    alice.node.mesh.clock.ahead_ms += 1_000
+    newest = await alice.capture(origins=(SHOP,), name="other", expires_s=3_600)
+    await alice.handles.offer(OfferParams(capsule="other", to="bob"))
+    assert (await request(bob, alice)).id == newest.id
+    alice.node.mesh.clock.ahead_ms += 3_600_000
+    assert (await request(bob, alice)).id == older.id
+
+
+async def test_an_offer_waits_for_whoever_stores_the_capsule(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/handles.py, CookieHandles.offer.
+
+    Each stores the whole record: an offer between would undo that the capsule was exported, and to whom.
+    """
+    alice, bob = nodes
+    kept = await alice.capture(origins=(SHOP,))
+    async with alice.capsules.changing:
+        offering = asyncio.create_task(offer(alice, bob))
+        assert not (await asyncio.wait({offering}, timeout=WAIT_S))[0]
+        await alice.exchange.left(kept.id, bob.node.id)
+    assert await offering == ("bob",)
+    record = await alice.node.store.capsule(kept.id)
+    assert record is not None and (record.offered, record.exported) == ((bob.node.id,), (bob.node.id,))
+
+
+async def test_an_offer_that_ends_while_its_answer_waits_is_not_answered(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/handles.py, CookieHandles.on_request."""
+    alice, bob = nodes
+    kept = await alice.capture(origins=(SHOP,))
+    await offer(alice, bob)
+    async with alice.capsules.changing:
+        asking = asyncio.create_task(refused(request(bob, alice)))
+        assert not (await asyncio.wait({asking}, timeout=WAIT_S))[0]
+        record = await alice.node.store.capsule(kept.id)
+        assert record is not None
+        await alice.capsules.kept.note(record, offered=())
+    assert (await asking).code == "capsule.not_offered"
 
 
 async def test_a_peer_is_answered_only_so_often(nodes: list[CapsuleNode], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,10 @@ from protocol.page.action import Action
             "policy: {origins: [https://A.example]}",
             "item 1 of `policy.origins` must be an origin in lower case, such as",
         ),
+        (
+            "browser: {upload_folders: [files]}",
+            "item 1 of `browser.upload_folders` must be an absolute path, such as /srv",
+        ),
         ("browser: {profile: {locale: english}}", "`browser.profile.locale` must be a language, such as de, en-GB"),
         (
             "policy: {allow_requests: [POST]}",

@@ -135,6 +135,15 @@ async def test_an_agent_is_given_the_capsules_that_it_was_granted_for_that_work_
                 raise AssertionError("it was mounted")
         assert (missing.value.code, missing.value.message) == (ungranted.value.code, ungranted.value.message)
         assert other.id not in str(ungranted.value) and await code_of(alice, approve_class=5) == "capsule.class"
+        await alice.exchange.revoke(RevokeParams(capsule="other"))
+        with pytest.raises(MeshError) as ended:
+            async with mounted(Mounting(alice.capsules), other.id, wish()):
+                raise AssertionError("it was mounted")
+        assert (ended.value.code, ended.value.message) == (missing.value.code, missing.value.message)
+    with pytest.raises(MeshError) as told:
+        async with mounted(Mounting(alice.capsules), other.id, wish()):
+            raise AssertionError("it was mounted")
+    assert told.value.code == "capsule.revoked"
 
 
 async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(nodes: list[CapsuleNode]) -> None:

@@ -52,7 +52,7 @@ async def test_a_call_is_checked_in_order_and_each_refusal_counted(node: Node) -
     error = await refused(node, "session.record", b'{"actions": "", "name": "a", "approve_class": 5}', HELPER)
     assert (error.code, error.message, error.detail) == (
         "caller.refused",
-        "only the owner may set approve_class of session.record",
+        "only the owner may set `approve_class` of session.record",
         {"caller": "agent:helper", "field": "approve_class"},
     )
     for body in (b"[" * 100_000, b'{"limit": "' + b"x" * 400 + b'"}', b'{"' + b"k" * 400 + b'": 1}'):

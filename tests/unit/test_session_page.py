@@ -93,6 +93,7 @@ def test_verdict_differences_refusals_and_signatures_are_in_it() -> None:
     for each in (
         "Replay: partial",
         "First at step 4, extract “price” from status “Total”",
+        "extracted when it was recorded: 9.90",
         "9.90 Sold out",
         "POST /buy",
     ):

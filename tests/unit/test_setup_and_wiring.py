@@ -287,7 +287,7 @@ def test_a_node_that_was_not_made_leaves_no_recovery_key(tmp_path: Path, monkeyp
     for failure, code in (
         (MeshError("key.keyring"), "key.keyring"),
         (OSError(28, "full"), "store.full"),
-        (OSError(13, "no"), "input.invalid"),
+        (OSError(13, "no"), "store.unwritable"),
     ):
 
         def keep(*given: Any, fails: Exception = failure) -> None:

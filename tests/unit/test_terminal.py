@@ -95,6 +95,18 @@ def test_what_others_say_begins_no_line_of_the_log(capsys: pytest.CaptureFixture
     assert all(line.startswith("  ") for line in _lines(capsys.readouterr().err)[1:])
 
 
+def test_what_a_command_was_refused_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    async def nothing() -> None: ...
+
+    run_async(nothing())
+    assert logging.lastResort is not None
+    for channel in ("control", "peer"):
+        args = (channel, "once input.invalid")
+        record = logging.LogRecord("node", logging.WARNING, "", 0, "refused on the %s channel: %s", args, None)
+        logging.lastResort.handle(record)
+    assert capsys.readouterr().err == "refused on the peer channel: once input.invalid\n"
+
+
 @given(st.text())
 def test_a_line_is_as_long_as_before_and_stays_as_it_is(text: str) -> None:
     line = one_line(text)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from node.base import counted
 from protocol.recording.replay import text_words
 from trailmesh.demo.login import Account, LoginChapter, LoginOutcome
 from trailmesh.demo.mesh import CommandFailed, MeshNode, mesh, pair
@@ -135,9 +136,8 @@ class Journey:
         (kept,) = harbour.run("explore", "schedule", "show", made["schedule"])["runs"]
         self.outcome.scheduled = kept == ran and kept["status"] in ("done", "failed") and bool(kept["spend"])
         reason = f" ({kept['reason']})" if kept["reason"] else ""
-        console.print(
-            f"   its record: {kept['status']}{reason}, {sum(peer['visits'] for peer in kept['spend'])} visits"
-        )
+        visits = counted(sum(peer["visits"] for peer in kept["spend"]), "visit")
+        console.print(f"   it had {_SCHEDULED_S} s, and its record says: {kept['status']}{reason}, {visits}")
 
     def _hand_over(self, harbour: MeshNode, notary: MeshNode) -> Path:
         session = self.search["session"]

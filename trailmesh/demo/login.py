@@ -85,19 +85,22 @@ class LoginChapter:
     def _log_in(self, holder: MeshNode, name: str, *policy: str) -> None:
         url, word, steps = self._account.url, self._directory / "word.txt", self._directory / "login.yaml"
         steps.write_text(_STEPS.format(url=url, email=self._account.email))
+        word.touch(mode=0o600)  # before it holds the password
         word.write_text(self._account.password)
-        word.chmod(0o600)
         try:
             kept = holder.run(
                 *("capsule", "login", f"{url}/account", "--name", name, "--with", str(steps)),
-                *("--secret", f"word@{url}=@{word}", "--allow", f"POST {url}/login", "--approve-class", "7"),
+                *("--secret", f"word@{url}=@{word}", "--allow", f"POST {url}/login", "--approve-class", "6"),
                 *("--purpose", "to read the account", "--task", "record", "--task", "replay", *policy),
             )
         finally:
             word.unlink()
         self.outcome.capsule = self.outcome.capsule or kept["id"]
         self._tell(
-            Text(f"   {holder.name} logged in: {kept['name']}, {kept['state_bytes']} bytes, sealed; {kept['proof'][0]}")
+            Text(
+                f"   {holder.name} logged in, and keeps the login sealed as “{kept['name']}” ({kept['state_bytes']} bytes):"
+                f" {kept['proof'][0]}"
+            )
         )
 
     def _give(self, holder: MeshNode, other: MeshNode) -> None:

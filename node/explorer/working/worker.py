@@ -33,7 +33,9 @@ from protocol.trust.origin import origin_of
 
 _LENGTH_COST = 0.02
 """Discount per step of a path, so that of two paths to the goal the shorter one has the higher value."""
-BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable", "live.busy"})
+BROWSER_GONE = frozenset(
+    {"browser.crashed", "browser.missing", "browser.launch", "browser.state", "browser.unreachable", "live.busy"}
+)
 """Errors of this node's own browser, which say nothing about a page."""
 # Whoever tries again will meet them again, so nothing is left to try there. Other errors may pass.
 _LOOKS_CLOSED = frozenset(
