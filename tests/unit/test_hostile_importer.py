@@ -14,6 +14,7 @@ from nacl.signing import SigningKey
 
 from node.verbs.capsule import CapsuleParams, ShowParams
 from node.verbs.capsule_upkeep import RevokeParams
+from protocol import ids
 from protocol.capsule import file as files
 from protocol.capsule.artefacts import KIND_USE, Use
 from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, Sealed, read_header
