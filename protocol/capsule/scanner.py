@@ -34,6 +34,8 @@ Kind = Literal[
 _TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.WEB_TOKEN``
     r"(?<![\w-])((?:(?!eyJ)[\w-])*+)(eyJ[\w-]++)\.([\w-]++)\.[\w-]*"
 )
+_BEGINS: Final = "eyJ"
+"""So each part of a token begins: ``{"`` in base64."""
 _PERSONAL: Final = frozenset(
     {"email", "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "upn"}
     | {"phone_number", "address", "birthdate", "gender", "picture"}
@@ -89,7 +91,8 @@ def _of_flags(cookie: Cookie) -> Iterator[Kind]:
 
 def _of_value(value: str) -> Iterator[Kind]:
     text = unquote(value[: limits.CAPSULE_COOKIE_CHARS_MAX])
-    for match in _TOKEN.finditer(text):
+    # A search for these letters is a hundred times as fast as one for a token, and most values have none.
+    for match in _TOKEN.finditer(text) if _BEGINS in text else ():
         head, body = _json(match[2]), _json(match[3])
         if str(head.get("alg", "")).lower() == "none":
             yield "token-unsigned"
@@ -97,7 +100,7 @@ def _of_value(value: str) -> Iterator[Kind]:
             yield "token-without-expiry"
         if not _PERSONAL.isdisjoint(body):
             yield "personal-claims"
-    if personal_data(_TOKEN.sub(r"\1 ", text)):
+    if personal_data(_TOKEN.sub(r"\1 ", text) if _BEGINS in text else text):
         yield "personal-data"
 
 
