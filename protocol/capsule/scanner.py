@@ -14,7 +14,7 @@ import msgspec
 
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie
-from protocol.page.personal import personal_data
+from protocol.page.personal import forget, personal_data
 from protocol.page.token_looks import is_key, looks_generated
 
 SCANNER: Final = 1
@@ -63,6 +63,7 @@ def scan(state: CapsuleState) -> tuple[Weak, ...]:
         for item in (*stored.local, *stored.session):
             host = urlsplit(stored.origin).hostname or stored.origin
             found += [Weak(kind=kind, host=host, name=item.name) for kind in _of_value(item.value)]
+    forget()
     return tuple(dict.fromkeys(found))
 
 
