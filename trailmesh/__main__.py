@@ -42,7 +42,7 @@ def overwrite_what_is_freed() -> None:
     """Start this process once more, with a memory allocator that overwrites what is freed, unless it has that already.
 
     A node holds logins in clear while they are used. What they stood in is free afterwards, and would keep them until it happens to
-    be used again (docs/adr/0057-freed-memory.md). glibc can be told so by its environment alone, when a process starts. Elsewhere the
+    be used again (docs/adr/0049-mounting-capsules.md). glibc can be told so by its environment alone, when a process starts. Elsewhere the
     words mean nothing, and nothing changes.
     """
     before = os.environ.get(_TUNABLES, "")

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 CANARIES = {"cookie": SESSION.encode(), "entry": TOKEN.encode()}
 USES = 3
 LEFT_MAX = 12
-"""Copies of each value in short texts of Python, which frees them without overwriting. 30 to 50 where nothing is overwritten."""
+"""Copies of each value in short texts of Python, which frees them without overwriting: 3 to 8; 23 to 40 where nothing is."""
 
 
 class Node:
@@ -78,12 +78,10 @@ async def test_little_of_a_login_is_left_in_the_memory_of_the_node_after_its_use
         left = []
         for _ in range(USES):
             assert await node.does("session.record", actions=work, capsule="shop") == ""
-            used = node.copies()
-            await node.does("collect")
             left.append(node.copies())
-            assert all(left[-1][name] <= used[name] + 1 for name in CANARIES), "nothing that lives holds it on"
-        print("LEFT", left)
-        assert all(count <= LEFT_MAX for count in left[-1].values()), left
+        await node.does("collect")
+        left.append(node.copies())
+        assert all(count <= LEFT_MAX for each in left for count in each.values()), left
     finally:
         assert process.stdin is not None
         process.stdin.close()
