@@ -42,8 +42,8 @@ def overwrite_what_is_freed() -> None:
     """Start this process once more, with a memory allocator that overwrites what is freed, unless it has that already.
 
     A node holds logins in clear while they are used. What they stood in is free afterwards, and would keep them until it happens to
-    be used again (docs/adr/0049-mounting-capsules.md). glibc can be told so by its environment alone, when a process starts. Elsewhere the
-    words mean nothing, and nothing changes.
+    be used again (docs/adr/0049-mounting-capsules.md). glibc is told so by its environment alone, when a process starts. Elsewhere
+    these words mean nothing, and nothing changes.
     """
     before = os.environ.get(_TUNABLES, "")
     if _OVERWRITES in before:
@@ -55,7 +55,7 @@ def overwrite_what_is_freed() -> None:
     if sys.platform == "linux":
         wanted = {**os.environ, _TUNABLES: f"{before}:{_OVERWRITES}".strip(":")}
         with contextlib.suppress(OSError):  # then it runs as it is
-            os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], wanted)
+            os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], wanted)  # noqa: S606 (itself)
 
 
 if __name__ == "__main__":

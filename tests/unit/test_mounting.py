@@ -396,7 +396,12 @@ def test_what_does_not_travel_is_named_without_a_value_and_comes_first() -> None
     assert CANARY.encode() not in msgspec.json.encode(found)
 
 
-EVERYWHERE = ("Log out everywhere", "Sign out of all devices", "Log out all sessions", "Se déconnecter de tous les appareils")
+EVERYWHERE = (
+    "Log out everywhere",
+    "Sign out of all devices",
+    "Log out all sessions",
+    "Se déconnecter de tous les appareils",
+)
 
 
 @pytest.mark.parametrize("name", EVERYWHERE)

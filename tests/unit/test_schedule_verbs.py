@@ -41,7 +41,8 @@ class Desk:
     def __init__(self, capsules: CapsuleNames | None = None) -> None:
         self.bench = Bench(MemoryStore())
         self._run = {
-            verb.name: (verb, run) for verb, run in ScheduleVerbs(self.bench.room, self.bench.clock, capsules or NoCapsules()).bound.items()
+            verb.name: (verb, run)
+            for verb, run in ScheduleVerbs(self.bench.room, self.bench.clock, capsules or NoCapsules()).bound.items()
         }
 
     async def call(self, name: str, /, **params: Any) -> Any:

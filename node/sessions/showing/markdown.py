@@ -38,7 +38,14 @@ def markdown(told: Told) -> str:
 
 def markdown_of_ended(ended: Ended) -> str:
     """The text about a replay that has no report."""
-    lines = [f"### {_plain(ended.session.title)}", "", f"**{_plain(ended.summary)}**", "", _plain(ended.error.remedy), ""]
+    lines = [
+        f"### {_plain(ended.session.title)}",
+        "",
+        f"**{_plain(ended.summary)}**",
+        "",
+        _plain(ended.error.remedy),
+        "",
+    ]
     return "\n".join([*lines, f"Session {_plain(ended.session.id)}, no report"]) + "\n"
 
 
