@@ -149,7 +149,7 @@ class Upkeep:
         found, evidence = standing(seen, strangers, record.shows)
         if found != "dead" and not pressed:
             evidence = "the page has no control that says that it logs out: log out on the site yourself"
-        return Killed(dead=found == "dead", evidence=evidence, pressed=redact_text(pressed, secrets))
+        return Killed(dead=found == "dead", evidence=evidence, pressed=pressed)
 
     async def _log_out(self, guard: GuardPolicy, state: BrowserState, page: str, secrets: Secrets) -> str:
         """Press the control that logs out, of all devices if there is one; its name, empty if there is none."""
@@ -162,7 +162,7 @@ class Upkeep:
                 return ""
             target = Locator(role=control.role, name=control.name, nth=place_of(seen, control))
             await driver.act(Click(target=target))
-            return control.name
+            return control.name  # which is nothing but these words, so nothing of the login is in it
 
     # --- parts -------------------------------------------------------------------------------------------------------
 

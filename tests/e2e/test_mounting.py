@@ -163,7 +163,7 @@ async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Pa
         await ask(node, "capsule.revoke", capsule="shop")
         ended = await refusal(node, "live.snapshot", session=opened.session)
         assert (ended.code, ended.detail["reason"]) == ("live.ended", "capsule")
-        assert (await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")).code == "input.not_found"
+        assert (await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")).code == "capsule.revoked"
 
 
 async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tmp_path: Path) -> None:

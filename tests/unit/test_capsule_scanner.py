@@ -180,6 +180,7 @@ def test_what_a_page_stores_is_read_in_time_that_grows_with_it(
 
 
 def test_a_scan_remembers_no_number() -> None:
+    """Guard: protocol/capsule/scanner.py, scan."""
     card = Item(name="card", value='{"card": "4111 1111 1111 1111"}')
     assert {each.kind for each in scan(CapsuleState(storage=(OriginStorage(origin=SHOP, local=(card,)),)))} == {
         "personal-data"
