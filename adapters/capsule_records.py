@@ -6,6 +6,8 @@ capsule that is removed and imported again from an old file finds everything as 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from protocol.capsule.probe import Probe
@@ -79,6 +81,10 @@ class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     held_until_ms: int = 0
     told: dict[str, bytes] = msgspec.field(default_factory=dict)
     """By node that reported uses, the digest of the use with its highest number."""
+    name: str = ""
+    """Of a revoked capsule, which is deleted: what it was called."""
+    holders: tuple[str, ...] = ()
+    """Of a revoked capsule: the nodes that it was exported to. They alone are told what became of it."""
 
     @property
     def used(self) -> int:
@@ -161,7 +167,15 @@ def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
         holder=row.holder,
         held_until_ms=row.held_until_ms,
         told=row.told | more.told,
+        name=row.name or more.name,
+        holders=tuple(sorted({*row.holders, *more.holders})),
     )
+
+
+def last_revoked(rows: Iterable[LedgerRecord], name: str) -> LedgerRecord | None:
+    """Of the revoked capsules with this name the one that was revoked last."""
+    named = [row for row in rows if row.revoked_ms and row.name == name]
+    return max(named, key=lambda row: row.revoked_ms, default=None)
 
 
 def entered(row: LedgerRecord | None, record: CapsuleRecord, expires_ms: int) -> LedgerRecord:

@@ -53,7 +53,7 @@ class ScheduleRecord(msgspec.Struct, frozen=True, kw_only=True):
     failures: int = 0
     """Failed runs since the last successful one."""
     capsule: str = ""
-    """Id or name of the capsule whose login its runs begin with; empty for none."""
+    """Id of the capsule whose login its runs begin with; empty for none. Of an older schedule it may be a name."""
 
 
 class RunSpend(msgspec.Struct, frozen=True, kw_only=True):

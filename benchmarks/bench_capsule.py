@@ -5,9 +5,9 @@ imports. The state: 64 entries of localStorage and 64 of IndexedDB with 8 KiB ea
 looks generated, and one cookie; ``STATE_BYTES_MIN`` is held against what was sealed. Each figure is the fastest of ``ROUNDS`` on
 the same nodes: whatever else the machine does can only add to it.
 
-``capture``: read the file, scan, sign what was found, seal, store. ``seal``: encrypt and sign alone. ``export``: ask the peer for
-its key, seal to it, prove, write. ``import``: read, verify, open, scan, store. ``mount``: judge, count, sign and report the
-use to the issuer, open the state, and until the first page of a context stands open with it.
+``capture``: read the file, scan, sign what was found, seal, store; the page is not opened (``--unproven``). ``seal``: encrypt and
+sign alone. ``export``: ask the peer for its key, seal to it, prove, write. ``import``: read, verify, open, scan, store. ``mount``:
+judge, count, sign and report the use to the issuer, open the state, and until the first page of a context stands open with it.
 """
 
 from __future__ import annotations
@@ -82,6 +82,9 @@ async def _between(directory: Path, anna: LiveNode, bruno: LiveNode) -> dict[str
     file, out = directory / "state.json", directory / "login.capsule"
     file.write_text(json.dumps(storage_state(ORIGIN)))
     policy = {"origins": [ORIGIN], "cross_installation": True, "cross_device": True, "replays_max": 1_000}
+    policy["unproven"] = (
+        True  # no page is opened: nothing listens there, and a browser that is started is no part of the figure
+    )
 
     async def capture(number: int) -> object:
         return await anna.run("capsule.capture", file=str(file), name=f"login-{number}", **policy)

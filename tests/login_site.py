@@ -47,6 +47,8 @@ class LoginSite(LoopbackSite):
         """Whether its pages offer to bind the session to the device."""
         self.resets = False
         """Whether ``/login`` gives a session to whoever is not logged in, in the place of the old one."""
+        self.everywhere = False
+        """Whether its pages also offer to log out of all devices."""
         self.logs_in = False
         """Whether ``/enter`` logs in whoever opens it."""
         self.elsewhere = "https://elsewhere.example/"
@@ -77,6 +79,9 @@ class LoginSite(LoopbackSite):
         given = request.cookies.get("sid", "")
         if given not in self.sessions:
             raise web.HTTPFound("/login")
+        if path == "logout-all":
+            self.sessions.clear()
+            raise web.HTTPFound("/login")
         if path == "logout":
             self.sessions.discard(given)
             gone = web.HTTPFound("/login")
@@ -89,6 +94,8 @@ class LoginSite(LoopbackSite):
         more = f"said.textContent = 'your session is {given}';" if path == "shown" else ""
         text = _HOME.replace("{token}", TOKEN).replace("{more}", more).replace("{elsewhere}", self.elsewhere)
         answer = web.Response(text=text, content_type="text/html")
+        if self.everywhere:
+            answer.text = f"{text}<a href=/logout-all>Sign out of all devices</a>"
         if self.binds:
             answer.headers["Secure-Session-Registration"] = '(ES256);path="/no-registration";challenge="x"'
         if self.rotates:

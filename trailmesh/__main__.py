@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import Final
 
 _SOURCE: Final = Path(__file__).resolve().parent / "_source"
+
+_TUNABLES: Final = "GLIBC_TUNABLES"
+_OVERWRITES: Final = "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"
+"""Fill what is freed with a pattern, and keep nothing aside unfilled for the next one who asks."""
 
 
 def main() -> None:
@@ -18,6 +23,8 @@ def main() -> None:
         # First, because site-packages and the working directory may have packages of the same names.
         sys.path.insert(0, str(_SOURCE))
     _no_core_files()
+    if sys.argv[1:3] == ["node", "serve"]:
+        overwrite_what_is_freed()
     from node.cli import main as command_line
 
     command_line(prog_name="trailmesh")
@@ -29,6 +36,26 @@ def _no_core_files() -> None:
         import resource  # there is none on Windows
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def overwrite_what_is_freed() -> None:
+    """Start this process once more, with a memory allocator that overwrites what is freed, unless it has that already.
+
+    A node holds logins in clear while they are used. What they stood in is free afterwards, and would keep them until it happens to
+    be used again (docs/adr/0049-mounting-capsules.md). glibc is told so by its environment alone, when a process starts. Elsewhere
+    these words mean nothing, and nothing changes.
+    """
+    before = os.environ.get(_TUNABLES, "")
+    if _OVERWRITES in before:
+        # For this process alone: what it starts has allocators of its own, or frees no login.
+        os.environ[_TUNABLES] = before.replace(_OVERWRITES, "").strip(":")
+        if not os.environ[_TUNABLES]:
+            del os.environ[_TUNABLES]
+        return
+    if sys.platform == "linux":
+        wanted = {**os.environ, _TUNABLES: f"{before}:{_OVERWRITES}".strip(":")}
+        with contextlib.suppress(OSError):  # then it runs as it is
+            os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], wanted)  # noqa: S606 (itself)
 
 
 if __name__ == "__main__":

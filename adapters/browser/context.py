@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from adapters.browser.tabs import Tabs
 from adapters.browser.untaken import untaken
 from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
-from adapters.ports import BrowserState, HearPasskey, Passkey, deaf
+from adapters.ports import BrowserState, HearPasskey, Passkey, Untaken, deaf
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.risk.requests import GuardPolicy
@@ -86,11 +86,14 @@ class ChromiumContext:
         if self._policy.probe:
             # A probe lets timers run ahead (``Page.pause``): what a script only sends after seconds is seen at once.
             await self._context.clock.install()
-        await NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
+        rules: list[Awaitable[object]] = [
+            NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
+        ]
+        if self._windows is None:  # what is written into a window seems to come from the page that opened it
+            rules.append(self._context.add_init_script(WINDOW_WITHOUT_FILES))
+        await asyncio.gather(*rules)
         if self._routing is not None:
             await self._routing.start()
-        if self._windows is None:  # what is written into a window seems to come from the page that opened it
-            await self._context.add_init_script(WINDOW_WITHOUT_FILES)
         self._context.on("page", self._window)
 
     # --- pages ---
@@ -233,26 +236,32 @@ class ChromiumContext:
     async def state(self, *, whole: bool = False) -> BrowserState:
         """``adapters.ports.Context.state``."""
         self._require_open()
-        stored, tabs = await self._life.alive(
-            self._held(whole),
+        stored, tabs, lost = await self._life.alive(
+            self._held() if whole else self._plainly(),
             timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
             otherwise="browser.timeout",
             doing="reading the state of a context",
         )
         if not whole:
             return await asyncio.to_thread(write_state, stored)
-        lost = (*await untaken(self._context.pages), *self.apart.untaken)
-        return await asyncio.to_thread(write_state, stored, tabs, lost, self.apart.held)
+        return await asyncio.to_thread(write_state, stored, tabs, (*lost, *self.apart.untaken), self.apart.held)
 
-    async def _held(self, whole: bool) -> tuple[Any, dict[str, dict[str, str]]]:
-        """What Playwright reads, and the sessionStorage of the pages; of two that show one origin, of the newer."""
+    async def _plainly(self) -> tuple[Any, dict[str, dict[str, str]], tuple[Untaken, ...]]:
+        return await self._context.storage_state(indexed_db=False), {}, ()
+
+    async def _held(self) -> tuple[Any, dict[str, dict[str, str]], tuple[Untaken, ...]]:
+        """What Playwright reads, the sessionStorage of the pages, and what is not taken; all of it is asked for at once."""
+        storages = list(self._storage.values())
+        stored, _, lost, each = await asyncio.gather(
+            self._context.storage_state(indexed_db=True),
+            self.apart.read(list(self._storage)),
+            untaken(self._context.pages),
+            asyncio.gather(*map(_entries, storages)),
+        )
         tabs: dict[str, dict[str, str]] = {}
-        if whole:
-            for storage in list(self._storage.values()):
-                with contextlib.suppress(PlaywrightError):  # the page is closed, or has crashed
-                    tabs |= await storage.read()
-            await self.apart.read(list(self._storage))
-        return await self._context.storage_state(indexed_db=whole), tabs
+        for entries in each:
+            tabs |= entries  # of two pages that show one origin, those of the newer
+        return stored, tabs, lost
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""
@@ -323,3 +332,11 @@ class ChromiumContext:
         await asyncio.gather(*(blank(page) for page in self._context.pages))
         await self._context.set_offline(True)
         await self._context.close()
+
+
+async def _entries(storage: TabStorage) -> dict[str, dict[str, str]]:
+    """The sessionStorage of a page, by origin; empty if the page is closed, or has crashed."""
+    try:
+        return await storage.read()
+    except PlaywrightError:
+        return {}

@@ -24,7 +24,8 @@ from protocol.errors import MeshError
 
 _BLANK: Final = "about:blank"
 _TRIES: Final = 100
-_PAUSE_S: Final = 0.01
+_PAUSE_S: Final = 0.001
+_PAUSE_S_MAX: Final = 0.01
 _ANSWER: Final = [
     {"name": "Content-Type", "value": "text/html"},
     {"name": "Content-Security-Policy", "value": "default-src 'none'; frame-src *"},
@@ -114,7 +115,7 @@ class _Seeding:
                 # The renderer tells of a document before the browser has heard that it is there.
                 if is_gone(error) or tries == _TRIES:
                     raise
-                await asyncio.sleep(_PAUSE_S)
+                await asyncio.sleep(min(tries * _PAUSE_S, _PAUSE_S_MAX))
             else:
                 break
         await self._session.detach()

@@ -39,6 +39,8 @@ _WAITING_MAX: Final = 500
 _SENT_MAX: Final = 50
 _LOOK_TRIES: Final = 3
 _FOLLOWS_S: Final = 1.0
+_AGAIN_S: Final = 1.0
+"""After so long a page is read again that could not be read when it had changed."""
 _TYPED: Final = frozenset({"typed", "address_bar", "generated", "auto_bookmark", "keyword"})
 _READ: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -95,6 +97,9 @@ class Watcher:
         self._worlds: dict[int, str] = {}
         """Frame of each of our worlds, by execution context."""
         self._seen = _Seen()
+        """As it is marked for the script."""
+        self._shown: Observation | None = None
+        """As it was read, also if it changed too soon to be marked."""
         self._changed = asyncio.Event()
         self._heard: asyncio.Queue[tuple[int, _Told, _Seen]] = asyncio.Queue(_WAITING_MAX)
         self._looking = asyncio.Lock()
@@ -121,7 +126,7 @@ class Watcher:
     @property
     def seen(self) -> Observation | None:
         """``Watched.seen``."""
-        return self._seen.observation
+        return self._shown
 
     async def state(self) -> BrowserState:
         """``Watched.state``."""
@@ -300,26 +305,33 @@ class Watcher:
     # --- looking ---
 
     async def _keep_looking(self) -> None:
+        read = True
         while True:
-            await self._changed.wait()
+            # A page says once that it has changed: what could not be read then is read later, also if nothing changes any more.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if read else _AGAIN_S):
+                    await self._changed.wait()
             self._changed.clear()
-            with contextlib.suppress(MeshError):  # a page that cannot be read now may be read once it has changed
-                await self._look()
+            read = False
+            with contextlib.suppress(MeshError):
+                read = await self._look()
 
-    async def _look(self) -> None:
-        """Read the page and mark its elements for the script, unless a field for secrets holds what was typed."""
+    async def _look(self) -> bool:
+        """Read the page and mark its elements for the script, unless a field for secrets holds what was typed; whether it did."""
         async with self._looking:
             for _ in range(_LOOK_TRIES):
                 if await self._holds():
-                    return
+                    return False
                 counts = {context: await self._ask(context, "watch.begin()") for context in list(self._worlds)}
                 await self._driven.observe()
                 seen = self._read()
                 if await self._holds():
-                    return  # somebody typed meanwhile
+                    return False  # somebody typed meanwhile
+                self._shown = seen.observation
                 if await self._mark(counts):
                     self._seen = seen
-                    return
+                    return True
+            return False
 
     async def _holds(self) -> bool:
         """Whether a field for secrets holds what was typed."""

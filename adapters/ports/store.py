@@ -330,6 +330,9 @@ class CapsuleStore(Protocol):
 
     async def ledger(self, capsule_id: str) -> LedgerRecord | None: ...
 
+    async def revoked_as(self, name: str) -> LedgerRecord | None:
+        """The row of the capsule of this name that was revoked last."""
+
     async def raise_ledger(self, more: LedgerRecord) -> LedgerRecord:
         """Merge ``more`` into the row of its capsule; the row as it is then. Errors: ``input.invalid``, ``input.too_large``."""
 

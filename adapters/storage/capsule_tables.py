@@ -11,6 +11,7 @@ from adapters.capsule_records import (
     Taken,
     WorkRecord,
     entered,
+    last_revoked,
     merged,
     with_use,
     without_holder,
@@ -63,6 +64,11 @@ def row_of(db: sqlite3.Connection, capsule_id: str) -> LedgerRecord | None:
     """Implements ``Store.ledger``."""
     row = db.execute("SELECT body FROM capsule_ledger WHERE id = ?", (capsule_id,)).fetchone()
     return unpack(row[0], LedgerRecord) if row else None
+
+
+def revoked_as(db: sqlite3.Connection, name: str) -> LedgerRecord | None:
+    """Implements ``Store.revoked_as``."""
+    return last_revoked((unpack(body, LedgerRecord) for (body,) in db.execute("SELECT body FROM capsule_ledger")), name)
 
 
 def raise_row(db: sqlite3.Connection, more: LedgerRecord) -> LedgerRecord:
@@ -143,6 +149,9 @@ class CapsuleMethods:
 
     async def ledger(self, capsule_id: str) -> LedgerRecord | None:
         return await self._database.read(lambda db: row_of(db, capsule_id))
+
+    async def revoked_as(self, name: str) -> LedgerRecord | None:
+        return await self._database.read(lambda db: revoked_as(db, name))
 
     async def raise_ledger(self, more: LedgerRecord) -> LedgerRecord:
         return await self._database.write(lambda db: raise_row(db, more))

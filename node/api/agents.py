@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from typing import Final
 
@@ -20,6 +20,7 @@ from adapters.ports import AgentRecord, Clock, Store
 from node.api.browser_time import BrowserTime, End
 from node.api.tokens import Tokens, caller_of
 from node.base import interruptible
+from node.live import CapsuleNames, NoCapsules
 from node.signing import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller, live
 from node.verbs import agent as verbs
@@ -54,8 +55,8 @@ class Agents:
         self._store, self._clock, self._refusals, self._feed = store, clock, refusals, feed
         self._told_ms: dict[tuple[str, Kind], int] = {}
         """When the feed was told last that an agent was refused, for each kind of refusal."""
-        self.find_capsule: Callable[[str], Awaitable[str]] = _no_capsule
-        """The id of the capsule with this name or id. Set by whoever keeps them."""
+        self.capsules: CapsuleNames = NoCapsules()
+        """Set by whoever keeps them."""
         self._uses: set[_Use] = set()
         self._tokens = Tokens(store, clock)
         self._adding = asyncio.Lock()
@@ -95,7 +96,7 @@ class Agents:
         for kind in set(_REFUSALS.values()):
             self._told_ms.pop((agent.name, kind), None)  # of an agent of the same name that was removed
         await self._feed.tell(Kind.AGENT_ADDED, agent.name)
-        return Added(**msgspec.structs.asdict(self._shown(agent)), token=token)
+        return Added(**msgspec.structs.asdict(await self._shown(agent)), token=token)
 
     async def _granted(self, texts: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Capsules by id: another one that gets the name of one later is not granted. Errors: ``input.invalid``,
@@ -106,12 +107,12 @@ class Agents:
             tasks = tuple(sorted(set(kinds.split(",")))) if given else AGENT_TASKS
             if unknown := set(tasks) - set(AGENT_TASKS):
                 raise MeshError("input.invalid", f"no kind of work for an agent: {min(unknown)[:40] or 'nothing'}")
-            granted[await self.find_capsule(name)] = tasks
+            granted[await self.capsules.id_of(name)] = tasks
         return tuple(sorted(granted.items()))
 
     async def listed(self) -> AgentList:
         """All agents, by name. Errors: ``store.*``."""
-        return AgentList(agents=tuple(self._shown(agent) for agent in await self._store.agents()))
+        return AgentList(agents=tuple([await self._shown(agent) for agent in await self._store.agents()]))
 
     async def remove(self, asked: NameParams) -> Removed:
         """Remove an agent and end its work in progress. Errors: ``input.not_found``, ``store.*``."""
@@ -124,7 +125,7 @@ class Agents:
         await self._feed.tell(Kind.AGENT_REMOVED, asked.name)
         return Removed(name=asked.name, ended=len(ended))
 
-    def _shown(self, agent: AgentRecord) -> Agent:
+    async def _shown(self, agent: AgentRecord) -> Agent:
         state: State = "valid"
         if agent.expires_ms <= self._clock.now_ms():
             state = "expired"
@@ -136,6 +137,7 @@ class Agents:
             scopes=agent.scopes,
             origins=agent.origins,
             capsules=tuple(f"{id}={','.join(tasks)}" for id, tasks in agent.capsules),
+            capsule_names={id: name for id, _ in agent.capsules if (name := await self.capsules.name_of(id))},
             created_ms=agent.created_ms,
             expires_ms=agent.expires_ms,
             calls=agent.calls,
@@ -306,7 +308,3 @@ _REFUSALS: Final = {
 }
 """What the feed tells of, by the code of the refusal."""
 _ENDS: Final = frozenset({"agent.busy", "agent.budget", "agent.expired", "control.unauthorised"})
-
-
-async def _no_capsule(text: str) -> str:
-    raise MeshError("input.not_found", "there are no capsules here")

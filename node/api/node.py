@@ -43,7 +43,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **SessionVerbs(rooms.sessions).bound,
         **LiveVerbs(rooms.live, read_step).bound,
         **PageVerbs(rooms.witness, rooms.config, rooms.browsers).bound,
-        **ScheduleVerbs(rooms.schedules, rooms.clock).bound,
+        **ScheduleVerbs(rooms.schedules, rooms.clock, rooms.capsules.kept).bound,
         **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
         **BackupVerbs(rooms.home, rooms.config.name, rooms.witness, rooms.store, rooms.clock).bound,
         **rooms.own_keys.bound,
@@ -72,7 +72,7 @@ class Node:
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
         self.agents = Agents(rooms.store, rooms.clock, rooms.refusals, rooms.witness.feed)
-        self.agents.find_capsule = rooms.capsules.id_of
+        self.agents.capsules = rooms.capsules.kept
         self._refusal_rows = RefusalRows(rooms.witness, rooms.clock)
         rooms.browsers.metering = self.agents
         self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)

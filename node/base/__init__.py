@@ -17,7 +17,7 @@ from node.base.loop_watch import LoopWatch
 from node.base.paging import every_artefact, every_delta, every_search
 from node.base.plain import counted, plain
 from node.base.serving import Serving
-from node.base.statuses import exit_code, from_dict, http_status
+from node.base.statuses import NO_LOGIN, exit_code, from_dict, http_status
 from node.base.stored_ids import find_stored
 from node.base.tasks import Tasks, any_of, either, interruptible, to_its_end
 from node.base.terminal import LineFormatter, json_text, one_lined
@@ -27,6 +27,7 @@ __all__ = [
     "AGENTS_SOCKET_FILE",
     "CONTROL_FILE",
     "MARK_FILE",
+    "NO_LOGIN",
     "REPORTS_DIRECTORY",
     "SOCKET_FILE",
     "STORE_FILE",

@@ -168,7 +168,7 @@ class Capsules:
         Errors: those of ``capture``.
         """
         if given.replaces:
-            return await self._renewed(given, await self.id_of(given.replaces), found, shown)
+            return await self._renewed(given, await self.kept.id_of(given.replaces), found, shown)
         now_ms = self.kept.clock.now_ms()
         policy = policy_of(given, found, now_ms)
         id = ids.make_id("cap", self.kept.clock.random(ids.ID_RANDOM_BYTES))
@@ -242,10 +242,6 @@ class Capsules:
     def _own(self, header: Header) -> None:
         if header.tenant != self.kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)
-
-    async def id_of(self, text: str) -> str:
-        """The id of the capsule with this name or id. Errors: those of ``Kept.find``."""
-        return (await self.kept.find(text)).id
 
     async def listed(self, params: NoParams | None = None) -> CapsuleList:
         """Every capsule. One that does not hold any more, as of a node that is distrusted, is left out."""

@@ -15,6 +15,7 @@ from adapters.capsule_records import CapsuleRecord, ConsentRecord, LedgerRecord
 from node.base import open_named, write_private
 from node.capsules.capsules import Capsules
 from node.capsules.showing import rules
+from node.capsules.uses import Kill, Killed
 from node.trust import Calls
 from node.verbs import Bound, Handler
 from node.verbs import capsule as verbs
@@ -59,12 +60,11 @@ _TURNED_AWAY = frozenset({"peer.refused_us", "peer.distrusted"})
 """Failures of a call that mean that the tenant will not speak to this node: as good as a refusal."""
 
 
-Kill = Callable[[CapsuleRecord], Awaitable[tuple[bool, str]]]
 Expects = Callable[[Header, CapsuleState], Awaitable[None]]
 
 
-async def _unable(record: CapsuleRecord) -> tuple[bool, str]:
-    return False, "there is no browser here"
+async def _unable(record: CapsuleRecord) -> Killed:
+    return Killed(False, "there is no browser here")
 
 
 class CapsuleExchange:
@@ -272,12 +272,13 @@ class CapsuleExchange:
         header = self._kept.open(record).header
         self._kept.witness.trail.about(record.id)
         self._check_own(header)
-        dead, evidence = await self._killed(record) if given.kill else (False, "")
+        killed = await self._killed(record) if given.kill else Killed(False, "")
         now_ms = self._kept.clock.now_ms()
         said = Revocation(capsule=record.id, tenant=header.tenant, revoked_ms=now_ms)
         artefact = await self._kept.witness.artefact(KIND_REVOCATION, record.id, said)
         await self._kept.store.put_artefact(artefact)
-        await self._end(self._row(header, revoked_ms=now_ms, revocation=artefact.envelope))
+        row = self._row(header, revoked_ms=now_ms, revocation=artefact.envelope, holders=record.exported)
+        await self._end(row)
         told = [node for node in record.exported if await self._tell(node, artefact.envelope)]
         missed = [node for node in record.exported if node not in told]
         return RevokedCapsule(
@@ -285,18 +286,19 @@ class CapsuleExchange:
             revoked_ms=now_ms,
             told=tuple(map(self._name, told)),
             not_told=tuple(map(self._name, missed)),
-            dead=dead,
-            evidence=evidence,
+            dead=killed.dead,
+            evidence=killed.evidence,
+            pressed=killed.pressed,
         )
 
-    async def _killed(self, record: CapsuleRecord) -> tuple[bool, str]:
-        """End what runs with a capsule, then its login on the site; whether that was seen, and what was."""
+    async def _killed(self, record: CapsuleRecord) -> Killed:
+        """End what runs with a capsule, then its login on the site."""
         for close in self.ended:
             await close(record.id)
         try:
             return await self.kill(record)
         except MeshError as error:
-            return False, f"{error.code}: {error.message}"
+            return Killed(False, f"{error.code}: {error.message}")
 
     async def _tell(self, node: str, revocation: bytes) -> bool:
         try:
@@ -309,6 +311,7 @@ class CapsuleExchange:
     async def _end(self, row: LedgerRecord) -> None:
         """Revoked: the ledger first, so that a crash leaves nothing usable."""
         before = await self._kept.store.ledger(row.id)
+        row = msgspec.structs.replace(row, name=await self._kept.name_of(row.id))
         await self._kept.store.raise_ledger(row)
         if before is None or not before.revoked_ms:
             await self._kept.witness.feed.tell(Kind.CAPSULE_REVOKED, row.id)
@@ -334,9 +337,10 @@ class CapsuleExchange:
         row = await self._kept.store.ledger(use.capsule)
         if use.node != caller or use.tenant != self._kept.witness.node or row is None:
             raise MeshError("input.not_found", "no such capsule of this node")
-        if row.revoked_ms:
+        # Who was never given it must not tell a capsule that was revoked from one that never was.
+        if row.revoked_ms and (caller in row.holders or caller in row.uses):
             raise MeshError("capsule.revoked", capsule=use.capsule)
-        if record is None or caller not in record.exported:
+        if row.revoked_ms or record is None or caller not in record.exported:
             raise MeshError("input.not_found", "no such capsule of this node")
         header = self._kept.open(record).header
         digest = hashlib.sha256(told.use).digest()

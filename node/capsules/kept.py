@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.capsule_records import CapsuleRecord, ConsentRecord
+from adapters.capsule_records import CapsuleRecord, ConsentRecord, LedgerRecord
 from adapters.ports import Clock, Store
 from node.capsules.sealing import seal, unseal
 from node.capsules.sealing_keys import SealingKeys
@@ -51,16 +51,13 @@ class Kept:
         """The capsule with this id or name. An own one comes before those of peers, who choose their names,
         and one that has not expired before own ones that have.
 
-        Errors: ``input.not_found``, ``capsule.revoked`` by its id, ``input.invalid`` when several have the name.
+        Errors: ``capsule.revoked`` of one that was here, ``input.not_found``, ``input.invalid`` when several have the name.
         """
         wanted = text.strip()
         if wanted.lower().startswith("cap-") and ids.is_id("cap", f"cap-{wanted[4:].upper()}"):
             found = await self.store.capsule(f"cap-{wanted[4:].upper()}")
-            row = await self.store.ledger(f"cap-{wanted[4:].upper()}") if found is None else None
-            if row is not None and row.revoked_ms:
-                raise MeshError("capsule.revoked", capsule=row.id)
             if found is None:  # a name that looks like an id would take its place
-                raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
+                raise self._missing(wanted, await self.store.ledger(f"cap-{wanted[4:].upper()}"))
             return found
         named = [(record, header) for record, header in await self._holding() if header.name == wanted]
         own = [each for each in named if each[1].tenant == self.witness.node]
@@ -70,8 +67,26 @@ class Kept:
         if len(named) > 1:
             raise MeshError("input.invalid", f"{len(named)} capsules are called {wanted!r}: give the id")
         if not named:
-            raise MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
+            raise self._missing(wanted, await self.store.revoked_as(wanted) if wanted else None)
         return named[0][0]
+
+    def _missing(self, wanted: str, row: LedgerRecord | None) -> MeshError:
+        """Why there is no such capsule. row: what the ledger knows of it."""
+        if row is not None and row.revoked_ms:
+            return MeshError("capsule.revoked", capsule=row.id)
+        return MeshError("input.not_found", f"no capsule is called {wanted[:80]!r}")
+
+    async def id_of(self, text: str) -> str:
+        """Implements ``node.live.CapsuleNames.id_of``."""
+        return (await self.find(text)).id
+
+    async def name_of(self, capsule_id: str) -> str:
+        """Implements ``node.live.CapsuleNames.name_of``."""
+        record = await self.store.capsule(capsule_id)
+        try:
+            return self.open(record).header.name if record else ""
+        except MeshError:
+            return ""
 
     async def check_free(self, name: str) -> None:
         """Check that no own capsule that can be used has this name: it would mean neither any more. Errors: ``input.invalid``."""

@@ -106,13 +106,14 @@ class Mounting:
     async def _granted(self, capsule: str, task: str) -> CapsuleRecord:
         """The capsule, if the caller may have it. An agent does not learn which ones there are beside its own.
 
-        Errors: ``caller.refused``, ``input.not_found``, ``input.invalid``.
+        Errors: ``caller.refused``, ``input.not_found``, ``input.invalid``, ``capsule.revoked``.
         """
         caller, found = current_caller(), None
         try:
             found = await self._kept.find(capsule)
         except MeshError as error:
-            if caller.kind is not CallerKind.AGENT or not error.code.startswith(("input.", "capsule.")):
+            known = error.code == "capsule.revoked" and caller.may_mount(error.detail["capsule"], task)
+            if known or caller.kind is not CallerKind.AGENT or not error.code.startswith(("input.", "capsule.")):
                 raise
         if found is None or not caller.may_mount(found.id, task):
             told = f"this agent was granted no such capsule for the work “{task}”"

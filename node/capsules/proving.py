@@ -6,6 +6,7 @@ Leaves out what the page does not need. Nothing but reads is sent. Each look is 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -82,6 +83,10 @@ LiveState = Callable[[str], Awaitable[Source]]
 """What a live session holds. Errors: ``live.*``, ``capsule.issuer``."""
 
 
+Hiding = asyncio.Task[Secrets]
+"""Secrets that hide what is shown to a site, as soon as they can be searched for."""
+
+
 async def unproven(asked: Asked, tell: Tell) -> Shown:
     """A ``Prove`` without a browser: nothing is known of the login."""
     return _kept_whole(asked, "no page was opened")
@@ -115,13 +120,23 @@ class Proving:
         if not fits(asked.origins, origin_of(asked.page)):
             raise MeshError("capsule.origin", f"the page is of {origin_of(asked.page) or 'no site'}")
         tell({"note": "opening the page in two fresh browsers, with the login and without it"})
-        try:
-            without, _ = await self._look(asked, None)
-            given, held = await self._look(asked, asked.state)
-        except MeshError as error:
-            if asked.must or not error.code.startswith("browser."):
-                raise
-            return _kept_whole(asked, f"no browser could open the page ({error.code})")
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                without, _ = await self._look(asked, None, None)
+                # Once for all looks, of which none has more to hide, and while the browser opens.
+                hiding = asyncio.create_task(asyncio.to_thread(_hiding, asked.state), name="preparing to hide a login")
+                stack.callback(hiding.cancel)
+                given, held = await self._look(asked, asked.state, hiding)
+            except MeshError as error:
+                if asked.must or not error.code.startswith("browser."):
+                    raise
+                return _kept_whole(asked, f"no browser could open the page ({error.code})")
+            return await self._compared(asked, without, given, held, hiding, tell)
+
+    async def _compared(
+        self, asked: Asked, without: Look, given: Look, held: BrowserState | None, hiding: Hiding, tell: Tell
+    ) -> Shown:
+        """held: by the browser that had the state, at its end."""
         proof = judge_proof(without, given, asked.until)
         if proof.fails or given.seen is None:
             if asked.must or proof.dead:
@@ -133,7 +148,7 @@ class Proving:
         if newest is not None:
             state, reasons = newest, (*reasons, "the site renews the login at a visit: all of its newest state is kept")
         elif probe.decides and not asked.whole:
-            state = await self._minimal(asked, probe, tell)
+            state = await self._minimal(asked, probe, hiding, tell)
             minimal = True
         shows = asked.until.text if asked.until and asked.until == Condition(text=asked.until.text) else ""
         looks = {"page": asked.page, "shows": shows or "", "probe": probe, "minimal": minimal}
@@ -148,7 +163,7 @@ class Proving:
         changed = [text for part, text in before.items() if now.get(part, text) != text]
         return newest if any(secret in text for text in changed for secret in secrets) else None
 
-    async def _minimal(self, asked: Asked, probe: Probe, tell: Tell) -> CapsuleState:
+    async def _minimal(self, asked: Asked, probe: Probe, hiding: Hiding, tell: Tell) -> CapsuleState:
         """The state without what the page does not need, as far as so many looks show. Errors: ``capsule.unproven``."""
         parts = parts_of(asked.state)
         tried = shown_by(asked.page, asked.origins, parts)
@@ -158,31 +173,36 @@ class Proving:
         tell({"note": f"leaving out what the page does not need of {of}"})
         while looks < limits.CAPSULE_LOOKS_MAX and (proposed := halving.propose()) is not None:
             looks += 1
-            halving.tell(held=await self._holds(asked, only(asked.state, (*others, *proposed)), probe))
+            halving.tell(held=await self._holds(asked, only(asked.state, (*others, *proposed)), probe, hiding))
         if not looks:
             return asked.state
         # A site may end a login that comes in parts: what is kept is shown once more, after all that was tried.
         for state in (only(asked.state, (*others, *halving.kept)), asked.state):
-            if await self._holds(asked, state, probe):
+            if await self._holds(asked, state, probe, hiding):
                 return state
         raise MeshError(
             "capsule.unproven", "the site ended the login when parts of it were left out: keep it with --whole"
         )
 
-    async def _holds(self, asked: Asked, state: CapsuleState, probe: Probe) -> bool:
-        look, _ = await self._look(asked, state)
+    async def _holds(self, asked: Asked, state: CapsuleState, probe: Probe, hiding: Hiding) -> bool:
+        look, _ = await self._look(asked, state, hiding)
         return look.seen is not None and judge_page(probe, asked.page, asked.page, look.seen) == "alive"
 
-    async def _look(self, asked: Asked, state: CapsuleState | None) -> tuple[Look, BrowserState | None]:
-        """The page in a fresh browser that may read from these origins only, and what the browser held at the end."""
+    async def _look(
+        self, asked: Asked, state: CapsuleState | None, hiding: Hiding | None
+    ) -> tuple[Look, BrowserState | None]:
+        """The page in a fresh browser that may read from these origins only, and what the browser held at the end.
+
+        hiding: of a look with a state, what hides it.
+        """
         guard = msgspec.structs.replace(
             guard_for(self._config.policy, within=asked.origins), allow=(), read_only=True, capsule=True
         )
-        given, secrets = None, NO_SECRETS
+        given = None
         if state is not None:
             given = await asyncio.to_thread(to_browser, state, now_s=self._kept.clock.now_ms() // 1000)
-            secrets = await asyncio.to_thread(_hiding, state)
         async with self._browsers.opened(asked.profile, guard, state=given) as (context, page):
+            secrets = await asyncio.shield(hiding) if hiding is not None else NO_SECRETS
             look = await self._opened(page, asked.page, secrets)
             held = await context.state(whole=True) if state is not None and look.seen is not None else None
             return look, held

@@ -13,6 +13,7 @@ from adapters.ports import BrowserState
 from node.capsules.browser_state import from_browser, same, to_browser
 from node.capsules.capsules import Capsules
 from node.capsules.mounting import Mounting
+from node.capsules.uses import Killed
 from node.config import Config
 from node.live import Browsers, Driver, Gate, Mount, Wish, guard_for, mounted
 from node.verbs import Bound
@@ -21,7 +22,7 @@ from node.verbs.capsule import CapsuleParams
 from node.verbs.capsule_upkeep import CheckedCapsule, LookParams, Noted, RefreshedCapsule
 from protocol.capsule.capsule import Header
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.portability import Standing, findings, logout_control, standing, verdict_of
+from protocol.capsule.portability import Standing, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
@@ -128,7 +129,7 @@ class Upkeep:
 
     # --- the end of a login on its site ------------------------------------------------------------------------------
 
-    async def kill(self, record: CapsuleRecord) -> tuple[bool, str]:
+    async def kill(self, record: CapsuleRecord) -> Killed:
         """Log out on the site, then show it the old state again; whether it is refused, and why.
 
         For its tenant, who may always end it: no policy is asked, and no use counted. What runs with it was ended before.
@@ -148,18 +149,20 @@ class Upkeep:
         found, evidence = standing(seen, strangers, record.shows)
         if found != "dead" and not pressed:
             evidence = "the page has no control that says that it logs out: log out on the site yourself"
-        return found == "dead", evidence
+        return Killed(dead=found == "dead", evidence=evidence, pressed=pressed)
 
-    async def _log_out(self, guard: GuardPolicy, state: BrowserState, page: str, secrets: Secrets) -> bool:
-        """Press the control that logs out; whether there is one."""
+    async def _log_out(self, guard: GuardPolicy, state: BrowserState, page: str, secrets: Secrets) -> str:
+        """Press the control that logs out, of all devices if there is one; its name, empty if there is none."""
         gate = Gate(report=self._kept.witness.trail.gate, risk_max=_LOGOUT_CLASS)
         async with self._browsers.opened(self._profile, guard, state=state) as (_, opened):
             driver = Driver(opened, gate, secrets)
-            control = logout_control((await driver.act(Goto(url=page))).observation)
+            seen = (await driver.act(Goto(url=page))).observation
+            control = logout_control(seen, everywhere=True)
             if control is None:
-                return False
-            await driver.act(Click(target=Locator(role=control.role, name=control.name, nth=0)))
-            return True
+                return ""
+            target = Locator(role=control.role, name=control.name, nth=place_of(seen, control))
+            await driver.act(Click(target=target))
+            return control.name  # which is nothing but these words, so nothing of the login is in it
 
     # --- parts -------------------------------------------------------------------------------------------------------
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 import msgspec
 
+from adapters.capsule_records import CapsuleRecord
 from protocol.capsule.capsule import Capsule, Header
 from protocol.capsule.policy import Task
 from protocol.capsule.state import CapsuleState
@@ -48,3 +50,17 @@ Report = Callable[[Capsule, bytes], Awaitable[bool]]
 async def nobody(capsule: Capsule, use: bytes) -> bool:
     """A ``Report`` that reaches nobody."""
     return False
+
+
+class Killed(NamedTuple):
+    """What became of a login on its site."""
+
+    dead: bool
+    """Whether the site was seen to refuse the old state."""
+    evidence: str
+    pressed: str = ""
+    """Name of the control that was pressed; empty if there was none."""
+
+
+Kill = Callable[[CapsuleRecord], Awaitable[Killed]]
+"""Ends a login on its site."""

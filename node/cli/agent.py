@@ -31,7 +31,17 @@ def _show_added(r: Result) -> None:
 
 
 def _with(r: Result) -> str:
-    return f", with the logins {' '.join(r['capsules'])}" if r["capsules"] else ""
+    return f", with the logins {' '.join(_logins(r))}" if r["capsules"] else ""
+
+
+def _logins(r: Result) -> list[str]:
+    """``shop (cap-…)=live,record``; of a capsule that is not here any more the id alone."""
+    told = []
+    for each in r["capsules"]:
+        id, _, tasks = each.partition("=")
+        name = r["capsule_names"].get(id)
+        told.append(f"{name} ({id})={tasks}" if name else each)
+    return told
 
 
 def _show_agents(r: Result) -> None:
@@ -44,7 +54,7 @@ def _show_agents(r: Result) -> None:
             a["state"],
             ", ".join(a["scopes"]),
             ", ".join(a["origins"]) or _PUBLIC,
-            " ".join(a["capsules"]),
+            " ".join(_logins(a)),
             moment(a["expires_ms"]),
             _of(a["calls"], a["calls_max"]),
             _of(a["browser_seconds"], a["browser_seconds_max"]),

@@ -202,6 +202,8 @@ def show_revoked(r: Result) -> None:
     for name in r["not_told"]:
         click.echo(f"  {name} was not reached: it learns it at its next use, at the latest after the freshness window")
 
+    if r["pressed"]:
+        click.echo(f"pressed “{r['pressed']}” on the site")
     if r["evidence"]:
         click.echo(f"the login on the site is {'dead' if r['dead'] else 'not seen to be dead'}: {r['evidence']}")
 

@@ -57,6 +57,9 @@ def _show_list(r: Result) -> None:
 def _show(r: Result) -> None:
     click.echo(f"{r['schedule']}  {_state(r)}  {r['goal']}")
     click.echo(f"{_when(r)}, {r['misfire']}, {r['seconds']} s from {r['start_url']}")
+    if r["capsule"]:
+        name = r["capsule_name"]
+        click.echo(f"with the login {name} ({r['capsule']})" if name else f"with the login {r['capsule']}")
     if r["expires_s"]:
         click.echo(f"expires {moment(r['expires_s'] * 1000)} UTC")
     told = [way for way in (r["notify_webhook"], r["notify_command"]) if way]

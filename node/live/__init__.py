@@ -22,7 +22,7 @@ from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
 from node.live.login_forms import LoginForms, proposed
 from node.live.metering import End
-from node.live.mounting import Kept, Mount, Mounts, Wish, mounted, mounted_context
+from node.live.mounting import CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted, mounted_context
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open
@@ -40,6 +40,7 @@ __all__ = [
     "Asking",
     "Asks",
     "Browsers",
+    "CapsuleNames",
     "Codes",
     "Console",
     "Driver",
@@ -60,6 +61,7 @@ __all__ = [
     "LoginShown",
     "Mount",
     "Mounts",
+    "NoCapsules",
     "Probes",
     "Probing",
     "Recorder",

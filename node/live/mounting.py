@@ -146,8 +146,26 @@ class Mounts(Protocol):
         """Id of the newest capsule of this node's own (of no peer) for work at ``url``. Errors: ``work.no_login``, ``store.*``."""
 
 
+class CapsuleNames(Protocol):
+    """Tells ids and names of capsules apart. What is granted is kept by id: a name can get another capsule later."""
+
+    async def id_of(self, text: str) -> str:
+        """The id of the capsule with this name or id. Errors: ``input.not_found``, ``input.invalid``, ``store.*``."""
+
+    async def name_of(self, capsule_id: str) -> str:
+        """The name of a capsule; empty if it is not here, or does not hold. Errors: ``store.*``."""
+
+
 class NoCapsules:
-    """Nobody keeps capsules. Implements ``Mounts``."""
+    """Nobody keeps capsules. Implements ``Mounts`` and ``CapsuleNames``."""
+
+    async def id_of(self, text: str) -> str:
+        """Implements ``CapsuleNames.id_of``."""
+        raise MeshError("input.not_found", "there are no capsules here")
+
+    async def name_of(self, capsule_id: str) -> str:
+        """Implements ``CapsuleNames.name_of``."""
+        return ""
 
     def mount(self, capsule: str, wish: Wish, over: End) -> contextlib.AbstractAsyncContextManager[Mount]:
         """Implements ``Mounts.mount``."""

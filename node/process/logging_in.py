@@ -43,21 +43,24 @@ async def log_in(home: Path, url: str, until: Any, attach: str, tell: Tell) -> d
     guard = msgspec.structs.replace(guard_for(config.policy), read_only=False)
     profile = config.browser.profile
     async with open_watched(config.browser, attach)(profile, guard, _unheard) as page:
-        await page.open(url)
-        tell({"open": url, "unguarded": list(limits_of(page.info.backend))})
-        state = await _logged_in(page, wanted)
         return {
-            "storage": state,
+            "storage": await logged_in(page, url, wanted, tell),
             "browser": msgspec.to_builtins(page.info),
             "profile": msgspec.to_builtins(profile),
         }
 
 
-async def _logged_in(page: Watched, until: Condition | None) -> str:
-    """The state of the browser as soon as the login has succeeded. Errors: ``capsule.not_logged_in``, ``browser.*``."""
+async def logged_in(page: Watched, url: str, until: Condition | None, tell: Tell) -> str:
+    """The state of the browser, in JSON, as soon as a person has logged in at ``url``.
+
+    tell: called once, when the person may begin. Errors: ``capsule.not_logged_in``, ``browser.*``.
+    """
     from protocol.capsule.login import judge_login
 
+    await page.open(url)
+    # Before the person is told to begin: on a slow machine a quick person would be logged in already in what is compared with.
     before, _ = await _look(page)
+    tell({"open": url, "unguarded": list(limits_of(page.info.backend))})
     closed = asyncio.ensure_future(page.ended())
     fails = "the page still asks for a password or a code"
     try:

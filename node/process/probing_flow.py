@@ -170,7 +170,7 @@ class _Probe:
         """Log out in a browser of its own, and show the site the old state again. None if that was not asked for."""
         from node.live import Driver, Gate, guard_for
         from protocol.capsule.flow_findings import Ended
-        from protocol.capsule.portability import logout_control
+        from protocol.capsule.portability import logout_control, place_of
         from protocol.page.action import Click, Goto, Locator
         from protocol.trust.origin import origin_of
 
@@ -181,10 +181,12 @@ class _Probe:
         guard = msgspec.structs.replace(guard, read_only=False)
         async with self._browsers.opened(self._config.browser.profile, guard, state=_begun(state)) as (_, page):
             driver = Driver(page, Gate(report=_unreported, risk_max=_LOGOUT_CLASS))
-            control = logout_control((await driver.act(Goto(url=url))).observation)
+            seen = (await driver.act(Goto(url=url))).observation
+            control = logout_control(seen)
             if control is None:
                 return Ended(pressed=False)
-            await driver.act(Click(target=Locator(role=control.role, name=control.name, nth=0)))
+            target = Locator(role=control.role, name=control.name, nth=place_of(seen, control))
+            await driver.act(Click(target=target))
         return Ended(pressed=True, taken=not (await self._proof(state)).fails)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from adapters.ports import Clock
 from adapters.schedule_records import RunRecord, ScheduleRecord
+from node.live import CapsuleNames
 from node.schedules.schedules import Schedules
 from node.verbs import Bound, NoParams, Tell
 from node.verbs import schedule as verbs
@@ -27,8 +28,8 @@ from protocol.wire.line import one_line
 class ScheduleVerbs:
     """Adds, shows, runs, pauses and removes schedules."""
 
-    def __init__(self, schedules: Schedules, clock: Clock) -> None:
-        self._schedules, self._clock = schedules, clock
+    def __init__(self, schedules: Schedules, clock: Clock, capsules: CapsuleNames) -> None:
+        self._schedules, self._clock, self._capsules = schedules, clock, capsules
         self.bound: Bound = {
             verbs.ADD: self._add,
             verbs.LIST: self._list,
@@ -43,6 +44,7 @@ class ScheduleVerbs:
         now_ms = self._clock.now_ms()
         if params.expires_s and params.expires_s * 1000 <= now_ms:
             raise MeshError("input.invalid", "--expires is in the past")
+        origins = _origins(params)
         record = ScheduleRecord(
             id=ids.make_id("sch", self._clock.random(ids.ID_RANDOM_BYTES)),
             version=1,
@@ -53,7 +55,8 @@ class ScheduleVerbs:
             peers=() if params.alone else None if params.peers is None else tuple(params.peers),
             seconds=params.seconds,
             seed=params.seed,
-            capsule=params.capsule,
+            # By id: another capsule that gets the name later is not what its owner gave to the schedule.
+            capsule=await self._capsules.id_of(params.capsule) if params.capsule else "",
             cron=params.cron,
             every_s=_interval(params.every_s),
             timezone=params.timezone,
@@ -64,7 +67,7 @@ class ScheduleVerbs:
             notify_webhook=_webhook(params.notify_webhook),
             notify_command=_command(params.notify_command),
             scopes=(RUN.scope,),
-            origins=_origins(params),
+            origins=origins,
             decided_ms=now_ms,
         )
         return await self._tell(await self._schedules.add(record))
@@ -97,6 +100,7 @@ class ScheduleVerbs:
             goal=record.goal,
             start_url=record.start_url,
             capsule=record.capsule,
+            capsule_name=await self._capsules.name_of(record.capsule) if record.capsule else "",
             peers=None if record.peers is None else list(record.peers),
             seconds=record.seconds,
             cron=record.cron,

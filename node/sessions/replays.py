@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from node.base import NO_LOGIN
 from node.live import (
     LoginForms,
     Uploads,
@@ -16,9 +18,10 @@ from node.live import (
 from node.sessions.action_files import incomplete
 from node.sessions.handover import write_file
 from node.sessions.questions import Questions
-from node.sessions.replay_plan import ReplayPlan
+from node.sessions.replay_plan import Recorded, ReplayPlan
 from node.sessions.replayer import replay
-from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_replay
+from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_ended, write_replay
+from node.sessions.showing.told import Ended
 from node.sessions.showing.told import tell as tell_replay
 from node.sessions.working import Working, own_start
 from node.sessions.writes import OnMismatch
@@ -26,6 +29,7 @@ from node.verbs import Tell
 from node.verbs.session_question import Answered
 from node.verbs.session_results import Replayed
 from protocol import ids
+from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.page.action import describe
 from protocol.page.redaction import secrets_named
@@ -92,10 +96,9 @@ class Replays:
             profile = recorded.session.profile
             types = any(secrets_named(step.action) for step in recorded.steps)
             forms = LoginForms(known=bool(capsule) or types)
-            async with mounted_context(self._work.browsers, profile, capsule, wish, tabs=tabs) as (
-                mount,
-                context,
-                page,
+            async with (
+                self._told_if_ended(recorded, files, tell),
+                mounted_context(self._work.browsers, profile, capsule, wish, tabs=tabs) as (mount, context, page),
             ):
                 plan = ReplayPlan(
                     browser=await self._work.browsers.info(),  # of the browser that runs, as in ``record``
@@ -153,6 +156,22 @@ class Replays:
         )
         await write_replay(files, told, self._work.store.blob, seen, signed, made_ms=made_ms)
         return replayed
+
+    @contextlib.asynccontextmanager
+    async def _told_if_ended(self, recorded: Recorded, files: ReplayFiles, tell: Tell) -> AsyncIterator[None]:
+        """Write the files also if the login does not hold: who reads them only would else see those of the run before, or none."""
+        try:
+            yield
+        except MeshError as error:
+            if error.code in NO_LOGIN:
+                steps = tuple((step.index, describe(step.action)) for step in replayable(recorded.steps))
+                at_ms = self._work.clock.now_ms()
+                try:
+                    ended = Ended(session=recorded.session, steps=steps, error=error, at_ms=at_ms)
+                    await asyncio.to_thread(write_ended, files, ended)
+                except MeshError as unwritten:
+                    tell({"note": unwritten.message})  # the login is what is wrong: its error is the one to raise
+            raise
 
     def answer(self, question: str, *, yes: bool) -> Answered:
         """Answer a replay that asks whether to write after a mismatch. Errors: ``input.not_found``."""

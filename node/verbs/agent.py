@@ -109,6 +109,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Origins that its browser runs may contact; empty for every public site that the configuration allows."""
     capsules: tuple[str, ...]
     """Ids of the capsules that it may use, each with the kinds of work: ``cap-…=live,record``."""
+    capsule_names: dict[str, str] = {}
+    """What these capsules are called now, by id; without those that are not here any more."""
     created_ms: int
     expires_ms: int
     calls: int

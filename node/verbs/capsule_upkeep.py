@@ -87,6 +87,8 @@ class RevokedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     dead: bool = False
     """Whether the site was seen to refuse the old state; only with ``kill``."""
     evidence: str = ""
+    pressed: str = ""
+    """Name of the control of the page that was pressed to log out; empty if there was none. Only with ``kill``."""
 
 
 CHECK: Final = Verb(
@@ -139,7 +141,8 @@ REVOKE: Final = Verb(
 
     Work that has it mounted ends at once, here and on every node that is reached. A node that is not reached learns it at its next
     use, and can use the capsule no longer than its freshness window allows. Who kept the plaintext is stopped by the site only: log
-    out there, or let --kill do it, which presses the control of the page that logs out and then shows the site the old state.
+    out there, or let --kill do it, which presses the control of the page that logs out, of all devices if there is one, and then
+    shows the site the old state.
     Exit codes: 0; with --kill 1 if the site was not seen to refuse it.
     """,
     callers=OWNER_ONLY,

@@ -162,7 +162,9 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     goal: str
     start_url: str
     capsule: str = ""
-    """Capsule whose login its runs begin with."""
+    """Id of the capsule whose login its runs begin with."""
+    capsule_name: str = ""
+    """What it is called now; empty if it is not here any more."""
     peers: list[str] | None
     """Names of the peers; None for every peer that grants us ``branch:assign``."""
     seconds: int

@@ -25,9 +25,18 @@ _WEB_TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.
 )
 _SOON_S: Final = 86_400
 _LOGOUT: Final = re.compile(
-    r"(?:log|sign)[ -]?(?:me )?(?:out|off)(?: (?:everywhere|of all devices))?|logout|signout"
+    r"(?:log|sign)[ -]?(?:me )?(?:out|off)|logout|signout"
     r"|abmelden|ausloggen|(?:se )?d[ée]connecter|(?:me )?d[ée]connexion|cerrar sesi[óo]n|salir|esci|disconnetti|sair"
     r"|uitloggen|afmelden|logga ut|log ud|logg ut|wyloguj(?: si[ęe])?",
+    re.IGNORECASE,
+)
+
+_ALL: Final = r"(?:(?:of |from |on |in )?all (?:(?:my|your|active) )?(?:devices|sessions|browsers))"
+_EVERYWHERE: Final = re.compile(  # not “all other devices”: that leaves this login as it is
+    rf"(?:(?:log|sign)[ -]?(?:me )?(?:out|off)|logout|signout) (?:everywhere|{_ALL})|end all sessions"
+    r"|(?:überall|(?:von|auf|aus) allen (?:geräten|sitzungen)) (?:abmelden|ausloggen)"
+    r"|(?:se )?d[ée]connecter (?:partout|de tous les appareils)|cerrar (?:todas las sesiones|sesi[óo]n en todos los dispositivos)"
+    r"|(?:esci|disconnetti) da tutti i dispositivi|overal (?:uitloggen|afmelden)",
     re.IGNORECASE,
 )
 
@@ -143,10 +152,34 @@ def standing(seen: Observation, strangers: Sequence[Observation], shows: str = "
     return "unknown", "a browser without the login sees the same page"
 
 
-def logout_control(page: Observation) -> Element | None:
-    """The control that ends the login, if the page has one that says so."""
+def logout_control(page: Observation, *, everywhere: bool = False) -> Element | None:
+    """The control that ends the login, if the page has one that says so.
+
+    Of several, one that ends this login alone comes first; with ``everywhere`` one that ends those of all devices. Then links and
+    buttons of forms, which do it by an address; then what stands first.
+    """
     named = [each for each in page.elements if each.role in ("link", "button", "menuitem") and not each.frame]
-    return next((each for each in named if _LOGOUT.fullmatch(" ".join(each.name.split()))), None)
+    found = [(all_of_them, each) for each in named if (all_of_them := _logs_out(each.name)) is not None]
+    usual = min(found, key=lambda pair: (pair[0] != everywhere, not _leads(pair[1])), default=None)
+    return usual[1] if usual else None
+
+
+def _logs_out(name: str) -> bool | None:
+    """Whether a control of this name ends the logins of all devices; None if it is none that logs out."""
+    said = " ".join(name.split())
+    if _EVERYWHERE.fullmatch(said):
+        return True
+    return False if _LOGOUT.fullmatch(said) else None
+
+
+def _leads(control: Element) -> bool:
+    return bool(control.url) or control.traits.submits
+
+
+def place_of(page: Observation, control: Element) -> int:
+    """Which of the elements with its role and name ``control`` is, from 0."""
+    alike = [each.ref for each in page.elements if (each.role, each.name) == (control.role, control.name)]
+    return alike.index(control.ref)
 
 
 def verdict_of(found: Standing, notes: Sequence[Finding], *, offered: bool) -> Verdict:

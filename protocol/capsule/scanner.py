@@ -14,7 +14,7 @@ import msgspec
 
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie
-from protocol.page.personal import personal_data
+from protocol.page.personal import forget, personal_data
 from protocol.page.token_looks import is_key, looks_generated
 
 SCANNER: Final = 1
@@ -34,6 +34,8 @@ Kind = Literal[
 _TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.WEB_TOKEN``
     r"(?<![\w-])((?:(?!eyJ)[\w-])*+)(eyJ[\w-]++)\.([\w-]++)\.[\w-]*"
 )
+_BEGINS: Final = "eyJ"
+"""So each part of a token begins: ``{"`` in base64."""
 _PERSONAL: Final = frozenset(
     {"email", "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "upn"}
     | {"phone_number", "address", "birthdate", "gender", "picture"}
@@ -61,6 +63,7 @@ def scan(state: CapsuleState) -> tuple[Weak, ...]:
         for item in (*stored.local, *stored.session):
             host = urlsplit(stored.origin).hostname or stored.origin
             found += [Weak(kind=kind, host=host, name=item.name) for kind in _of_value(item.value)]
+    forget()
     return tuple(dict.fromkeys(found))
 
 
@@ -89,7 +92,8 @@ def _of_flags(cookie: Cookie) -> Iterator[Kind]:
 
 def _of_value(value: str) -> Iterator[Kind]:
     text = unquote(value[: limits.CAPSULE_COOKIE_CHARS_MAX])
-    for match in _TOKEN.finditer(text):
+    # A search for these letters is a hundred times as fast as one for a token, and most values have none.
+    for match in _TOKEN.finditer(text) if _BEGINS in text else ():
         head, body = _json(match[2]), _json(match[3])
         if str(head.get("alg", "")).lower() == "none":
             yield "token-unsigned"
@@ -97,7 +101,7 @@ def _of_value(value: str) -> Iterator[Kind]:
             yield "token-without-expiry"
         if not _PERSONAL.isdisjoint(body):
             yield "personal-claims"
-    if personal_data(_TOKEN.sub(r"\1 ", text)):
+    if personal_data(_TOKEN.sub(r"\1 ", text) if _BEGINS in text else text):
         yield "personal-data"
 
 

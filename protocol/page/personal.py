@@ -42,6 +42,13 @@ def personal_data(text: str) -> list[Found]:
     return personal_forms.personal_data(text)
 
 
+def forget() -> None:
+    """Remember nothing of what was looked at: numbers are remembered, since pages repeat them, and those of a login must not be."""
+    from protocol.page import personal_forms
+
+    personal_forms.forget()
+
+
 class Tokens:
     """The tokens of one installation."""
 

@@ -193,6 +193,12 @@ def _valid(kind: str, value: str) -> bool:
     return bool(_module(f"stdnum.{kind}").is_valid(value))
 
 
+def forget() -> None:
+    """Remember no number that was looked at."""
+    _phone.cache_clear()
+    _valid.cache_clear()
+
+
 @cache
 def _module(name: str) -> Any:
     """Imported where it is needed first: most pages hold nothing that is looked at, and a command starts faster without it."""

@@ -37,6 +37,17 @@ _DECODED_MAX: Final = 3
 """So often escapes are decoded."""
 _SPELLED: Final = re.compile(r"(?<!\S)\S(?:\s+\S(?!\S)){3,}")
 """The same of any characters with white space between them."""
+_DECIMALS: Final = tuple(f"{code:d} " for code in range(128))
+_BASE32: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".ljust(256)
+_SPREADS: Final = tuple(
+    ((low * count).to_bytes(8), (high * count).to_bytes(8), shift)
+    for low, high, shift, count in (
+        (0xFFFFF, 0xFFFFF << 20, 12, 1),
+        (0x3FF, 0x3FF << 10, 6, 1 << 32 | 1),
+        (0x1F, 0x1F << 5, 3, 1 << 48 | 1 << 32 | 1 << 16 | 1),
+    )
+)
+"""What stays in the lower half of each lane, what goes to the upper half, and by how many bits: lanes of 64, 32 and 16 bits."""
 _DIGESTS: Final = ("md5", "sha1", "sha256", "sha512")
 
 
@@ -175,14 +186,33 @@ def _forms(value: str) -> Iterator[tuple[str, bool]]:
         raw = text.encode("utf-8", "surrogatepass")
         yield from ((form, True) for form in _base64(raw))
         yield raw.hex(), False
-        yield base64.b32encode(raw).decode().rstrip("="), False
+        yield _base32(raw), False
     yield from ((form, True) for form in _base64(value.encode("utf-16-le", "surrogatepass")))
     raw = value.encode("utf-8", "surrogatepass")
     for kind in _DIGESTS:
         digest = hashlib.new(kind, raw, usedforsecurity=False).digest()
         yield digest.hex(), False
         yield base64.b64encode(digest).decode().rstrip("="), True
-    yield "".join(f"{ord(char):d} " for char in value), False
+    if value.isascii():
+        yield "".join(map(_DECIMALS.__getitem__, raw)), False
+    else:
+        yield "".join(f"{ord(char):d} " for char in value), False
+
+
+def _base32(raw: bytes) -> str:
+    """``raw`` in base32 without padding; ``base64.b32encode`` took a third of the time that a search takes to be made.
+
+    Each five bytes become eight: their 40 bits are spread over the lanes of one large number, halved three times.
+    """
+    groups = -(-len(raw) // 5)
+    wide = bytearray(8 * groups)
+    for place in range(5):
+        part = raw[place::5]
+        wide[3 + place : 3 + place + 8 * len(part) : 8] = part
+    number = int.from_bytes(wide)
+    for low, high, shift in _SPREADS:
+        number = number & int.from_bytes(low * groups) | (number & int.from_bytes(high * groups)) << shift
+    return number.to_bytes(8 * groups).translate(_BASE32)[: -(-len(raw) * 8 // 5)].decode()
 
 
 def _base64(raw: bytes) -> Iterator[str]:

@@ -94,6 +94,17 @@ async def test_uses_are_counted_to_their_limit_and_removing_the_capsule_resets_n
     assert (await store.ledger(ID) or ledger()).used == 2
 
 
+async def test_a_revoked_capsule_is_found_by_its_name_the_last_one_first(store: Store) -> None:
+    await store.raise_ledger(ledger(revoked_ms=3, name="shop", holders=("C",)))
+    await store.raise_ledger(ledger(id="cap-2", revoked_ms=4, name="shop"))
+    await store.raise_ledger(ledger(id="cap-3", name="other"))
+    row = await store.raise_ledger(ledger(holders=("B",)))
+    assert (row.name, row.holders, row.revoked_ms) == ("shop", ("B", "C"), 3), "what is known of it stays"
+    found = await store.revoked_as("shop")
+    assert found is not None and found.id == "cap-2"
+    assert await store.revoked_as("other") is None and await store.revoked_as("") is None
+
+
 async def test_of_many_uses_at_once_exactly_as_many_as_allowed_are_counted(store: Store) -> None:
     """Guard: adapters/capsule_records.py, with_use."""
     await store.put_capsule(capsule(), b"stream", expires_ms=9)

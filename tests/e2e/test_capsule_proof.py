@@ -88,7 +88,7 @@ async def test_work_with_a_dead_login_fails_at_once_and_says_so(tmp_path: Path) 
         works: tuple[tuple[str, dict[str, Any]], ...] = (
             ("session.record", {"actions": actions(site, "click: {role: link, name: Shown}")}),
             ("session.record", {"actions": elsewhere}),
-            ("session.replay", {"session": recorded.id}),
+            ("session.replay", {"session": recorded.id, "junit": str(tmp_path / "dead.xml")}),
             ("live.open", {"url": f"{site.origin}/orders"}),
             ("explore.run", {"goal": "x", "start": f"{site.origin}/public", "until": {"title": "y"}, "seconds": 60}),
         )
@@ -97,6 +97,8 @@ async def test_work_with_a_dead_login_fails_at_once_and_says_so(tmp_path: Path) 
             error = await refusal(node, verb, **given, capsule="shop")
             assert error.code == "capsule.logged_out", verb
             assert len(site.reached) <= 4 and not found_in(str(error).encode(), CANARIES), (verb, site.reached)
+        said = (tmp_path / "dead.xml").read_text()
+        assert 'errors="1"' in said and "capsule.logged_out" in said and not found_in(said.encode(), CANARIES)
         (kept,) = (await ask(node, "capsule.list")).capsules
         row = await node.rooms.store.ledger(kept.id)
         assert row is not None and row.holder == "", "nobody holds it any more"

@@ -16,11 +16,14 @@ from typing import Any
 import pytest
 
 from adapters.browser import watching
+from adapters.browser.page import ChromiumPage
 from adapters.ports import Heard
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
 from node.sessions import Notebook
+from protocol.errors import MeshError
 from protocol.page.action import describe
+from protocol.page.observation import Observation
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.forked import Forked
@@ -295,3 +298,38 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
     for typed in ("4111", "7788", "hunter2", "-more"):
         assert typed not in told
     assert "reached" not in repr([item.observation for item in seen]), "the page has no way to the recorder"
+
+
+async def test_a_page_that_could_not_be_read_when_it_changed_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_AGAIN_S", 0.05)
+    observe, failing = ChromiumPage.observe, 0
+
+    async def observed(self: ChromiumPage) -> Observation:
+        nonlocal failing
+        if failing:
+            failing -= 1
+            raise MeshError("browser.timeout")
+        return await observe(self)
+
+    async def unheard(one: Heard) -> None:
+        """Nobody asks."""
+
+    monkeypatch.setattr(ChromiumPage, "observe", observed)
+    server = PageServer()
+    await server.start()
+    try:
+        async with running_chromium() as (endpoint, _):
+            guard = GuardPolicy(read_only=False, origins=(server.origin,))
+            async with (
+                open_watched(BrowserConfig(), endpoint)(Profile(), guard, unheard) as page,
+                contextlib.AsyncExitStack() as stack,
+            ):
+                await page.open(f"{server.origin}/form.html")
+                person = await stack.enter_async_context(person_at(endpoint, server.origin))
+                failing = 4  # more often than a page that comes says that it has changed
+                await person.send("Page.navigate", url=f"{server.origin}/table.html")
+                async with asyncio.timeout(_WAIT_S):
+                    while not (page.seen and page.seen.url.endswith("/table.html")):  # noqa: ASYNC110 (nobody tells)
+                        await asyncio.sleep(0.02)
+    finally:
+        await server.stop()

@@ -163,7 +163,7 @@ async def test_a_live_session_keeps_to_its_capsule_and_ends_with_it(tmp_path: Pa
         await ask(node, "capsule.revoke", capsule="shop")
         ended = await refusal(node, "live.snapshot", session=opened.session)
         assert (ended.code, ended.detail["reason"]) == ("live.ended", "capsule")
-        assert (await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")).code == "input.not_found"
+        assert (await refusal(node, "live.open", url=f"{site.origin}/", capsule="shop")).code == "capsule.revoked"
 
 
 async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tmp_path: Path) -> None:
@@ -193,11 +193,13 @@ async def test_a_login_is_checked_refreshed_sealed_anew_and_ended_on_its_site(tm
 
 async def test_revoking_with_kill_logs_out_and_sees_that_the_site_refuses_the_old_state(tmp_path: Path) -> None:
     site = LoginSite()
+    site.everywhere = True
     async with node_with(site, tmp_path) as node:
         opened = await ask(node, "live.open", url=f"{site.origin}/", capsule="shop")
         revoked = await ask(node, "capsule.revoke", capsule="shop", kill=True)
         assert (revoked.dead, revoked.evidence) == (True, "the page asks to log in")
-        assert "GET /logout" in site.reached and not site.sessions
+        assert revoked.pressed == "Sign out of all devices"
+        assert "GET /logout-all" in site.reached and not site.sessions
         ended = await refusal(node, "live.snapshot", session=opened.session)
         assert (ended.code, ended.detail["reason"]) == ("live.ended", "capsule")
         assert (await ask(node, "capsule.list")).capsules == ()

@@ -10,6 +10,7 @@ from adapters.capsule_records import (
     Taken,
     WorkRecord,
     entered,
+    last_revoked,
     merged,
     with_use,
     without_holder,
@@ -71,6 +72,10 @@ class MemoryCapsules:
         self._open()
         body = self._rows.get(capsule_id)
         return unpack(body, LedgerRecord) if body is not None else None
+
+    async def revoked_as(self, name: str) -> LedgerRecord | None:
+        self._open()
+        return last_revoked((unpack(body, LedgerRecord) for body in self._rows.values()), name)
 
     async def raise_ledger(self, more: LedgerRecord) -> LedgerRecord:
         row = merged(await self.ledger(more.id), more)

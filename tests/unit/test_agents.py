@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +14,14 @@ from node.api.agents import Agents
 from node.signing import Feed
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.agent import Added, AddParams, NameParams
+from node.verbs.capsule import CapsuleParams
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.refusals import Refusals
 from protocol.trust.agent_token import make_token, token_hash
+from tests.capsule_nodes import two
+from tests.mesh_memory import MemoryMesh
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
@@ -143,6 +147,22 @@ async def test_names_that_would_need_quoting_are_refused(name: str) -> None:
 
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(msgspec.json.encode({"name": name, "scopes": ["read"]}), type=AddParams)
+
+
+async def test_an_agent_is_shown_with_the_names_that_its_capsules_have_now(place: Place, tmp_path: Path) -> None:
+    mesh = MemoryMesh()
+    alice, _ = await two(mesh, tmp_path)
+    try:
+        place.agents.capsules = alice.capsules.kept
+        kept = await alice.capture()
+        added = await place.add(capsules=("shop=record",))
+        assert (added.capsules, added.capsule_names) == ((f"{kept.id}=record",), {kept.id: "shop"})
+        await alice.capsules.remove(CapsuleParams(capsule="shop"))
+        (shown,) = (await place.agents.listed()).agents
+        assert (shown.capsules, shown.capsule_names) == ((f"{kept.id}=record",), {})
+    finally:
+        for node in mesh.nodes:
+            await node.stop()
 
 
 async def test_a_name_is_given_once_and_agents_are_bounded(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

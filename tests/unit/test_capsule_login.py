@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from adapters.ports import BrowserState
 from node.capsules import digests, from_browser
 from node.cli.capsule import _login_line
+from node.process.logging_in import logged_in
 from protocol.capsule.login import Look, asks_for_login, judge_login, judge_proof
 from protocol.capsule.state import CapsuleState, Cookie
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.page.observation import Element, Observation, Traits
+from protocol.recording.session import BrowserInfo
 from tests.capsules import CANARY, STATE
 
 PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
@@ -97,3 +100,38 @@ def test_a_request_that_was_refused_is_told_at_its_step_of_the_login() -> None:
     line = _login_line({**step, "blocked": ["POST https://shop.example/login"]})
     assert "the guard refused POST https://shop.example/login" in line and "--allow" in line
     assert "refused" not in _login_line({**step, "blocked": []})
+
+
+class Window:
+    """A window in memory, whose person logs in as soon as there is word to begin. Implements ``Watched``."""
+
+    def __init__(self) -> None:
+        self.info = BrowserInfo(backend="twin", name="twin", version="1")
+        self.scripted, self.sent = 0, ()
+        self.seen: Observation | None = None
+        self.cookies: dict[str, str] = {}
+
+    async def state(self) -> BrowserState:
+        held = [
+            {"name": name, "value": value, "domain": "shop.example", "path": "/", "expires": -1}
+            | {"httpOnly": True, "secure": True, "sameSite": "Lax"}
+            for name, value in self.cookies.items()
+        ]
+        return BrowserState(storage=json.dumps({"cookies": held, "origins": []}).encode())
+
+    async def open(self, url: str) -> None:
+        self.seen, self.cookies = page(PASSWORD, url=url), {"seen": "1"}
+
+    async def ended(self) -> None:
+        await asyncio.Event().wait()
+
+    def log_in(self, said: dict[str, object]) -> None:
+        """What a person does who was waiting for it."""
+        self.seen, self.cookies = page(url=str(said["open"])), {"seen": "1", "sid": "of-a-member"}
+
+
+async def test_a_person_who_logs_in_at_once_is_not_missed() -> None:
+    window = Window()
+    async with asyncio.timeout(5):
+        state = await logged_in(window, "https://shop.example/account", None, window.log_in)
+    assert "of-a-member" in state

@@ -20,6 +20,7 @@ from protocol.capsule.portability import findings
 from protocol.capsule.scanner import SCANNER, Weak, counted, scan
 from protocol.capsule.state import CapsuleState, Cookie, Item, OriginStorage
 from protocol.errors import MeshError
+from protocol.page import personal_forms
 from protocol.wire import envelope
 from tests.capsule_nodes import CapsuleNode, two
 from tests.capsules import CANARY, SHOP
@@ -176,3 +177,12 @@ def test_what_a_page_stores_is_read_in_time_that_grows_with_it(
     """
     text = filling * (8 * chars // len(filling))
     assert _seconds(look, text) < 16 * max(_seconds(look, text[:chars]), 0.000_5)
+
+
+def test_a_scan_remembers_no_number() -> None:
+    """Guard: protocol/capsule/scanner.py, scan."""
+    card = Item(name="card", value='{"card": "4111 1111 1111 1111"}')
+    assert {each.kind for each in scan(CapsuleState(storage=(OriginStorage(origin=SHOP, local=(card,)),)))} == {
+        "personal-data"
+    }
+    assert personal_forms._valid.cache_info().currsize == 0

@@ -287,7 +287,10 @@ async def test_a_revocation_reaches_its_holder_at_once(nodes: list[CapsuleNode])
     bob.exchange.ended.append(close)
     told = await alice.exchange.revoke(RevokeParams(capsule="shop"))
     assert (told.told, told.not_told, closed) == (("bob",), (), [kept.id])
-    assert await bob.refused(kept.id) == "capsule.revoked"
+    for node in nodes:
+        assert [await node.refused(text) for text in (kept.id, "shop")] == ["capsule.revoked"] * 2
+    await alice.capture()
+    assert await alice.refused("shop") == "", "the name is free again"
     assert await code_of(bob.take(file)) == "capsule.revoked"
 
 
@@ -300,8 +303,7 @@ async def test_a_holder_that_was_not_reached_learns_of_the_revocation_when_it_wa
     await bob.node.stop()
     assert (await alice.exchange.revoke(RevokeParams(capsule="shop"))).not_told == ("bob",)
     bob = await bob.again()
-    assert await bob.refused(kept.id) == "capsule.revoked"
-    assert await bob.refused(kept.id) == "capsule.revoked"
+    assert [await bob.refused(text) for text in (kept.id, kept.id, "shop")] == ["capsule.revoked"] * 3
 
 
 async def test_a_tenant_that_removed_the_capsule_or_withdrew_the_grant_refuses_its_use(

@@ -17,6 +17,7 @@ from tests.commands import Answers
 
 AGENT: dict[str, Any] = {
     "name": "helper", "state": "valid", "scopes": ["read", "live"], "origins": [], "capsules": [], "created_ms": 0,
+    "capsule_names": {"cap-A": "shop"},
     "expires_ms": 1_000, "calls": 3, "calls_max": 0, "browser_seconds": 4, "browser_seconds_max": 9, "running": 1,
 }  # fmt: skip
 
@@ -31,14 +32,16 @@ def test_agents_are_a_table_or_a_word() -> None:
     done = Answers(agent_list=[{"agents": []}]).run("agent", "ls")
     assert done.out == ["no agents: `trailmesh agent add --help`"]
     done = Answers(
-        agent_list=[{"agents": [AGENT | {"origins": ["https://a.example"], "capsules": ["cap-A=live"]}]}]
+        agent_list=[
+            {"agents": [AGENT | {"origins": ["https://a.example"], "capsules": ["cap-A=live", "cap-B=record"]}]}
+        ]
     ).run("agent", "ls")
     cells = [
         "helper",
         "valid",
         "read, live",
         "https://a.example",
-        "cap-A=live",
+        "shop (cap-A)=live cap-B=record",
         "1970-01-01 00:00:01",
         "3",
         "4 of 9",
@@ -70,7 +73,9 @@ def test_the_token_is_all_of_the_output() -> None:
     assert done.err[0].startswith("helper may read, live at https://a.example; until 1970")
     granted = AGENT | {"token": "tma_x", "origins": ["https://a.example"], "capsules": ["cap-A=live"]}
     done = Answers(agent_add=[granted]).run("agent", "add", "helper", "--scope", "live", "--capsule", "shop=live")
-    assert done.err[0].startswith("helper may read, live at https://a.example, with the logins cap-A=live; until 1970")
+    assert done.err[0].startswith(
+        "helper may read, live at https://a.example, with the logins shop (cap-A)=live; until 1970"
+    )
 
 
 VERIFIED: dict[str, Any] = {

@@ -59,7 +59,7 @@ async def test_a_capsule_whose_issuer_is_not_trusted_any_more_hides_no_other(nod
     await bob.node.changes.distrust(alice.node.id, "")
     assert await bob.refused("shop") == "input.not_found"
     assert await bob.use("own")
-    assert await bob.capsules.id_of("own") == own.id
+    assert await bob.capsules.kept.id_of("own") == own.id
     assert await bob.capsules.kept.proposed(SHOP, "live") == "own"
 
 
@@ -82,7 +82,7 @@ async def test_the_capsule_of_a_peer_takes_no_name_from_an_own_one(nodes: list[C
 
     async def meant() -> str:
         with contextlib.suppress(MeshError):
-            return await bob.capsules.id_of("shop")
+            return await bob.capsules.kept.id_of("shop")
         return ""
 
     assert await meant() == own.id

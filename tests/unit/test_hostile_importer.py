@@ -14,6 +14,7 @@ from nacl.signing import SigningKey
 
 from node.verbs.capsule import CapsuleParams, ShowParams
 from node.verbs.capsule_upkeep import RevokeParams
+from protocol import ids
 from protocol.capsule import file as files
 from protocol.capsule.artefacts import KIND_USE, Use
 from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, Sealed, read_header
@@ -320,6 +321,25 @@ async def test_a_receipt_of_a_use_counts_once_and_for_nobody_else(nodes: list[Ca
     assert await told(bob, _signed(carol, alice, kept, node=bob.node.id)) == "capsule.issuer"
     assert await told(bob, _signed(bob, alice, kept, tenant=bob.node.id)) == "input.not_found"
     assert await counted(alice) == 2
+
+
+async def test_only_who_had_a_revoked_capsule_can_tell_it_from_one_that_never_was(
+    nodes: list[CapsuleNode], tmp_path: Path
+) -> None:
+    """Guard: node/capsules/exchange.py, CapsuleExchange.on_use."""
+    alice, bob = nodes
+    kept = await given(alice, bob)
+    node = await alice.node.mesh.add("carol")
+    await alice.node.mesh.pair(alice.node, node, GRANTS)
+    carol = await CapsuleNode(node, tmp_path / "carol").load()
+    await alice.exchange.revoke(_revocation())
+    codes, never = [], ids.make_id("cap", bytes(ids.ID_RANDOM_BYTES))
+    for caller, capsule in ((bob, kept), (carol, kept), (carol, never)):
+        with pytest.raises(MeshError) as caught:
+            await alice.exchange.on_use(caller.node.id, CapsuleUsed(use=_signed(caller, alice, capsule)))
+        codes.append((caught.value.code, caught.value.message))
+    assert [code for code, _ in codes] == ["capsule.revoked", "input.not_found", "input.not_found"]
+    assert codes[1] == codes[2]
 
 
 async def test_a_holder_that_reports_to_nobody_has_the_capsule_for_the_freshness_window_only(

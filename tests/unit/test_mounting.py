@@ -28,7 +28,7 @@ from node.verbs.capsule import CapsuleParams, CaptureParams
 from node.verbs.capsule_upkeep import RevokeParams
 from protocol import limits
 from protocol.capsule.hidden import hidden_values
-from protocol.capsule.portability import Finding, findings, logout_control, standing, verdict_of
+from protocol.capsule.portability import Finding, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.state import CapsuleState, Cookie, Item, Lost, OriginStorage
 from protocol.errors import MeshError
 from protocol.page.action import Click, Locator
@@ -135,15 +135,13 @@ async def test_an_agent_is_given_the_capsules_that_it_was_granted_for_that_work_
                 raise AssertionError("it was mounted")
         assert (missing.value.code, missing.value.message) == (ungranted.value.code, ungranted.value.message)
         assert other.id not in str(ungranted.value) and await code_of(alice, approve_class=5) == "capsule.class"
-        await alice.exchange.revoke(RevokeParams(capsule="other"))
-        with pytest.raises(MeshError) as ended:
-            async with mounted(Mounting(alice.capsules), other.id, wish()):
+        for name in ("other", "shop"):
+            await alice.exchange.revoke(RevokeParams(capsule=name))
+        with pytest.raises(MeshError) as revoked:
+            async with mounted(Mounting(alice.capsules), "other", wish()):
                 raise AssertionError("it was mounted")
-        assert (ended.value.code, ended.value.message) == (missing.value.code, missing.value.message)
-    with pytest.raises(MeshError) as told:
-        async with mounted(Mounting(alice.capsules), other.id, wish()):
-            raise AssertionError("it was mounted")
-    assert told.value.code == "capsule.revoked"
+        assert (revoked.value.code, revoked.value.message) == (missing.value.code, missing.value.message)
+        assert await code_of(alice) == "capsule.revoked", "what became of its own it is told"
 
 
 async def test_work_ends_at_once_when_its_capsule_is_revoked_here_and_at_a_peer(nodes: list[CapsuleNode]) -> None:
@@ -396,6 +394,28 @@ def test_what_does_not_travel_is_named_without_a_value_and_comes_first() -> None
     ]
     assert [each.travels for each in found] == sorted(each.travels for each in found)
     assert CANARY.encode() not in msgspec.json.encode(found)
+
+
+EVERYWHERE = (
+    "Log out everywhere",
+    "Sign out of all devices",
+    "Log out all sessions",
+    "Se déconnecter de tous les appareils",
+)
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_all_devices_are_logged_out_only_where_that_is_asked_for(name: str) -> None:
+    usual = Element(ref="e1", role="button", name="Log out")
+    form = Element(ref="e2", role="button", name="Log out", traits=Traits(submits=True))
+    others = Element(ref="e3", role="button", name="Sign out of all other devices", traits=Traits(submits=True))
+    every = Element(ref="e4", role="link", name=name, url=f"{SHOP}/out")
+    page = Observation(url=SHOP, title="", text="", elements=(others, every, usual, form))
+    assert (logout_control(page), logout_control(page, everywhere=True)) == (form, every)
+    assert [place_of(page, each) for each in (usual, form, every)] == [0, 1, 0]
+    assert logout_control(msgspec.structs.replace(page, elements=(others, every))) == every
+    assert logout_control(msgspec.structs.replace(page, elements=(others, usual)), everywhere=True) == usual
+    assert logout_control(msgspec.structs.replace(page, elements=(others,)), everywhere=True) is None
 
 
 @pytest.mark.parametrize("name", ["Log out", "Sign  out", "LOGOUT", "Abmelden", "Se déconnecter", "Cerrar sesión"])

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from node.sessions.showing.files import ReplayFiles, write_files
+from node.sessions.showing.files import ReplayFiles, write_ended, write_files
 from node.sessions.showing.junit import junit_xml
 from node.sessions.showing.markdown import markdown
-from node.sessions.showing.told import Told, tell
+from node.sessions.showing.told import Ended, Told, tell
 from node.verbs.session_results import Replayed
 from protocol import ids
 from protocol.errors import MeshError
@@ -112,6 +112,21 @@ def test_a_replay_that_did_not_pass_is_never_green_whatever_its_steps_say() -> N
     assert counts(data) == [5, 1, 0, 0]
     (printed,) = ElementTree.fromstring(data).iter("system-out")
     assert printed.text == "partial, level text: 4 of 4 steps matched\na request was refused"
+
+
+def test_a_login_that_does_not_hold_is_one_error_and_no_step_has_a_result(tmp_path: Path) -> None:
+    error = MeshError("capsule.logged_out", "led on to <b>")
+    ended = Ended(session=SESSION, steps=((1, "open"), (2, "click")), error=error, at_ms=1_700_000_000_000)
+    files = ReplayFiles(junit=str(tmp_path / "ended.xml"), markdown=str(tmp_path / "ended.md"))
+    write_ended(files, ended)
+    data = (tmp_path / "ended.xml").read_bytes()
+    assert cases(data) == [
+        ("login", [("error", "no result: capsule.logged_out: led on to <b>")]),
+        ("1. open", [("skipped", "no result")]),
+        ("2. click", [("skipped", "no result")]),
+    ]
+    assert counts(data) == [3, 0, 1, 2]
+    assert "capsule\\.logged\\_out\\: led on to \\<b\\>" in (tmp_path / "ended.md").read_text()
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\ufffe", "\ud800", "<", "&", "]]>", "\x9b"])

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from adapters.schedule_records import RunSpend
+from node.live import CapsuleNames, NoCapsules
 from node.schedules import Ended
 from node.schedules.triggers import Trigger
 from node.schedules.verbs import ScheduleVerbs
+from node.verbs.capsule import CapsuleParams
 from node.verbs.schedule import Ran, Scheduled, ScheduleList, Spent
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.schedule import Misfire
+from tests.capsule_nodes import two
+from tests.mesh_memory import MemoryMesh
 from tests.schedules import HOUR_MS, Bench, schedule
 from tests.twins.clock import START_MS
 from tests.twins.storage import MemoryStore
@@ -33,10 +38,11 @@ GIVEN: dict[str, Any] = {
 class Desk:
     """The verbs over one node's schedules."""
 
-    def __init__(self) -> None:
+    def __init__(self, capsules: CapsuleNames | None = None) -> None:
         self.bench = Bench(MemoryStore())
         self._run = {
-            verb.name: (verb, run) for verb, run in ScheduleVerbs(self.bench.room, self.bench.clock).bound.items()
+            verb.name: (verb, run)
+            for verb, run in ScheduleVerbs(self.bench.room, self.bench.clock, capsules or NoCapsules()).bound.items()
         }
 
     async def call(self, name: str, /, **params: Any) -> Any:
@@ -109,6 +115,28 @@ async def test_a_schedule_is_shown_as_it_was_given(desk: Desk) -> None:
     assert record.notify_webhook == "https://hooks.example:8443/secret?x=1"
     assert record.notify_command == ("/bin/told", "--now", "secret")
     assert await desk.call("list") == ScheduleList(schedules=[added])
+
+
+async def test_a_schedule_keeps_the_capsule_that_had_the_name_and_no_other_that_gets_it(tmp_path: Path) -> None:
+    """Guard: node/schedules/verbs.py, ScheduleVerbs._add."""
+    mesh = MemoryMesh()
+    alice, _ = await two(mesh, tmp_path)
+    desk = Desk(alice.capsules.kept)
+    try:
+        kept = await alice.capture()
+        added = await desk.add(capsule="shop")
+        assert (added.capsule, added.capsule_name) == (kept.id, "shop")
+        await alice.capsules.remove(CapsuleParams(capsule="shop"))
+        await alice.capture()
+        later = await desk.call("show", schedule=added.schedule)
+        assert (later.capsule, later.capsule_name) == (kept.id, "")
+        with pytest.raises(MeshError) as caught:
+            await desk.add(capsule="nothing")
+        assert caught.value.code == "input.not_found"
+    finally:
+        await desk.bench.room.close()
+        for node in mesh.nodes:
+            await node.stop()
 
 
 @pytest.mark.parametrize(

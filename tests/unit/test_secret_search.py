@@ -16,7 +16,7 @@ import pytest
 from protocol import limits
 from protocol.page.names import together
 from protocol.page.redaction import redact_address, redact_text
-from protocol.page.secret_search import Search
+from protocol.page.secret_search import Search, _base32
 
 VALUES = (
     "hunter2!x",
@@ -189,3 +189,9 @@ def test_no_page_takes_more_than_its_length(text: str) -> None:
     began = time.process_time()
     assert search.replace(text, lambda name: "") is not None
     assert time.process_time() - began < 5
+
+
+def test_base32_is_what_the_standard_library_makes_of_it() -> None:
+    for size in range(200):
+        raw = b"".join(hashlib.sha256(bytes([size, part])).digest() for part in range(7))[:size]
+        assert _base32(raw) == base64.b32encode(raw).decode().rstrip("=")

@@ -10,7 +10,7 @@ import msgspec
 
 from adapters.ports import SessionStore
 from node.base import write_private
-from node.sessions.showing.told import Told
+from node.sessions.showing.told import Ended, Told
 from node.verbs.session_results import RunDiff, SessionDiff, Shown
 from protocol.errors import MeshError
 
@@ -59,6 +59,18 @@ def write_files(files: ReplayFiles, told: Told) -> None:
         from node.sessions.showing.markdown import markdown
 
         _write(files.markdown, markdown(told).encode())
+
+
+def write_ended(files: ReplayFiles, ended: Ended) -> None:
+    """As ``write_files``, of a replay that has no report. There is no HTML file: nothing was seen. Errors: ``input.invalid``."""
+    if files.junit:
+        from node.sessions.showing.junit import junit_of_ended
+
+        _write(files.junit, junit_of_ended(ended))
+    if files.markdown:
+        from node.sessions.showing.markdown import markdown_of_ended
+
+        _write(files.markdown, markdown_of_ended(ended).encode())
 
 
 async def write_replay(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, TestSuite
 
-from node.sessions.showing.told import Told, ToldStep
+from node.sessions.showing.told import Ended, Told, ToldStep
 from protocol.recording.findings import in_words
 from protocol.wire.line import without_controls
 
@@ -33,6 +34,25 @@ def junit_xml(told: Told) -> bytes:
     notes = [told.summary, *told.reasons, *(f"the guard refused {item}" for item in report.blocked)]
     suite.add_property("session", told.session.id)
     suite.add_property("report", report.id)
+    return _file(suite, notes)
+
+
+def junit_of_ended(ended: Ended) -> bytes:
+    """The file about a replay that has no report: one error, and every step is skipped."""
+    suite = TestSuite(_clean(ended.session.title))
+    suite.timestamp = _iso(ended.at_ms)
+    login = TestCase("login", _clean(ended.session.id))
+    login.result = [Error(_clean(ended.summary), _clean(ended.error.code))]
+    suite.add_testcase(login)
+    for index, did in ended.steps:
+        case = TestCase(_clean(f"{index}. {did}"), _clean(ended.session.id))
+        case.result = [Skipped("no result")]
+        suite.add_testcase(case)
+    suite.add_property("session", ended.session.id)
+    return _file(suite, [ended.summary, ended.error.remedy])
+
+
+def _file(suite: TestSuite, notes: Sequence[str]) -> bytes:
     printed = SystemOut()
     printed.text = _clean("\n".join(notes))
     suite.append(printed)

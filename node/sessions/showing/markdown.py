@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from node.sessions.showing.told import Told, ToldStep
+from node.sessions.showing.told import Ended, Told, ToldStep
 from protocol.recording.findings import Difference
 from protocol.wire.line import without_controls
 
@@ -34,6 +34,19 @@ def markdown(told: Told) -> str:
         f"Session {_plain(told.session.id)}, report {_plain(report.id)}, signed by {told.replayed.signed_by[:7]}"
     )
     return "\n".join(lines) + "\n"
+
+
+def markdown_of_ended(ended: Ended) -> str:
+    """The text about a replay that has no report."""
+    lines = [
+        f"### {_plain(ended.session.title)}",
+        "",
+        f"**{_plain(ended.summary)}**",
+        "",
+        _plain(ended.error.remedy),
+        "",
+    ]
+    return "\n".join([*lines, f"Session {_plain(ended.session.id)}, no report"]) + "\n"
 
 
 def _steps(item: Difference) -> str:

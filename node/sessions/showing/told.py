@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from node.verbs.session_results import Replayed
+from protocol.errors import MeshError
 from protocol.page.action import describe
 from protocol.recording.findings import Difference
 from protocol.recording.replay import TEXT_WORDS, differences, replayable
@@ -55,6 +56,21 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         level = f"level {report.level}{', nothing masked' if report.strict else ''}"
         matched = f"{report.matched} of {len(self.steps)} steps matched"
         return f"{report.verdict.value}{why}, {level}: {matched}{with_inputs(report.inputs)}"
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay that gave no report: its login did not hold, before its first step or during any."""
+
+    session: Session
+    steps: tuple[tuple[int, str], ...]
+    """Number and action of what was to be replayed."""
+    error: MeshError
+    at_ms: int
+
+    @property
+    def summary(self) -> str:
+        """``no result: capsule.logged_out: …``."""
+        return f"no result: {self.error.code}: {self.error.message}"
 
 
 def with_inputs(changed: Sequence[ChangedInput]) -> str:
