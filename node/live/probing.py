@@ -140,7 +140,7 @@ class Probing:
 
     @contextlib.asynccontextmanager
     async def _in_time(self) -> AsyncIterator[None]:
-        """A block that is given up after ``PROBE_MS_MAX``: one control must not take the time of all. Errors: ``browser.timeout``."""
+        """A block that is given up after ``PROBE_MS_MAX``: one control must not take all the time. Errors: ``browser.timeout``."""
         try:
             async with asyncio.timeout(limits.PROBE_MS_MAX / 1000):
                 yield
