@@ -217,10 +217,11 @@ class Worker:
         self._visits_of[state] += 1
         if reached:
             return worth, True, False
+        nearer = key != replica.root and self._seen_nearer(path, state)
         # What this iteration has passed is not in the tree yet.
-        passed = any(states.get(each) == state for each in (replica.root, *path[:-1]))
-        if key != replica.root and (passed or self._seen_nearer(path, state)):
+        if nearer or any(states.get(each) == state for each in path[:-1]):
             replica.idle.in_vain(decode_action(replica.view.action(key)))
+        if nearer:
             # Half: the page may be good, but there is a shorter way to it, which is to be chosen.
             return worth * 0.5, False, True
         if not replica.view.expanded(key):
