@@ -46,7 +46,10 @@ LEAVE = Element(ref="", role="link", name="Log out", url="https://shop.example/l
     [
         ((field("Login Password"), field("Confirm Password")), False),  # an account is made or edited
         ((field("Current password"), field("New", autocomplete="new-password")), False),
-        ((field("Password"), SUBMIT, field("Password"), field("Password again"), SUBMIT), True),  # a login, and a sign-up
+        (
+            (field("Password"), SUBMIT, field("Password"), field("Password again"), SUBMIT),
+            True,
+        ),  # a login, and a sign-up
         ((field("Password", form_action="/in"), field("Password", form_action="/up")), True),
         ((field("Password"), field("PIN")), True),
         ((PASSWORD, SUBMIT, LEAVE), False),  # somebody who is logged in confirms something

@@ -116,7 +116,9 @@ async def test_a_yes_while_it_runs_brings_a_search_back_to_what_was_found_to_wri
 
 async def test_a_question_about_a_request_counts_as_one_about_an_action_does() -> None:
     """Guard: node/explorer/working/doubts.py, Counted.ask."""
-    hall = msgspec.structs.replace(link("Hall", f"{ORIGIN}/hall"), effect=Effect(go="/hall", fetch=(("POST", "/seen"),)))
+    hall = msgspec.structs.replace(
+        link("Hall", f"{ORIGIN}/hall"), effect=Effect(go="/hall", fetch=(("POST", "/seen"),))
+    )
     site = start_page(hall)
     site.documents[f"{ORIGIN}/hall"] = Document(title="Hall", controls=(link("Home", f"{ORIGIN}/"),))
     async with probing(site=site, asks=True, policy=PolicyConfig(probe=False)) as (anna,):
