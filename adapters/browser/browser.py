@@ -118,7 +118,9 @@ class ChromiumBrowser:
     async def _open(
         self, profile: Profile, policy: GuardPolicy, stored: Stored | None, *, tabs: bool
     ) -> ChromiumContext:
-        making = asyncio.ensure_future(self._made(profile, stored))
+        # In a thread: a login can hold megabytes.
+        state = await asyncio.to_thread(plain_state, stored or Stored())
+        making = asyncio.ensure_future(self._made(profile, state))
         try:
             made, page = await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -128,7 +130,7 @@ class ChromiumBrowser:
         context = ChromiumContext(made, policy, self._judge, life, self._destinations, tabs=tabs, seeded=page)
         if stored is not None:
             context.begins = of_tabs(stored)
-            context.apart.begin_with(plain_state(stored)["origins"])
+            context.apart.begin_with(state["origins"])
         self._contexts[life] = context
         life.gone.add_done_callback(lambda _: self._contexts.pop(life))
         try:
@@ -138,12 +140,11 @@ class ChromiumBrowser:
             raise
         return context
 
-    async def _made(self, profile: Profile, stored: Stored | None) -> tuple[BrowserContext, Page | None]:
-        """A fresh context with a state, and the page in which its storage was written if there is any.
+    async def _made(self, profile: Profile, state: Mapping[str, Any]) -> tuple[BrowserContext, Page | None]:
+        """A fresh context with ``state``, and the page in which its storage was written if there is any.
 
         Errors: ``browser.state``, ``browser.launch``; those of Playwright.
         """
-        state = plain_state(stored) if stored is not None else {"cookies": [], "origins": []}
         cookies = {"cookies": state["cookies"], "origins": []}
         try:
             context = await self._browser.new_context(**self._options(profile), storage_state=cast(Any, cookies))

@@ -23,6 +23,9 @@ from protocol.capsule.storage_key import site_on_top
 from protocol.errors import MeshError
 
 _BLANK: Final = "about:blank"
+_PIECE_CHARS: Final = 256 * 1024
+_GIVEN: Final = "globalThis.trailmeshGiven"
+"""Of an isolated world: no script of a page sees it, and it goes with the blank document."""
 _TRIES: Final = 100
 _PAUSE_S: Final = 0.001
 _PAUSE_S_MAX: Final = 0.01
@@ -141,16 +144,23 @@ class _Seeding:
 async def _write(session: CDPSession, frame: str, stored: Mapping[str, Any]) -> None:
     """Write ``stored`` in the blank document that ``frame`` shows. Errors: ``browser.state``."""
     world = await session.send("Page.createIsolatedWorld", {"frameId": frame})
-    # As text: a name like ``__proto__`` means something else in a script than in JSON.
-    asked = {
-        "expression": f"({WRITE})({json.dumps(json.dumps(stored))})",
-        "contextId": world["executionContextId"],
-        "awaitPromise": True,
-        "returnByValue": True,
-    }
-    answer = (await session.send("Runtime.evaluate", asked))["result"].get("value")
+    asked = {"contextId": world["executionContextId"], "awaitPromise": True, "returnByValue": True}
+    # As text: a name like ``__proto__`` means something else in a script than in JSON. In pieces: what is sent at once is encoded
+    # in the event loop, and a login can hold megabytes.
+    text = await asyncio.to_thread(_encoded, stored)
+    for at in range(0, len(text), _PIECE_CHARS):
+        piece = json.dumps(text[at : at + _PIECE_CHARS])
+        await session.send("Runtime.evaluate", asked | {"expression": f"void ({_GIVEN} = ({_GIVEN} ?? '') + {piece})"})
+    answer = (await session.send("Runtime.evaluate", asked | {"expression": f"({WRITE})({_GIVEN})"}))["result"].get(
+        "value"
+    )
     if answer != "":
         raise MeshError(
             "browser.state",
             f"the browser does not take the {answer if isinstance(answer, str) else 'storage'} of {stored['origin']}",
         )
+
+
+def _encoded(stored: Mapping[str, Any]) -> str:
+    """``stored`` as JSON. Value by value: one call for all would hold every thread until it is done."""
+    return "".join(json.JSONEncoder().iterencode(stored))

@@ -112,9 +112,10 @@ def show_summary(r: Result) -> None:
     else:
         click.echo(f"not reached{': ' + r['reason'] if r['reason'] else ''}")
     if r.get("probed") or r.get("asked"):
+        late = f", {counted(r['given_up'], 'try', 'tries')} took too long" if r.get("given_up") else ""
         click.echo(
             f"{counted(r['probed'], 'control')} tried where nothing can be changed: {r['found_harmless']} only read, "
-            f"{r['found_writing']} would write; {counted(r['asked'], 'question')} asked"
+            f"{r['found_writing']} would write{late}; {counted(r['asked'], 'question')} asked"
         )
     if r.get("questions"):
         click.echo(f"{counted(r['questions'], 'question')} waiting for an answer: `trailmesh approve ls`")

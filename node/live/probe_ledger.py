@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median_low
+
 import msgspec
 
 from adapters.ports import Clock
@@ -18,6 +20,8 @@ class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Something was tried that may change something."""
     asked: int = 0
     """Questions to the owner about what stayed in doubt, or writes."""
+    given_up: int = 0
+    """Presses that took longer than ``PROBE_MS_MAX``: what they would have done is not known, and the control stays in doubt."""
     milliseconds: int = 0
     """Time spent."""
 
@@ -31,19 +35,26 @@ class Ledger:
         self.tried: set[bytes] = set()
         """Forms of elements that are not tried again in this search."""
         self.asked: set[str] = set()
+        self._took_ms = [limits.PROBE_EXPECTED_MS]
+        """Of each press, after what is expected of the first one."""
         self._clock = clock
         self._began_ms = clock.now_ms()
         self._before_ms = counts.milliseconds
         # At the beginning everything is new, so it may have more than its share: but no more than its share of the whole.
         self._free_ms = min(limits.PROBE_FREE_MS, limits.PROBE_SHARE_MAX * seconds * 1000)
 
+    def took(self, ms: int) -> None:
+        """One press of a control, with all that was opened for it, has taken ``ms``."""
+        self.counts.milliseconds += ms
+        self._took_ms.append(ms)
+
     @property
     def room(self) -> int:
         """How many controls may still be tried. Probes take no more than a share of the time of their search."""
         passed_ms = self._clock.now_ms() - self._began_ms
         spent_ms = self.counts.milliseconds - self._before_ms
-        expected_ms = spent_ms / len(self.tried) if self.tried else limits.PROBE_EXPECTED_MS
-        if spent_ms + expected_ms > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
+        # Not their mean: one that took long, mostly the first, would be expected of all the others.
+        if spent_ms + median_low(self._took_ms) > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
             return 0
         return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
 

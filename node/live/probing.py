@@ -6,10 +6,11 @@ closed afterwards and nothing of it is copied back, so what a control stored or 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -96,7 +97,7 @@ class Probing:
             while waiting and self.ledger.room and await self._open(page, way, waiting, pressed):
                 continue
         finally:
-            self._spend()
+            self.ledger.counts.milliseconds += self._passed_ms()
         self._count(page, list(pressed.items()))
         return bool(pressed)
 
@@ -129,19 +130,31 @@ class Probing:
         await visit.begin()
         while waiting and (waiting[0].begun or self.ledger.room):
             trial = waiting[0]
-            tried = await self._try(visit, trial, pressed)
-            press, as_before = await visit.leave()
+            async with self._in_time():
+                tried = await self._try(visit, trial, pressed)
+                press, as_before = await visit.leave()
             if not tried or trial.ends(press):
                 waiting.popleft()
-            self._spend()
             if not as_before:
                 return
 
-    def _spend(self) -> None:
-        """Count the time since it was last counted."""
+    @contextlib.asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        """A block that is given up after ``PROBE_MS_MAX``: one control must not take all the time. Errors: ``browser.timeout``."""
+        try:
+            async with asyncio.timeout(limits.PROBE_MS_MAX / 1000):
+                yield
+        except TimeoutError:
+            self.ledger.counts.given_up += 1
+            raise MeshError("browser.timeout", "a probe took too long, and was given up") from None
+        finally:
+            self.ledger.took(self._passed_ms())
+
+    def _passed_ms(self) -> int:
+        """The time since it was last counted."""
         now_ms = self._clock.now_ms()
-        self.ledger.counts.milliseconds += max(0, now_ms - self._since_ms)
-        self._since_ms = now_ms
+        passed_ms, self._since_ms = max(0, now_ms - self._since_ms), now_ms
+        return passed_ms
 
     def _doubtful(self, page: Observation, actions: Iterable[Action]) -> list[_Trial]:
         """Each form of element once for each deed: those in doubt first."""

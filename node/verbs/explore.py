@@ -149,8 +149,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that only read."""
     found_writing: int = 0
     """Those of them that tried to change something."""
+    given_up: int = 0
+    """Tries that took too long and were given up: what these controls do is not known."""
     asked: int = 0
-    """Questions that this node's part of it has put to the owner."""
+    """Questions that this node's part of it has put to the owner, about actions and about requests."""
     proposes: str = ""
     """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
 
@@ -202,8 +204,8 @@ RUN: Final = Verb(
 
     A path found by exploring is accepted only after this node has replayed it and recorded it as a session.
 
-    Only actions of risk classes 1 to 3 are performed, and only GET requests are sent. Ctrl-C stops the search; `--resume`
-    continues it.
+    Only actions of risk classes 1 to 3 are performed. Of the requests of a page only those are sent that read (GET, HEAD, OPTIONS,
+    and POST where its form says so), and what your policy allows. Ctrl-C stops the search; `--resume` continues it.
 
     \b
     Conditions: url (glob), title, text (contained), element {role, name}; all, any, not combine them.

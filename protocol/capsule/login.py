@@ -5,12 +5,20 @@ Sites say "welcome" to strangers and set cookies for everybody. So a login count
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Final
+
 import msgspec
 
+from protocol.capsule.portability import logout_control
 from protocol.goal.condition import Condition, holds
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import takes_no_text
 from protocol.trust.origin import origin_of
+
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,16 +35,51 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asks_for_login(page: Observation) -> bool:
-    """Whether ``page`` has a field for a password or a one-time code that a person could fill in."""
-    return any(_is_login_field(each) for each in page.elements)
+    """Whether ``page`` has a field for a password or a one-time code that a person could fill in to log in.
+
+    A page with a control to log out asks for a password to change something. A second factor can have one: its code counts.
+    """
+    groups = _fields_of_logins(page.elements)
+    if any(_takes_code(each) for group in groups for each in group):
+        return True
+    return any(map(_logs_in, groups)) and logout_control(page) is None
 
 
-def _is_login_field(element: Element) -> bool:
-    traits = element.traits
-    # A form in which a password is changed shows that somebody is logged in.
-    if "new-password" in traits.autocomplete.split() or not element.interactive:
+def _fields_of_logins(elements: Iterable[Element]) -> list[list[Element]]:
+    """The fields for passwords and codes, those together that stand in one form with nothing between them that submits it."""
+    groups: list[list[Element]] = [[]]
+    for each in elements:
+        secret = each.traits.input_type == "password" or _takes_code(each)
+        if each.traits.submits:
+            groups.append([])
+        elif secret and each.interactive and takes_no_text(each.traits):
+            if groups[-1] and _form(groups[-1][-1]) != _form(each):
+                groups.append([])
+            groups[-1].append(each)
+    return groups
+
+
+def _form(field: Element) -> tuple[str, str, str]:
+    """What tells the form around ``field`` from others."""
+    return field.frame, field.traits.form_method, field.traits.form_action
+
+
+def _takes_code(field: Element) -> bool:
+    return "one-time-code" in field.traits.autocomplete.split()
+
+
+def _logs_in(fields: Sequence[Element]) -> bool:
+    """Whether the password fields of one group log in. Two that are named alike, or one that says so, set a new password."""
+    if not fields or any("new-password" in each.traits.autocomplete.split() for each in fields):
         return False
-    return (traits.input_type == "password" or "one-time-code" in traits.autocomplete.split()) and takes_no_text(traits)
+    named = [_words(each) for each in fields]
+    return not any(one & other for one, other in combinations(named, 2))
+
+
+def _words(field: Element) -> frozenset[str]:
+    """Words of what a field is called. Beside a password, a field for a number has a word of its own."""
+    told = " ".join((field.name, *(value for name, value in field.traits.attributes if name == "name")))
+    return frozenset(_WORD.findall(told.casefold()))
 
 
 def judge_login(before: Look, now: Look, until: Condition | None) -> str:

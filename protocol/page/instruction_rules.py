@@ -6,8 +6,6 @@ border, so that no text makes them slow.
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import Final
 
 from protocol.page.instruction_families import FAMILIES
@@ -45,39 +43,6 @@ _DATA = (
 )
 _AWAY = r"(?:[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{2,63}|https?://\S{4,200}|extern\w{0,4}|attacker|webhook|this (?:address|url|server))"
 _REPLY = r"(?:reply|replies|report|response|responses|answer|summary|summaries|output|review|antwort|reponse|respuesta|risposta)"
-
-
-@cache
-def rules() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
-    """Name, points, and what fits. Compiled where they are needed first: that takes a tenth of a second."""
-    return tuple((name, points, re.compile(pattern)) for name, points, pattern in PATTERNS)
-
-
-@cache
-def any_of(name: str) -> tuple[re.Pattern[str], ...]:
-    r"""Expressions of which one fits wherever a rule of this name does, each of them faster than all the rules.
-
-    One is of all rules that begin with a word, and of the character before it: a search goes from one border of words to the next, and
-    asks nothing between them. The text must begin with a character that is no letter.
-    """
-    patterns = [pattern for each, _, pattern in PATTERNS if each == name]
-    worded = [pattern for pattern in patterns if all(one.startswith(r"\b") for one in _alternatives(pattern))]
-    others = [pattern for pattern in patterns if pattern not in worded]
-    words = "|".join(pattern.removeprefix(r"\b") for pattern in worded)
-    return tuple(map(re.compile, [*([rf"\W(?:{words})"] if words else []), *others]))
-
-
-def _alternatives(pattern: str) -> list[str]:
-    """What stands between the bars of ``pattern`` outside of all brackets."""
-    depth, begin = 0, 0
-    found: list[str] = []
-    for token in re.finditer(r"\\.|[()|]", pattern):
-        depth += {"(": 1, ")": -1}.get(token[0], 0)
-        if token[0] == "|" and depth == 0:
-            found.append(pattern[begin : token.start()])
-            begin = token.end()
-    return [*found, pattern[begin:]]
-
 
 _OWN: Final = (
     ("override", 4, rf"\b{_OVERRIDE}{_GAP % 2}{_BEFORE}\b{_GAP % 3}{_RULES_OF}\b"),

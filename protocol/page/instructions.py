@@ -1,7 +1,8 @@
 """Text of a page that speaks to the model that reads it: findings, never a reason to act. Pure. docs/adr/0044.
 
-Words that such text needs are looked for first, all at once; only around them the rules are tried. Each rule is of literal words
-with bounded gaps, so the time is linear in the text.
+Words that such text needs are looked for first, all at once; only around them the rules are tried, and each rule only where a
+word of each of its parts stands (``instruction_needs``). Each rule is of literal words with bounded gaps, so the time is linear
+in the text.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import ahocorasick
 import msgspec
 
 from protocol.page import instruction_families, instruction_rules
+from protocol.page.instruction_needs import needs
 from protocol.page.names import visible
 from protocol.page.readings import FOLDED, Folded, Reading, decoded, said
 
@@ -35,6 +37,7 @@ _NEAR_CHARS: Final = 240
 _BEFORE_CHARS: Final = 140
 _AFTER_CHARS: Final = 160
 """So much around a word that a rule needs is looked at."""
+_CELL_CHARS: Final = 64
 _STEMS: Final = {
     "override": "ignor disregard forget bypass overrid overrule supersed neglect discard abandon set_aside no_attention void drop"
     " missacht vergiss oubli olvida dimentica not_follow stop_following not_bound new_ updated_ real_ actual_ true_"
@@ -110,22 +113,51 @@ def needed_words() -> tuple[str, ...]:
     return (*_stems(), *_OTHER_WAYS)
 
 
+class _Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One expression of a name."""
+
+    points: int
+    pattern: str
+    needed: int
+    """A bit for each group of words of which text must hold one."""
+
+    @property
+    def fits(self) -> re.Pattern[str]:
+        return _compiled(self.pattern)
+
+
+class _Words(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked for in a text before a rule is tried."""
+
+    automaton: ahocorasick.Automaton
+    """By word: the names of the rules near it, and the bits of the groups that it belongs to."""
+    rules: dict[str, tuple[_Rule, ...]]
+    """By name."""
+
+
+_compiled = cache(re.compile)
+"""Most rules are tried on no text of a short command, and compiling all of them takes longer than such a command."""
+
+
 @cache
-def _words() -> ahocorasick.Automaton:
+def _words() -> _Words:
     names = _stems()
+    groups: dict[frozenset[str], int] = {}
+    rules: dict[str, list[_Rule]] = {name: [] for name in _STEMS}
+    for name, points, pattern in instruction_rules.PATTERNS:
+        needed = 0
+        for group in needs(pattern):
+            needed |= groups.setdefault(group, 1 << len(groups))
+        rules[name].append(_Rule(points=points, pattern=pattern, needed=needed))
+    bits: dict[str, int] = {}
+    for group, bit in groups.items():
+        for word in group:
+            bits[word] = bits.get(word, 0) | bit
     automaton = ahocorasick.Automaton()
-    for stem, wanted in names.items():
-        automaton.add_word(stem, tuple(sorted(wanted)))
+    for word in names.keys() | bits.keys():
+        automaton.add_word(word, (tuple(sorted(names.get(word, ()))), bits.get(word, 0)))
     automaton.make_automaton()
-    return automaton
-
-
-@cache
-def _by_name() -> dict[str, list[tuple[int, re.Pattern[str]]]]:
-    return {
-        name: [(points, pattern) for each, points, pattern in instruction_rules.rules() if each == name]
-        for name in _STEMS
-    }
+    return _Words(automaton=automaton, rules={name: tuple(own) for name, own in rules.items()})
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,10 +246,9 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
     folded = Folded(reading, FOLDED)
     needed = POINTS_MIN_HIDDEN if hidden else POINTS_MIN
     hits = sorted(
-        (match.start(), match.end(), name, points)
-        for name, begin, stop in _fitting(folded.text)
-        for points, pattern in _by_name()[name]
-        for match in pattern.finditer(folded.text, begin, stop)
+        (match.start(), match.end(), name, rule.points)
+        for name, rule, begin, stop in _fitting(folded.text)
+        for match in rule.fits.finditer(folded.text, begin, stop)
     )
     at = 0
     while at < len(hits):
@@ -234,20 +265,29 @@ def _scan(reading: Reading, *, hidden: bool) -> Iterator[tuple[int, int, tuple[s
             yield *folded.under_span(begin, last), tuple(sorted(best))
 
 
-def _fitting(text: str) -> Iterator[tuple[str, int, int]]:
-    """Names of rules, and parts of ``text`` that one of them fits."""
-    bordered = f"\n{text}"  # one place further: before each word there is something
-    for name, windows in _windows(text).items():
-        quick = instruction_rules.any_of(name)
+def _fitting(text: str) -> Iterator[tuple[str, _Rule, int, int]]:
+    """Rules by name, and parts of ``text`` that hold a word of each group that the rule needs."""
+    found, cells = _windows(text)
+    for name, windows in found.items():
+        rules = _words().rules[name]
         for begin, stop in windows:
-            if any(pattern.search(bordered, begin, stop + 1) for pattern in quick):
-                yield name, begin, stop
+            held = 0
+            for bits in cells[begin // _CELL_CHARS : stop // _CELL_CHARS + 1]:
+                held |= bits
+            for rule in rules:
+                if held & rule.needed == rule.needed:
+                    yield name, rule, begin, stop
 
 
-def _windows(text: str) -> dict[str, list[tuple[int, int]]]:
-    """By name of rules, what of ``text`` lies near a word that they need."""
+def _windows(text: str) -> tuple[dict[str, list[tuple[int, int]]], list[int]]:
+    """By name of rules, what of ``text`` lies near a word that they need; the groups of words by where each word ends, in parts of
+    ``_CELL_CHARS``.
+    """
     found: dict[str, list[tuple[int, int]]] = {}
-    for last, names in _words().iter(text):
+    cells = [0] * (len(text) // _CELL_CHARS + 1)
+    for last, (names, bits) in _words().automaton.iter(text):
+        if bits:
+            cells[last // _CELL_CHARS] |= bits
         for name in names:
             windows = found.setdefault(name, [])
             begin, stop = max(last - _BEFORE_CHARS, 0), last + _AFTER_CHARS
@@ -255,7 +295,7 @@ def _windows(text: str) -> dict[str, list[tuple[int, int]]]:
                 windows[-1] = (windows[-1][0], stop)
             else:
                 windows.append((begin, stop))
-    return found
+    return found, cells
 
 
 def _coded(text: str) -> Iterator[tuple[int, int, str]]:

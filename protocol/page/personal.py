@@ -6,7 +6,6 @@ can test what a value was. What is only shaped like such a number and fails its 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections import Counter
@@ -88,8 +87,9 @@ class Tokens:
         return "".join(parts) + text[at:]
 
     def _letters(self, kind: str, value: str) -> str:
-        digest = hmac.new(self._key, f"{kind}\0{value}".encode("utf-8", "surrogatepass"), hashlib.sha256)
-        return digest.hexdigest()[:_HASH_CHARS].translate(_LETTERS)
+        # In one call: four times as fast as an object, and a page can name thousands of people.
+        digest = hmac.digest(self._key, f"{kind}\0{value}".encode("utf-8", "surrogatepass"), "sha256")
+        return digest.hex()[:_HASH_CHARS].translate(_LETTERS)
 
 
 def common(recorded: str, met: str) -> tuple[str, str]:

@@ -87,8 +87,10 @@ def personal_data(text: str) -> list[Found]:
     if "@" in text or "%40" in text:
         found += _emails(text)
     if has_digit:
-        for each in (_ibans, _cards, _nationals, _phones):
-            found += each(text)
+        lowered = text.lower()
+        # A letter that is two in lower case would shift what stands behind it.
+        lowered = lowered if len(lowered) == len(text) else ""
+        found += (*_ibans(text), *_cards(text), *_nationals(text, lowered), *_phones(text, lowered))
     if not found:
         return []
     safe = [match.span() for match in _SAFE.finditer(text)]
@@ -131,15 +133,13 @@ def _cards(text: str) -> Iterator[Found]:
             yield *match.span(), "card", value
 
 
-def _nationals(text: str) -> Iterator[Found]:
+def _nationals(text: str, lowered: str) -> Iterator[Found]:
     near = (match.span() for match in _NEAR.finditer(text))
     for match in (match for start, end in near for match in _NATIONAL.finditer(text, start, end + 2)):
         country = match.lastgroup or ""
         if country == "gb_nino" or _valid(_MODULES.get(country, country.replace("_", ".", 1)), match[0]):
             yield *match.span(), "id", re.sub(r"[^A-Z0-9]", "", match[0])
-    lowered = text.lower()
-    # A letter that is two in lower case would shift what stands behind it.
-    if any(word in lowered for word in _NAMED_WORDS) and len(lowered) == len(text):
+    if any(word in lowered for word in _NAMED_WORDS):
         for match in _labelled(_NAMED, _NAMED_WORDS, lowered):
             country = next(name for name, label in match.groupdict().items() if label and name != "number")
             value = _DIGITS.sub("", match["number"])
@@ -147,7 +147,7 @@ def _nationals(text: str) -> Iterator[Found]:
                 yield *match.span("number"), "id", value
 
 
-def _phones(text: str) -> Iterator[Found]:
+def _phones(text: str, lowered: str) -> Iterator[Found]:
     if "+" in text or "00" in text or "%2" in text:
         for match in _ABROAD.finditer(text):
             if value := _phone("+" + _DIGITS.sub("", match["number"]), None):
@@ -155,8 +155,7 @@ def _phones(text: str) -> Iterator[Found]:
     for match in _AMERICAN.finditer(text):
         if value := _phone(match[0], "US"):
             yield *match.span(), "phone", value
-    lowered = text.lower()
-    if any(word in lowered for word in _PHONE_WORDS) and len(lowered) == len(text) and _PHONE_NEAR.search(lowered):
+    if any(word in lowered for word in _PHONE_WORDS) and _PHONE_NEAR.search(lowered):
         for match in _labelled(_PHONE_LABEL, _PHONE_WORDS, lowered):
             yield *match.span("number"), "phone", _DIGITS.sub("", match["number"])
 

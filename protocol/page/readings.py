@@ -28,8 +28,8 @@ _ESCAPE: Final = re.compile(  # each alternative begins with a letter of its own
 _LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 _SCAFFOLD: Final = re.compile(
     # Of a line of a snapshot what the page does not say: indentation, dash, role, states. The end of the line before it is a part,
-    # and both alternatives begin with a character that a search finds fast.
-    rf"[\n ](?:(?<=\n) *- (?:(?:{'|'.join(sorted(ROLES))}|text)(?=[ :\n]|\Z):?)?"
+    # and both alternatives begin with a character that a search finds fast. The group holds it.
+    rf"[\n ](?:(?<=(\n)) *- (?:(?:{'|'.join(sorted(ROLES))}|text)(?=[ :\n]|\Z):?)?"
     r"|(?<= )\[[a-z]{3,12}(?:=[a-z0-9]{1,8})?\](?=\Z|[ :\n]))"
 )
 
@@ -182,15 +182,29 @@ def _decoded(start: int, found: str) -> Iterator[tuple[int, int, str | None]]:
 
 def said(under: Reading) -> Reading:
     """``under`` without what a snapshot writes around the words of the page; the same if it is no snapshot."""
-    if not under.text.lstrip(" ").startswith("- "):
-        return under
-    text = under.text
-    pieces: list[tuple[int, int, str | None]] = []
-    first = _SCAFFOLD.match(f"\n{text}")
-    at = first.end() - 1 if first else 0
-    for match in _SCAFFOLD.finditer(text, at):
-        start, end = match.span()
-        pieces.append((at, start + (text[start] == "\n"), None))
-        at = end
-    pieces.append((at, len(text), None))
-    return Pieces(under, pieces)
+    return _Said(under) if under.text.lstrip(" ").startswith("- ") else under
+
+
+class _Said(Reading):
+    """Where its parts stand is worked out when it is asked for: mostly nothing is found."""
+
+    def __init__(self, under: Reading) -> None:
+        first = _SCAFFOLD.match(f"\n{under.text}")
+        self._under, self._begin = under, first.end() - 1 if first else 0
+        # Split in one call: a page has tens of thousands of lines. Of a line end the end itself stays, of all else nothing.
+        super().__init__("".join(filter(None, _SCAFFOLD.split(under.text[self._begin :]))))
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        text = self._under.text
+        pieces: list[tuple[int, int, str | None]] = []
+        at = self._begin
+        for match in _SCAFFOLD.finditer(text, at):
+            start, end = match.span()
+            pieces.append((at, start + (text[start] == "\n"), None))
+            at = end
+        pieces.append((at, len(text), None))
+        return Pieces(self._under, pieces)
+
+    def home(self, start: int, end: int) -> Iterator[Span]:
+        return self._pieces.home(start, end)

@@ -29,13 +29,15 @@ _CLOSE_CHARS_MIN: Final = 6
 _LETTERS_MIN: Final = 7
 """So many letters and digits, to be found with anything between them; digits among the letters count as one more."""
 _FORM_CHARS_MIN: Final = 4
-_SINGLES: Final = re.compile(r"(?<![^\W_])[^\W_](?:[\W_]+[^\W_](?![^\W_])){3,}")
-"""Letters and digits that each stand alone: how a short secret is spelled out, or put into an element for each character."""
+_SINGLES: Final = re.compile(r"[\W_](?<=(?<![^\W_])[^\W_][\W_])[\W_]*[^\W_](?![^\W_])(?:[\W_]+[^\W_](?![^\W_])){2,}")
+"""Letters and digits that each stand alone: how a short secret is spelled out, or put into an element for each character. It fits
+from behind the first of them on: there are fewer places to try.
+"""
 PLACEHOLDER: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›")
 """What stands for a secret in a redacted text, and is never looked into."""
 _DECODED_MAX: Final = 3
 """So often escapes are decoded."""
-_SPELLED: Final = re.compile(r"(?<!\S)\S(?:\s+\S(?!\S)){3,}")
+_SPELLED: Final = re.compile(r"\s(?<=(?<!\S)\S\s)\s*\S(?!\S)(?:\s+\S(?!\S)){2,}")
 """The same of any characters with white space between them."""
 _DECIMALS: Final = tuple(f"{code:d} " for code in range(128))
 _BASE32: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".ljust(256)
@@ -132,7 +134,7 @@ def _in_runs(
     automaton: ahocorasick.Automaton, reading: Reading, runs: re.Pattern[str], table: Table
 ) -> Iterator[Found]:
     for run in runs.finditer(reading.text):
-        yield from _hits(automaton, Folded(Pieces(reading, [(run.start(), run.end(), None)]), table))
+        yield from _hits(automaton, Folded(Pieces(reading, [(run.start() - 1, run.end(), None)]), table))
 
 
 def _put(automaton: ahocorasick.Automaton, form: _Form) -> None:

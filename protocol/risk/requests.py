@@ -23,7 +23,7 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Which requests a browser context may send."""
 
     read_only: bool = True
-    """Refuse requests that are not GET or HEAD, unless allowed below or known to read by their form."""
+    """Refuse requests by other methods than ``SAFE_METHODS``, unless allowed below or known to read by their form."""
     allow: tuple[str, ...] = ()
     """``METHOD URL-glob`` pairs that are allowed although not GET, for example ``POST https://shop.example/login``."""
     origins: tuple[str, ...] = ()

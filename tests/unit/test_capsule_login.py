@@ -36,6 +36,34 @@ def test_a_page_asks_for_a_login_by_its_fields_not_by_its_words(field: Element, 
     assert not asks_for_login(page(text="Please sign in: password"))
 
 
+def field(name: str, **more: str) -> Element:
+    return Element(ref="", role="textbox", name=name, traits=Traits(tag="input", input_type="password", **more))
+
+
+SUBMIT = Element(ref="", role="button", name="Go", traits=Traits(tag="button", submits=True))
+LEAVE = Element(ref="", role="link", name="Log out", url="https://shop.example/logout")
+
+
+@pytest.mark.parametrize(
+    ("elements", "asks"),
+    [
+        ((field("Login Password"), field("Confirm Password")), False),  # an account is made or edited
+        ((field("Current password"), field("New", autocomplete="new-password")), False),
+        (
+            (field("Password"), SUBMIT, field("Password"), field("Password again"), SUBMIT),
+            True,
+        ),  # a login, and a sign-up
+        ((field("Password", form_action="/in"), field("Password", form_action="/up")), True),
+        ((field("Password"), field("PIN")), True),
+        ((PASSWORD, SUBMIT, LEAVE), False),  # somebody who is logged in confirms something
+        ((CODE, SUBMIT, LEAVE), True),  # a second factor lets its login be broken off
+    ],
+)
+def test_a_form_that_sets_a_password_or_confirms_one_is_no_login(elements: tuple[Element, ...], asks: bool) -> None:
+    """Guard: protocol/capsule/login.py, _logs_in."""
+    assert asks_for_login(page(*elements)) is asks
+
+
 def test_a_login_needs_a_page_without_its_form_and_something_new_in_the_browser() -> None:
     """Guard: protocol/capsule/login.py, judge_login."""
     before = Look(seen=page(PASSWORD), held=STRANGER)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 
 from node.config import Config
@@ -18,7 +19,9 @@ from protocol.goal.condition import Condition
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import value
 from protocol.messages import Assignment, BranchLimits, BranchResult, Spend
-from protocol.search.entry import SCALE, Register, encode_action
+from protocol.page.action import Press
+from protocol.page.observation import Element, Traits
+from protocol.search.entry import SCALE, Register, decode_action, encode_action
 from tests.mesh_memory import NEVER, ORIGIN
 from tests.twins.browser import Control, Document, MemorySite
 from tests.twins.clock import ManualClock
@@ -346,3 +349,22 @@ def test_the_seed_of_a_worker_follows_from_that_of_the_search_and_its_lease() ->
     assert seed_of(0, "a") == 0xCA978112CA1B
     assert seed_of(0xFF, "a") == 0xCA978112CAE4
     assert seed_of(0, "b") == 0x3E23E8160039
+
+
+async def _enters(method: str) -> int:
+    """How often Enter was pressed on a site whose pages all have a field for searches in which it does nothing."""
+    below = tuple(f"/{name}" for name in "abcdef")
+    work = await _work(goal='find "oak" "elm" "ash"', links={"/": below, **dict.fromkeys(below, ())})
+    box = Element(ref="", role="searchbox", name="Find", traits=Traits(tag="input", form_method=method))
+    for url, document in work.site.documents.items():
+        more = (*document.controls, Control(element=box))
+        work.site.documents[url] = msgspec.structs.replace(document, controls=more)
+    await work.on(iterations=150)
+    presses = {key for key, entry in work.replica.own.nodes.items() if isinstance(decode_action(entry.action), Press)}
+    return sum(own.visits > 0 for key, own in work.replica.own.registers.items() if key in presses)
+
+
+async def test_enter_that_leads_nowhere_outside_of_a_form_is_not_tried_on_every_page_with_every_word() -> None:
+    """Guard: node/explorer/sharing/idle_keys.py, IdleKeys.in_vain."""
+    alone, sent = await _enters(""), await _enters("get")
+    assert 3 <= alone < sent / 2

@@ -114,6 +114,19 @@ async def test_a_yes_while_it_runs_brings_a_search_back_to_what_was_found_to_wri
         assert "POST /behind" in anna.site.reached
 
 
+async def test_a_question_about_a_request_counts_as_one_about_an_action_does() -> None:
+    """Guard: node/explorer/working/doubts.py, Counted.ask."""
+    hall = msgspec.structs.replace(
+        link("Hall", f"{ORIGIN}/hall"), effect=Effect(go="/hall", fetch=(("POST", "/seen"),))
+    )
+    site = start_page(hall)
+    site.documents[f"{ORIGIN}/hall"] = Document(title="Hall", controls=(link("Home", f"{ORIGIN}/"),))
+    async with probing(site=site, asks=True, policy=PolicyConfig(probe=False)) as (anna,):
+        found = await anna.run(NEVER, seconds=20)
+        assert [asked.kind for asked in await questions(anna)] == ["request"]
+        assert (await probes(anna, found.id)).asked == 1
+
+
 async def test_what_a_search_tried_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     async with probing(site=warehouse(), asks=True) as (anna,):
         found = await anna.run(NEVER, seconds=600)
@@ -255,11 +268,11 @@ async def test_a_probe_leaves_cookies_and_storage_of_the_work_alone() -> None:
 
 @contextlib.asynccontextmanager
 async def trying(
-    site: MemorySite, browser: MemoryBrowser | None = None
+    site: MemorySite, browser: MemoryBrowser | None = None, counts: Probes | None = None
 ) -> AsyncIterator[Callable[..., Awaitable[list[int]]]]:
     """Has probes try actions on the start page of ``site``; gives the classes with which a search acts afterwards."""
     browsers, clock = Browsers(lambda: asyncio.sleep(0, browser or MemoryBrowser(site))), ManualClock()
-    ledger, history = Ledger(Probes(), clock, 10_000), History(bytes(32), MemoryStore(), clock)
+    ledger, history = Ledger(counts or Probes(), clock, 10_000), History(bytes(32), MemoryStore(), clock)
     clock.advance(10_000_000)
     known = Held(history, GuardPolicy(), wary=True)
 
@@ -363,11 +376,13 @@ async def test_a_link_that_asks_back_is_no_link_that_only_leads_somewhere() -> N
 
 
 class Fragile(MemoryPage):
-    """A page that does not survive a press of “Break”."""
+    """A page that does not survive a press of “Break”, and does not come to an end after one of “Wait”."""
 
     async def perform(self, action: Action, **more: Any) -> Outcome:
         if isinstance(action, Click) and action.target.name == "Break":
             raise MeshError("browser.timeout")
+        if isinstance(action, Click) and action.target.name == "Wait":
+            await asyncio.Event().wait()
         return await super().perform(action, **more)
 
 
@@ -384,6 +399,29 @@ async def test_a_control_that_breaks_its_page_does_not_keep_the_others_from_bein
     async with trying(site, FragileBrowser(site)) as classes:
         found = await classes(*(Click(target=Locator(role="button", name=name)) for name in ("Break", "Frobnicate")))
     assert found == [4, 1]
+
+
+async def test_a_control_that_takes_too_long_is_given_up_stays_in_doubt_and_the_others_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Guard: node/live/probing.py, Probing._in_time."""
+    monkeypatch.setattr(limits, "PROBE_MS_MAX", 500)
+    site, counts = start_page(button("Wait", Effect()), button("Frobnicate", Effect(go="/shelf"))), Probes()
+    async with trying(site, FragileBrowser(site), counts) as classes:
+        presses = (Click(target=Locator(role="button", name=name)) for name in ("Wait", "Frobnicate"))
+        found = await asyncio.wait_for(classes(*presses), 20)
+    assert (found, counts.given_up, counts.probed) == ([4, 1], 1, 1)
+
+
+def test_one_press_that_took_long_is_not_expected_of_the_others() -> None:
+    clock = ManualClock()
+    ledger = Ledger(Probes(), clock, 600)
+    ledger.took(limits.PROBE_FREE_MS - 3 * limits.PROBE_EXPECTED_MS)
+    assert ledger.room == limits.PROBES_PER_SEARCH_MAX
+    ledger.took(limits.PROBE_EXPECTED_MS)
+    assert ledger.room == limits.PROBES_PER_SEARCH_MAX
+    ledger.took(limits.PROBE_EXPECTED_MS + 1)
+    assert ledger.room == 0, "now their time is spent"
 
 
 def test_what_the_browser_does_by_itself_is_tried_with_a_small_share_of_the_time() -> None:

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.base import every_delta
 from node.explorer.expulsions import Expulsions
+from node.explorer.sharing.idle_keys import IdleKeys
 from node.explorer.sharing.own_share import OwnShare
 from node.explorer.sharing.tree_view import TreeView
 from node.live import Ledger
@@ -53,6 +54,7 @@ class Replica:
         self.root = root_key(spec.id)
         self.own = OwnShare(self.root)
         self.view = TreeView(self.tree, self.uct, self.own)
+        self.idle = IdleKeys()
         self.epoch = 0
         self.seq = 0
         self.expelled: dict[str, str] = {}

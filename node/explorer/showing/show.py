@@ -142,6 +142,7 @@ def _summary(
         probed=probes.probed,
         found_harmless=probes.harmless,
         found_writing=probes.writing,
+        given_up=probes.given_up,
         asked=probes.asked,
     )
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from node.explorer.sharing.replica import Replica
-from node.live import Gate, judged, seek
+from node.live import Asking, Gate, Ledger, Sought, judged, seek
+from protocol.approval.forms import RequestForm
+from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
 from protocol.page.action import target_of
@@ -47,13 +49,34 @@ class Doubts:
             if await self._asking.stands(sought):
                 self._replica.open((key,))
             elif _doubtful(risk):
-                self._count(await self._asking.ask(sought, branch=key))
+                await self._asking.ask(sought, branch=key)
 
-    def _count(self, question: str) -> None:
-        ledger = self._replica.ledger
-        if ledger is not None and question and question not in ledger.asked:
-            ledger.asked.add(question)
-            ledger.counts.asked += 1
+
+class Counted:
+    """Implements ``node.live.Asking``: counts the questions of a search, each once, whether about an action or about requests."""
+
+    def __init__(self, asking: Asking, ledger: Ledger) -> None:
+        self._asking, self._ledger = asking, ledger
+
+    async def granted(self, sought: Sought) -> Cover | None:
+        """Implements ``Asking.granted``."""
+        return await self._asking.granted(sought)
+
+    async def covers(self, sought: Sought) -> tuple[Cover, ...]:
+        """Implements ``Asking.covers``."""
+        return await self._asking.covers(sought)
+
+    async def stands(self, sought: Sought) -> bool:
+        """Implements ``Asking.stands``."""
+        return await self._asking.stands(sought)
+
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
+        """Implements ``Asking.ask``."""
+        question = await self._asking.ask(sought, requests, branch)
+        if question and question not in self._ledger.asked:
+            self._ledger.asked.add(question)
+            self._ledger.counts.asked += 1
+        return question
 
 
 def _doubtful(risk: Risk) -> bool:

@@ -12,6 +12,7 @@ from adapters.ports import BrowserState, Clock, SessionStore
 from node.config import Config
 from node.explorer.progress import Progress, Verified
 from node.explorer.sharing.replica import Replica
+from node.explorer.working.doubts import Counted
 from node.explorer.working.mounted import Mounted
 from node.explorer.working.worker import Worker, seed_of
 from node.live import (
@@ -125,9 +126,9 @@ class PageWork:
             await mount.ready()
             yield Mounted(mount)
 
-    def _gate_of(self, spec: SearchSpec, guard: GuardPolicy) -> Gate:
+    def _gate_of(self, spec: SearchSpec, guard: GuardPolicy, ledger: Ledger) -> Gate:
         """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
-        asking = self._asks(current_caller(), spec.id) if self._asks else None
+        asking = Counted(self._asks(current_caller(), spec.id), ledger) if self._asks else None
         return msgspec.structs.replace(self._gate, asking=asking, history=Held(self._gate.history, guard, wary=True))
 
     async def try_start(self, spec: SearchSpec) -> str:
@@ -166,10 +167,10 @@ class PageWork:
             mounted.opened(self._browsers, replica.spec.profile) as (context, page),
         ):
             seed = seed_of(replica.spec.seed, assignment.lease)
-            gate = mounted.mount.gate(self._gate_of(replica.spec, mounted.mount.guard))
+            replica.ledger = replica.ledger or Ledger(Probes(), self._clock, replica.spec.seconds)
+            gate = mounted.mount.gate(self._gate_of(replica.spec, mounted.mount.guard, replica.ledger))
             if within is not None and mounted.mount.capsule:
                 gate = msgspec.structs.replace(gate, risk_max=min(gate.risk_max, limits.WORK_CLASS_MAX))
-            replica.ledger = replica.ledger or Ledger(Probes(), self._clock, replica.spec.seconds)
             probing = self._probing(replica.spec, mounted.mount, context.state, replica.ledger)
             secrets, makes = mounted.secrets(), mounted.makes(context)
             worker = Worker(replica, page, self._clock, self._config, gate, seed, probing, secrets, makes)
@@ -200,15 +201,14 @@ class PageWork:
         mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
         guard = mounted.mount.guard
         async with mounted.opened(self._browsers, spec.profile, wait_s=_CLAIM_WAIT_S) as (context, page):
-            probing = self._probing(
-                spec, mounted.mount, context.state, ledger or Ledger(Probes(), self._clock, spec.seconds)
-            )
+            ledger = ledger or Ledger(Probes(), self._clock, spec.seconds)
+            probing = self._probing(spec, mounted.mount, context.state, ledger)
             plan = Recording(
                 title=spec.goal,
                 start_url=spec.start_url,
                 profile=spec.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
-                gate=mounted.mount.gate(self._gate_of(spec, guard)),
+                gate=mounted.mount.gate(self._gate_of(spec, guard, ledger)),
                 secrets=mounted.secrets(),
                 makes=mounted.makes(context),
                 capsule=mounted.mount.capsule,

@@ -219,7 +219,11 @@ class Worker:
         self._visits_of[state] += 1
         if reached:
             return worth, True, False
-        if key != replica.root and self._seen_nearer(path, state):
+        nearer = key != replica.root and self._seen_nearer(path, state)
+        # What this iteration has passed is not in the tree yet.
+        if nearer or any(states.get(each) == state for each in path[:-1]):
+            replica.idle.in_vain(decode_action(replica.view.action(key)))
+        if nearer:
             # Half: the page may be good, but there is a shorter way to it, which is to be chosen.
             return worth * 0.5, False, True
         if not replica.view.expanded(key):
@@ -241,7 +245,7 @@ class Worker:
 
         await self._known.about(page.url)
         while True:
-            found = candidates(self._goal, page, classify=judge)
+            found = self._replica.idle.without(candidates(self._goal, page, classify=judge), page)
             doubtful = [each.action for each in found if not each.selectable]
             # What is settled makes room among those that are shown only; each control is tried once.
             if not doubtful or not await self._walker.settle(doubtful):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from urllib.parse import urljoin, urlsplit
 
@@ -397,7 +398,8 @@ class MemoryPage:
         self._require_alive()
         if cover is None:
             return _PNG
-        found = cover.find("\n".join(self._shown.painted()))
+        # In a thread, as the camera of Chromium's page does it.
+        found = await asyncio.to_thread(cover.find, "\n".join(self._shown.painted()))
         if cover.must and not found:
             raise MeshError("action.not_possible", "what must be covered in the picture cannot be placed on the page")
         return BLACK if found else _PNG
