@@ -18,6 +18,7 @@ from adapters.browser.camera import Camera
 from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
 from adapters.browser.following import Following
+from adapters.browser.forms import Forms
 from adapters.browser.hands import Hands
 from adapters.browser.hidden_text import HIDDEN_TEXT, hidden_texts
 from adapters.browser.navigating import Navigation
@@ -68,6 +69,7 @@ class ChromiumPage:
         self._worlds = Worlds(session)
         self._reading = Reading(page, self._worlds, activity)
         self._hands = Hands(page, activity, self._worlds)
+        self._forms = Forms(self._worlds)
         self._navigation = Navigation(page, session, activity, guard)
         self._following = Following(activity, guard, self._navigation)
         self._downloads = Downloads(page, session, activity)
@@ -325,6 +327,8 @@ class ChromiumPage:
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
         self._following.begin()
+        if given.stays:
+            await self._forms.begin(self._known(ref)[0])
         extracted = ""
         if isinstance(action, Goto):
             await self._navigation.goto(action.url, timeout_ms)
@@ -360,6 +364,7 @@ class ChromiumPage:
             tab=self._following.followed,
             settled=settled,
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
+            form=await self._forms.fate() if given.stays else "",
         )
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -33,6 +33,11 @@ class Blocked(NamedTuple):
     """The forms of those that an owner could allow."""
 
 
+FormFate = Literal["", "untouched", "complete", "missing"]
+"""What became of the forms of a page: none was about to be sent and none complained; one was, and nothing was missing in it; or a field
+was empty or complained. Empty: not known."""
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What an action led to."""
 
@@ -59,6 +64,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Requests for documents and data that the action caused and that went wrong."""
     held: Held = ""
     """Whether the assertion held that the action made; as ``Step.held``."""
+    form: FormFate = ""
+    """Of an action after which the page stays (``Given.stays``), in the page itself and not in a frame."""
 
 
 class GivenFile(msgspec.Struct, frozen=True, kw_only=True):

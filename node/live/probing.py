@@ -267,11 +267,14 @@ class _Visit:
         refused += await self._as_time_passes()
         if prepared is None or prepared.element is None:
             return
+        traits = prepared.element.traits
+        # A script may keep the form out of it: the filter of a list that stands in a form by POST takes Enter for itself.
+        in_form = (traits.submits or (deed == "enter" and bool(traits.form_method))) and outcome.form != "untouched"
         # Outside of a form, what Enter does is done by a script or by nobody.
-        native = deed in ("type", "choose") or (deed == "enter" and not prepared.element.traits.form_method)
+        native = deed in ("type", "choose") or (deed == "enter" and not in_form)
         shows = native or _shows(before, outcome, shown)
         asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
-        if prepared.element.traits.submits or (deed == "enter" and prepared.element.traits.form_method):
+        if in_form and outcome.form != "complete":
             # A form that is not filled in only complains. What it would have sent is not known then.
             shows = shows and shown.url != before.url
         home = before.url if prepared.risk.unproven or prepared.risk.untried else ""

@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from adapters.browser.view import Mask, masker
-from adapters.ports import NOTHING, Blocked, Given, Outcome
+from adapters.ports import NOTHING, Blocked, FormFate, Given, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import (
     WITHOUT_TABS,
@@ -89,6 +89,8 @@ class MemoryPage:
         self._told = 0
         """How many downloads earlier steps have told of."""
         self._followed = False
+        self._fate: FormFate = ""
+        """What the last action did to a form."""
         self.beside: Callable[[str], bool] | None = None
         """What opens an address beside the page; without it, the page goes there itself."""
         self._given = NOTHING
@@ -181,6 +183,7 @@ class MemoryPage:
         self._traffic.begin(given)
         self._given = given
         self._followed = False
+        self._fate = ""
         try:
             extracted = self._do(action, ref)
         finally:
@@ -201,6 +204,7 @@ class MemoryPage:
             downloads=downloads,
             tab=self._followed,
             faults=self._traffic.faults(self._shown.url, mask),
+            form=self._fate if given.stays else "",
         )
 
     def downloads(self) -> tuple[Download, ...]:
@@ -306,6 +310,7 @@ class MemoryPage:
 
     def _trigger(self, control: Control) -> None:
         effect = control.effect
+        self._fate = effect.form
         if effect.download:
             self._downloads.append(effect.download)
         if effect.dialog:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from adapters.ports import FormFate
 from protocol.page.dialogs import DialogKind
 from protocol.page.downloads import Download
 from protocol.page.hidden_text import HiddenText
@@ -29,6 +30,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     dialog: DialogKind | None = None
     asks: str = ""
     """What the dialog says."""
+    form: FormFate = ""
+    """What becomes of the form around it."""
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True):
