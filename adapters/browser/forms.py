@@ -1,5 +1,5 @@
-"""Tells what became of the forms of a page while an action was performed: whether one was about to be sent, and whether anything was
-missing in it.
+"""Tells what became of the forms of a page while an action was performed: whether one was about to be sent, and whether anything
+was missing in it.
 
 A script may prevent that a form is sent, and a browser refuses to send one whose fields it takes for wrong. No request tells either.
 """
@@ -25,7 +25,13 @@ _WATCH: Final = r"""(() => {
     const shown = Array.prototype.filter.call(controls.call(form),
       e => Element.prototype.getClientRects.call(e).length > 0 && !Element.prototype.matches.call(e, ':disabled'));
     const boxes = shown.filter(e => /^(checkbox|radio)$/.test(type(e)));
-    return shown.some(e => value(e) === '') || (boxes.length > 0 && !boxes.some(e => Element.prototype.matches.call(e, ':checked')));
+    const chosen = boxes.some(e => Element.prototype.matches.call(e, ':checked'));
+    return shown.some(e => value(e) === '') || (boxes.length > 0 && !chosen);
+  };
+  const pressed = event => {
+    const e = event.target instanceof Element && Element.prototype.closest.call(event.target, 'button,input');
+    const kind = !e ? null : e instanceof HTMLInputElement ? HTMLInputElement : HTMLButtonElement;
+    return kind && /^(submit|image)$/.test(getter(kind.prototype, 'type').call(e)) ? getter(kind.prototype, 'form').call(e) : null;
   };
   const listen = (root, name, told_of) => EventTarget.prototype.addEventListener.call(root, name, told_of, true);
   const watch = (root, kind) => {
@@ -33,6 +39,8 @@ _WATCH: Final = r"""(() => {
       told.roots.add(root);
       listen(root, 'submit', event => { told.sent += 1; if (lacks(event.target)) told.missing += 1; });
       listen(root, 'invalid', () => { told.missing += 1; });
+      // A script may look through the fields as the button is pressed, and complain. Enter presses the button too.
+      listen(root, 'click', event => { const form = pressed(event); if (form && lacks(form)) told.missing += 1; });
     }
     for (const e of kind.prototype.querySelectorAll.call(root === window ? document : root, '*')) {
       const inner = shadow.call(e);

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 from adapters.browser.chromium import launcher
-from adapters.ports import Browser, Given
-from protocol.page.action import Click, Goto, Locator
+from adapters.ports import Browser, FormFate, Given
+from protocol.page.action import Click, Fill, Goto, Locator, Press
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
 from protocol.risk.refused import PROBED_PAGE
@@ -27,6 +27,32 @@ _PAGE: Final = """<!doctype html><title>Late</title>
 <button onclick="setTimeout(() => fetch('/late', {method: 'POST'}), 4000)">Later</button>
 <button onclick="setTimeout(() => location = '/other.html', 4000)">Leave later</button>
 <a href="/other.html">Other</a>"""
+_FORMS: Final = """<!doctype html><title>Forms</title>
+<form method=post action=/saved onkeydown="if (event.key === 'Enter') event.preventDefault()"><input aria-label=Swallowed></form>
+<form method=post action=/saved onsubmit="event.preventDefault()"><input aria-label=Handled></form>
+<form method=post action=/saved onsubmit="event.preventDefault()">
+<input aria-label=Half><input aria-label=Other><button>Find</button></form>
+<form method=post action=/saved><input aria-label=Guarded><input aria-label=Other><button onclick="return false">Find</button></form>
+<form method=post action=/saved><input aria-label=Kept><button onclick="return false">Find</button></form>
+<form method=post action=/saved><input aria-label=Buttonless><input aria-label=Other></form>
+<form method=post action=/saved><input aria-label=Required type=email required></form>
+<form method=post action=/saved><input aria-label=Sent></form>
+<x-form></x-form>
+<script>
+customElements.define('x-form', class extends HTMLElement {
+  connectedCallback() {
+    this.attachShadow({mode: 'open'}).innerHTML =
+      '<form method=post action=/saved><input aria-label=Shadow><input aria-label=Empty></form>';
+    this.shadowRoot.firstChild.onsubmit = event => event.preventDefault();
+    this.shadowRoot.firstChild.append(document.createElement('button'));
+  }
+});
+</script>"""
+_FATES: Final[dict[str, FormFate]] = {
+    **{"Swallowed": "untouched", "Handled": "complete", "Half": "missing", "Required": "missing"},
+    **{"Guarded": "missing", "Kept": "untouched", "Buttonless": "untouched"},
+    **{"Sent": "complete", "Shadow": "missing"},
+}
 _MEMORY: Final = "http://late.test"
 
 
@@ -42,16 +68,21 @@ async def opened(name: str) -> AsyncIterator[tuple[Browser, str, list[str]]]:
             _control("button", "Later", Effect(late=(("POST", "/late"),))),
             _control("link", "Other", Effect(), "/other.html"),
         )
+        fields = tuple(
+            _control("textbox", name, Effect(form=fate, fetch=(("POST", "/saved"),) if name == "Sent" else ()))
+            for name, fate in _FATES.items()
+        )
         site = MemorySite(
             {
                 f"{_MEMORY}/late.html": Document(title="Late", controls=controls),
                 f"{_MEMORY}/other.html": Document(title=""),
+                f"{_MEMORY}/forms.html": Document(title="Forms", controls=fields),
             }
         )
         yield MemoryBrowser(site), _MEMORY, site.reached
         return
     server = PageServer()
-    server.extra = {"/late.html": _PAGE, "/other.html": "<!doctype html><title>Other</title>"}
+    server.extra = {"/late.html": _PAGE, "/forms.html": _FORMS, "/other.html": "<!doctype html><title>Other</title>"}
     await server.start()
     browser = await launcher(SETTINGS)()
     try:
@@ -104,3 +135,27 @@ async def test_a_page_that_is_to_stay_does_not_leave_by_a_timer_either() -> None
         await page.pause(300, ahead_ms=5_000)
         assert page.blocked().rules == (PROBED_PAGE,)
         assert "GET /other.html" not in reached
+
+
+@pytest.mark.parametrize("name", ["memory", "launched"])
+async def test_of_an_action_after_which_the_page_stays_it_is_told_what_became_of_its_form(name: str) -> None:
+    """Guard: adapters/browser/forms.py, Forms.fate."""
+    async with opened(name) as (browser, origin, reached):
+        context = await browser.open(Profile(), GuardPolicy(probe=True))
+        page, found, plain = await context.page(), {}, set[str]()
+        for field in _FATES:
+            for stays in (True, False):
+                seen = (await page.perform(Goto(url=f"{origin}/forms.html"))).observation
+                ref = element(seen, "textbox", field).ref
+                given = Given(stays=stays)
+                await page.perform(Fill(target=_ANY, value="figs"), ref=ref, given=given)
+                outcome = await page.perform(Press(target=_ANY, key="Enter"), ref=ref, given=given)
+                if stays:
+                    found[field] = outcome.form
+                else:
+                    plain.add(outcome.form)
+                assert bool(outcome.blocked) == (field == "Sent")
+        await context.close()
+    assert found == _FATES
+    assert plain == {""}
+    assert not any("POST" in request for request in reached)

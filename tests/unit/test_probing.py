@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import Outcome
+from adapters.ports import FormFate, Outcome
 from node.cli.explore import show_summary
 from node.config.settings import BrowserConfig, PolicyConfig
 from node.explorer.showing.show import Parts, show_search
@@ -211,6 +211,29 @@ async def test_a_form_that_only_complains_of_what_is_missing_stays_in_doubt() ->
             found = await anna.run(NEVER, seconds=100)
             counts = await probes(anna, found.id)
             assert (counts.probed, counts.harmless) == (1, harmless)
+
+
+@pytest.mark.parametrize(
+    ("fate", "level"), [("", 4), ("missing", 4), ("complete", 3), ("untouched", 3)], ids=lambda each: str(each) or "unknown"
+)
+async def test_enter_in_a_form_is_known_only_where_nothing_was_missing_or_the_form_was_kept_out_of_it(
+    fate: FormFate, level: int
+) -> None:
+    """Guard: node/live/probing.py, _Visit.press."""
+    traits = Traits(tag="input", form_method="post", form_action="/rows")
+    asks = field("Filter", Effect(form=fate, dialog="alert", asks="Something"))
+    form = msgspec.structs.replace(asks, element=msgspec.structs.replace(asks.element, traits=traits))
+    async with trying(start_page(form)) as classes:
+        assert await classes(Key(key="Enter", target=Locator(role="textbox", name="Filter"))) == [level]
+
+
+@pytest.mark.parametrize("fate", ["complete", "untouched"])
+async def test_what_a_script_sends_in_place_of_a_form_counts_as_before(fate: FormFate) -> None:
+    traits = Traits(tag="button", submits=True, form_method="post", form_action="/rows")
+    sends = button("Quux", Effect(form=fate, fetch=(("POST", "/rows"),), dialog="alert", asks="Done"))
+    form = msgspec.structs.replace(sends, element=msgspec.structs.replace(sends.element, traits=traits))
+    async with trying(start_page(form)) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
 
 
 async def test_a_control_that_shows_nothing_stays_in_doubt() -> None:
