@@ -1,7 +1,8 @@
 """Tells what became of the forms of a page while an action was performed: whether one was about to be sent, and whether anything
 was missing in it.
 
-A script may prevent that a form is sent, and a browser refuses to send one whose fields it takes for wrong. No request tells either.
+A script may prevent that a form is sent, and a browser refuses to send one whose fields it takes for wrong. No request tells of
+either.
 """
 
 from __future__ import annotations

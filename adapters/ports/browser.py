@@ -34,8 +34,8 @@ class Blocked(NamedTuple):
 
 
 FormFate = Literal["", "untouched", "complete", "missing"]
-"""What became of the forms of a page: none was about to be sent and none complained; one was, and nothing was missing in it; or a field
-was empty or complained. Empty: not known."""
+"""What became of the forms of a page: none was about to be sent and none complained; one was, and nothing was missing in it; or a
+field was empty or complained. Empty: not known."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

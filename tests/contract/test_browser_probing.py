@@ -32,7 +32,8 @@ _FORMS: Final = """<!doctype html><title>Forms</title>
 <form method=post action=/saved onsubmit="event.preventDefault()"><input aria-label=Handled></form>
 <form method=post action=/saved onsubmit="event.preventDefault()">
 <input aria-label=Half><input aria-label=Other><button>Find</button></form>
-<form method=post action=/saved><input aria-label=Guarded><input aria-label=Other><button onclick="return false">Find</button></form>
+<form method=post action=/saved>
+<input aria-label=Guarded><input aria-label=Other><button onclick="return false">Find</button></form>
 <form method=post action=/saved><input aria-label=Kept><button onclick="return false">Find</button></form>
 <form method=post action=/saved><input aria-label=Buttonless><input aria-label=Other></form>
 <form method=post action=/saved><input aria-label=Required type=email required></form>

@@ -214,7 +214,9 @@ async def test_a_form_that_only_complains_of_what_is_missing_stays_in_doubt() ->
 
 
 @pytest.mark.parametrize(
-    ("fate", "level"), [("", 4), ("missing", 4), ("complete", 3), ("untouched", 3)], ids=lambda each: str(each) or "unknown"
+    ("fate", "level"),
+    [("", 4), ("missing", 4), ("complete", 3), ("untouched", 3)],
+    ids=lambda each: str(each) or "unknown",
 )
 async def test_enter_in_a_form_is_known_only_where_nothing_was_missing_or_the_form_was_kept_out_of_it(
     fate: FormFate, level: int
