@@ -359,6 +359,7 @@ class ChromiumPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
+            blocked_marks=blocked.marks,
             dialogs=dialogs,
             downloads=downloads,
             tab=self._following.followed,
@@ -433,9 +434,9 @@ class ChromiumPage:
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""
-        mask, (refused, forms) = masker(self._secrets), self._guard.taken()
+        mask, (refused, forms, marks) = masker(self._secrets), self._guard.taken()
         requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
-        return Blocked(requests, tuple(each.rule for each in refused), forms)
+        return Blocked(requests, tuple(each.rule for each in refused), forms, marks)
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""

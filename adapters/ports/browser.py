@@ -31,6 +31,9 @@ class Blocked(NamedTuple):
     """For each of them the rule that refused it (``protocol.risk.refused``)."""
     forms: tuple[RequestForm, ...] = ()
     """The forms of those that an owner could allow."""
+    marks: tuple[frozenset[bytes], ...] = ()
+    """Of a guard of probes for each of the requests: digests of all that was said by it, so that equal ones are known again; empty
+    bytes for what is not known whole."""
 
 
 FormFate = Literal["", "untouched", "complete", "missing"]
@@ -50,6 +53,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """… and by which rules."""
     blocked_forms: tuple[RequestForm, ...] = ()
     """The forms of those that an owner could allow."""
+    blocked_marks: tuple[frozenset[bytes], ...] = ()
+    """As ``Blocked.marks``."""
     dialogs: tuple[Dialog, ...] = ()
     """Dialogs since the last outcome, and how they were answered."""
     downloads: tuple[Download, ...] = ()

@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -76,6 +76,7 @@ class Probing:
         self._state = state
         self._history, self.ledger, self._clock = history, ledger, clock
         self._since_ms = 0
+        self._heard = _Heard()
 
     async def settle(self, page: Observation, way: Sequence[Action], actions: Iterable[Action]) -> bool:
         """Try those of ``actions`` on ``page`` that are in doubt, then those that are harmless only by what they say, then what the
@@ -90,7 +91,7 @@ class Probing:
         if not doubtful:
             return False
         pressed: dict[bytes, Action] = {}
-        waiting = deque(doubtful)
+        waiting, self._heard = deque(doubtful), _Heard()
         self._since_ms = self._clock.now_ms()
         try:
             while waiting and self.ledger.room and await self._open(page, way, waiting, pressed):
@@ -111,7 +112,7 @@ class Probing:
                 _,
                 opened,
             ):
-                await self._visit(_Visit(opened, page, way, self._history), waiting, pressed)
+                await self._visit(_Visit(opened, page, way, self._history, self._heard), waiting, pressed)
         except MeshError as error:
             if not error.code.startswith(_OF_THE_PAGE):
                 raise
@@ -126,7 +127,8 @@ class Probing:
 
         What a control stores (a theme, an open menu) shows when the page is opened again. The next one then needs a new context.
         """
-        await visit.begin()
+        if not await visit.begin():
+            return
         while waiting and (waiting[0].begun or self.ledger.room):
             trial = waiting[0]
             tried = await self._try(visit, trial, pressed)
@@ -218,29 +220,64 @@ class _Trial(msgspec.Struct, kw_only=True):
         return self.done >= max(self.presses, len(self.actions)) or bool(last.tried) or (lowers and not last.clear)
 
 
+class Refusal(NamedTuple):
+    """A request that the guard of a probe refused."""
+
+    line: str
+    rule: str
+    marks: frozenset[bytes]
+    """As ``Blocked.marks``."""
+
+
 class _Done(msgspec.Struct, frozen=True, kw_only=True):
     """What was done last on a page, until the page is left."""
 
     element: Element
     page: Observation
     deed: Deed
-    refused: list[tuple[str, str]]
+    refused: list[Refusal]
     shows: bool
     home: str
     asks: bool
 
 
+class _Heard:
+    """What one page tries when nothing is pressed, in a context in which nothing was pressed before: a press may store what the
+    page then sends by itself.
+    """
+
+    def __init__(self) -> None:
+        self.watched = False
+        """Whether it is known what it tries as time passes."""
+        self._marks: dict[str, frozenset[bytes]] = {}
+
+    def note(self, refused: Iterable[Refusal]) -> None:
+        """It has tried ``refused``."""
+        for each in refused:
+            self._marks[each.line] = self._marks.get(each.line, frozenset()) | each.marks
+
+    @property
+    def lines(self) -> frozenset[str]:
+        """Requests as ``Refusal.line``."""
+        return frozenset(self._marks)
+
+    def beyond(self, refused: Iterable[Refusal]) -> list[tuple[str, str]]:
+        """Line and rule of ``refused``, without what the page says word for word by itself: whoever gets that gets it anyway."""
+        return [(each.line, each.rule) for each in refused if not self._repeats(each)]
+
+    def _repeats(self, refusal: Refusal) -> bool:
+        known = self._marks.get(refusal.line, frozenset())
+        return bool(refusal.marks) and b"" not in refusal.marks and refusal.marks <= known
+
+
 class _Visit:
     """One page in a context of its own, opened anew after each press."""
 
-    def __init__(self, page: Page, wanted: Observation, way: Sequence[Action], history: History) -> None:
+    def __init__(self, page: Page, wanted: Observation, way: Sequence[Action], history: History, heard: _Heard) -> None:
         self._page, self._wanted, self._way, self._history = page, wanted, way, history
         self._gate = Gate(report=_unreported, approve=_in_doubt, history=history)
         self._driver = Driver(page, self._gate)
-        self._noise: frozenset[str] = frozenset()
-        """What the page tries when nothing is pressed."""
-        self._watched = False
-        """Whether it is known what the page tries as time passes."""
+        self._heard = heard
         self._last: _Done | None = None
 
     async def press(self, action: Action) -> None:
@@ -256,12 +293,11 @@ class _Visit:
                 await self._as_time_passes()  # what typing sends says nothing about Enter
         outcome = await self._driver.act(Click(target=target) if isinstance(action, Check) else action, stays=True)
         prepared = self._driver.prepared
-        refused = [*zip(outcome.blocked, outcome.blocked_by, strict=True)]
+        refused = _refused(outcome)
         if deed in ("type", "choose"):
             # Many pages save a field when it is left.
             with contextlib.suppress(MeshError):
-                left = await self._driver.act(Key(key="Tab"), stays=True)
-                refused += zip(left.blocked, left.blocked_by, strict=True)
+                refused += _refused(await self._driver.act(Key(key="Tab"), stays=True))
         await self._page.pause(limits.PROBE_SETTLE_MS)
         shown = await self._page.observe()
         refused += await self._as_time_passes()
@@ -288,19 +324,23 @@ class _Visit:
             asks=asks,
         )
 
-    async def _as_time_passes(self) -> list[tuple[str, str]]:
+    async def _as_time_passes(self) -> list[Refusal]:
         """What the page tries within the next seconds, which do not pass outside of it; with what it tried just before."""
         for _ in range(limits.PROBE_AHEADS):
             await self._page.pause(limits.PROBE_AHEAD_SETTLE_MS, ahead_ms=limits.PROBE_AHEAD_MS)
         late = self._page.blocked()
-        return [*zip(late.requests, late.rules, strict=True)]
+        return _listed(late.requests, late.rules, late.marks)
 
-    async def begin(self) -> None:
-        """Open the page. Errors: ``browser.navigation`` (the way to it leads elsewhere now), ``browser.*``."""
+    async def begin(self) -> bool:
+        """Open the page, and the first time watch it as long as a press takes; whether it is as before then.
+
+        Errors: ``browser.navigation`` (the way to it leads elsewhere now), ``browser.*``.
+        """
         refused, as_before = await self._open()
         if not as_before:
             raise MeshError("browser.navigation", "the way to the page led to another one")
-        self._noise = frozenset(line for line, _ in refused)
+        self._heard.note(refused)
+        return self._heard.watched or await self._watch()
 
     async def leave(self) -> tuple[Press, bool]:
         """Open the page anew: what it tries to send as it is left counts for what was pressed. What that did; whether the page is
@@ -312,24 +352,24 @@ class _Visit:
         last, self._last = self._last, None
         if last is None:
             return Press(clear=False), as_before
-        tried = [*last.refused, *(each for each in refused if each[0] not in self._noise)]
-        if not self._watched and judge_press(tried, self._noise, shows=False, home=last.home).tried:
-            as_before = await self._watch()
-        press = judge_press(tried, self._noise, shows=last.shows, home=last.home, asks=last.asks)
+        lines = self._heard.lines
+        tried = self._heard.beyond([*last.refused, *(each for each in refused if each.line not in lines)])
+        press = judge_press(tried, lines, shows=last.shows, home=last.home, asks=last.asks)
         await self._history.note(last.element, last.page, press, last.deed)
         return press, as_before
 
     async def _watch(self) -> bool:
         """Find out what the page tries when time passes and nothing is pressed; whether the page is as before then."""
-        self._noise |= frozenset(line for line, _ in await self._as_time_passes())
-        self._watched = True
-        _, as_before = await self._open()
+        self._heard.note(await self._as_time_passes())
+        refused, as_before = await self._open()
+        self._heard.note(refused)
+        self._heard.watched = True
         return as_before
 
-    async def _open(self) -> tuple[list[tuple[str, str]], bool]:
+    async def _open(self) -> tuple[list[Refusal], bool]:
         """What was refused on the way, and whether it leads to the page."""
         outcome = await self._act(Goto(url=self._wanted.url))
-        refused = [*zip(outcome.blocked, outcome.blocked_by, strict=True)]
+        refused = _refused(outcome)
         if outcome.observation.state == self._wanted.state:
             return refused, True
         try:
@@ -337,7 +377,7 @@ class _Visit:
                 if at == 0 and isinstance(action, Goto) and action.url == self._wanted.url:
                     continue  # it has just been opened
                 outcome = await self._act(action)
-                refused += zip(outcome.blocked, outcome.blocked_by, strict=True)
+                refused += _refused(outcome)
         except MeshError as error:
             if not error.code.startswith("action.") and error.code != "risk.refused":
                 raise
@@ -357,6 +397,14 @@ async def _unreported(action: Action, risk: Risk, approved: bool) -> None:
 def _in_doubt(action: Action, risk: Risk) -> bool:
     """What a probe may press beyond what may be performed anyway: never what is known to be dangerous."""
     return risk.doubt and risk.level == APPROVAL_CLASS
+
+
+def _refused(outcome: Outcome) -> list[Refusal]:
+    return _listed(outcome.blocked, outcome.blocked_by, outcome.blocked_marks)
+
+
+def _listed(lines: Sequence[str], rules: Sequence[str], marks: Sequence[frozenset[bytes]]) -> list[Refusal]:
+    return [*map(Refusal, lines, rules, marks or [frozenset()] * len(lines))]
 
 
 def _shows(before: Observation, outcome: Outcome, later: Observation) -> bool:

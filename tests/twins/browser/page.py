@@ -200,6 +200,7 @@ class MemoryPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
+            blocked_marks=blocked.marks,
             dialogs=dialogs,
             downloads=downloads,
             tab=self._followed,
@@ -317,7 +318,7 @@ class MemoryPage:
             met = Dialog(kind=effect.dialog, message=effect.asks)
             self._dialogs.append(msgspec.structs.replace(met, accepted=self._given.accepts(met)))
         for method, url in effect.fetch:
-            self._traffic.send(method, urljoin(self._shown.url, url), "fetch")
+            self._traffic.send(method, urljoin(self._shown.url, url), "fetch", says=effect.says)
         self._late += effect.late
         if effect.post:
             self._show("POST", urljoin(self._shown.url, effect.post))

@@ -22,6 +22,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """Address it submits to by a POST, and then shows."""
     fetch: tuple[tuple[str, str], ...] = ()
     """``(method, address)`` of requests by scripts; ``WS`` for a socket."""
+    says: str = ""
+    """What stands in them."""
     late: tuple[tuple[str, str], ...] = ()
     """The same of a timer, which runs when a probe lets time pass."""
     popup: str = ""
