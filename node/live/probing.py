@@ -36,8 +36,9 @@ log = logging.getLogger(__name__)
 
 _OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_large")
 """Codes of errors that only mean that a control could not be tried."""
-_SILENT_DIALOGS: Final = frozenset({"alert"})
-"""Kinds of dialogs that ask nothing. Every other one is dismissed, and what its other answer does is not known."""
+_SILENT_DIALOGS: Final = frozenset({"alert", "beforeunload"})
+"""Kinds of dialogs that ask nothing about what the control does: a probe leaves a page whatever it asks then. Every other one is
+dismissed, and what its other answer does is not known."""
 _WORD: Final = "figs"
 """What is typed into a field before Enter is pressed in it."""
 

@@ -54,6 +54,14 @@ _FATES: Final[dict[str, FormFate]] = {
     **{"Guarded": "missing", "Kept": "untouched", "Buttonless": "untouched"},
     **{"Sent": "complete", "Shadow": "missing"},
 }
+_SAYS: Final = """<!doctype html><title>Says</title><script>
+const send = (body, head = 'a') => fetch('/same', {method: 'POST', body, headers: {'X-Head': head}});
+</script>
+<button onclick="send('one')">One</button><button onclick="send('one')">One again</button><button onclick="send('two')">Two</button>
+<button onclick="send('one', 'b')">Another head</button>
+<button onclick="send(new Blob(['one']))">Blob</button><button onclick="send(new Blob(['two']))">Blob two</button>
+<button onclick="send(new Blob(['x'.repeat(300000), 'one']))">Long</button>
+<button onclick="send(new Blob(['x'.repeat(300000), 'two']))">Long two</button>"""
 _MEMORY: Final = "http://late.test"
 
 
@@ -73,17 +81,27 @@ async def opened(name: str) -> AsyncIterator[tuple[Browser, str, list[str]]]:
             _control("textbox", name, Effect(form=fate, fetch=(("POST", "/saved"),) if name == "Sent" else ()))
             for name, fate in _FATES.items()
         )
+        bodies = {"One": "one", "One again": "one", "Two": "two", "Another head": "one, and another head"}
+        says = tuple(
+            _control("button", each, Effect(fetch=(("POST", "/same"),), says=body)) for each, body in bodies.items()
+        )
         site = MemorySite(
             {
                 f"{_MEMORY}/late.html": Document(title="Late", controls=controls),
                 f"{_MEMORY}/other.html": Document(title=""),
+                f"{_MEMORY}/says.html": Document(title="Says", controls=says),
                 f"{_MEMORY}/forms.html": Document(title="Forms", controls=fields),
             }
         )
         yield MemoryBrowser(site), _MEMORY, site.reached
         return
     server = PageServer()
-    server.extra = {"/late.html": _PAGE, "/forms.html": _FORMS, "/other.html": "<!doctype html><title>Other</title>"}
+    server.extra = {
+        "/late.html": _PAGE,
+        "/forms.html": _FORMS,
+        "/says.html": _SAYS,
+        "/other.html": "<!doctype html><title>Other</title>",
+    }
     await server.start()
     browser = await launcher(SETTINGS)()
     try:
@@ -160,3 +178,27 @@ async def test_of_an_action_after_which_the_page_stays_it_is_told_what_became_of
     assert found == _FATES
     assert plain == {""}
     assert not any("POST" in request for request in reached)
+
+
+@pytest.mark.parametrize("name", ["memory", "launched"])
+async def test_a_guard_of_probes_marks_what_it_refuses_by_all_that_was_said(name: str) -> None:
+    """Guard: adapters/browser/network.py, NetworkGuard._mark."""
+    async with opened(name) as (browser, origin, _):
+        marks = {}
+        for probe in (True, False):
+            context = await browser.open(Profile(), GuardPolicy(probe=probe))
+            page = await context.page()
+            seen = (await page.perform(Goto(url=f"{origin}/says.html"))).observation
+            for button in (each for each in seen.elements if each.role == "button"):
+                outcome = await page.perform(Click(target=_ANY), ref=button.ref)
+                assert outcome.blocked == ("POST /same",)
+                marks[probe, button.name] = outcome.blocked_marks
+            await context.close()
+    first = marks[True, "One"]
+    assert first == marks[True, "One again"]
+    assert first not in (marks[True, "Two"], marks[True, "Another head"])
+    assert b"" not in first[0]
+    for each in ("Blob", "Long"):
+        one, two = (marks.get((True, f"{each}{more}"), (frozenset({b""}),)) for more in ("", " two"))
+        assert one != two or b"" in one[0]
+    assert {found for (probe, _), found in marks.items() if not probe} == {()}

@@ -353,6 +353,31 @@ async def test_what_a_page_sends_by_itself_as_time_passes_is_not_held_against_a_
         assert await classes(Click(target=Locator(role="button", name="Next"))) == [1]
 
 
+@pytest.mark.parametrize(
+    ("effect", "level"),
+    [
+        (Effect(dialog="alert"), 1),
+        (Effect(dialog="alert", fetch=(("POST", "/beat"),)), 1),
+        (Effect(dialog="alert", fetch=(("POST", "/beat"),), says="more"), 4),
+        (Effect(dialog="alert", fetch=(("POST", "/other"),)), 4),
+    ],
+    ids=["nothing", "word for word", "something else", "elsewhere"],
+)
+async def test_what_a_page_says_word_for_word_by_itself_leaves_a_control_harmless_and_nothing_else_does(
+    effect: Effect, level: int
+) -> None:
+    """Guard: node/live/probing.py, _Heard._repeats."""
+    beats = start_page(button("Frobnicate", effect), late=(("POST", "/beat"),))
+    async with trying(beats) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Frobnicate"))) == [level]
+
+
+async def test_what_a_press_has_a_page_send_at_its_next_load_is_not_taken_for_what_the_page_sends_by_itself() -> None:
+    site = start_page(button("Frobnicate", Effect(stores=True, dialog="alert")), pending=(("POST", "/rows"),))
+    async with trying(site) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Frobnicate"))) == [4]
+
+
 async def test_a_probe_opens_no_page_but_the_one_that_it_tries() -> None:
     """Guard: node/live/probing.py, _Visit.press."""
     site = start_page(link("News", f"{ORIGIN}/news"), button("Frobnicate", Effect(go="/shelf")))

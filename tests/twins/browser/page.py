@@ -312,6 +312,8 @@ class MemoryPage:
     def _trigger(self, control: Control) -> None:
         effect = control.effect
         self._fate = effect.form
+        if effect.stores:
+            self._kept.store(self._shown.url)
         if effect.download:
             self._downloads.append(effect.download)
         if effect.dialog:
@@ -391,6 +393,8 @@ class MemoryPage:
             self._shown = Shown(url, self._kept.shown(url, document))
             self._traffic.shows(url, document.status)
             self._late = []
+            for sent, address in self._shown.document.pending:
+                self._traffic.send(sent, urljoin(url, address), "fetch")
         if left != "about:blank":
             self._before = [*self._before, left]
         self._posted, self._after = sends, []

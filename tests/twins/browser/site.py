@@ -26,6 +26,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """What stands in them."""
     late: tuple[tuple[str, str], ...] = ()
     """The same of a timer, which runs when a probe lets time pass."""
+    stores: bool = False
+    """Whether it stores an item for its origin."""
     popup: str = ""
     """Address it opens beside the page."""
     download: Download | None = None
@@ -82,6 +84,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can be read to its end."""
     late: tuple[tuple[str, str], ...] = ()
     """``(method, address)`` of requests that its timers send whenever a probe lets time pass."""
+    pending: tuple[tuple[str, str], ...] = ()
+    """``(method, address)`` of requests that it sends as it is shown, once its origin has stored an item."""
     later: tuple[Control, ...] = ()
     """Controls that it shows too once its origin has stored an item."""
 
