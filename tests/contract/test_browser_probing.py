@@ -26,7 +26,8 @@ _ANY: Final = Locator()
 _PAGE: Final = """<!doctype html><title>Late</title>
 <button onclick="setTimeout(() => fetch('/late', {method: 'POST'}), 4000)">Later</button>
 <button onclick="setTimeout(() => location = '/other.html', 4000)">Leave later</button>
-<a href="/other.html">Other</a>"""
+<a href="/other.html">Other</a>
+<button onclick="window.open('/other.html', 'help')">Help</button>"""
 _FORMS: Final = """<!doctype html><title>Forms</title>
 <form method=post action=/saved onkeydown="if (event.key === 'Enter') event.preventDefault()"><input aria-label=Swallowed></form>
 <form method=post action=/saved onsubmit="event.preventDefault()"><input aria-label=Handled></form>
@@ -202,3 +203,15 @@ async def test_a_guard_of_probes_marks_what_it_refuses_by_all_that_was_said(name
         one, two = (marks.get((True, f"{each}{more}"), (frozenset({b""}),)) for more in ("", " two"))
         assert one != two or b"" in one[0]
     assert {found for (probe, _), found in marks.items() if not probe} == {()}
+
+
+async def test_a_window_with_a_name_is_told_of_at_each_press() -> None:
+    """Guard: adapters/browser/judge.py, BrowserJudge._permits_window."""
+    async with opened("launched") as (browser, origin, reached):
+        page = await (await browser.open(Profile(), GuardPolicy(probe=True))).page()
+        for _ in range(3):
+            seen = (await page.perform(Goto(url=f"{origin}/late.html"))).observation
+            away = element(seen, "button", "Help").ref
+            outcome = await page.perform(Click(target=_ANY), ref=away, given=Given(stays=True))
+            assert (outcome.blocked, outcome.blocked_by) == (("GET /other.html",), (PROBED_PAGE,))
+        assert "GET /other.html" not in reached
