@@ -24,10 +24,11 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Check, Click, Fill, Goto, target_of
 from protocol.page.action import Press as Key
-from protocol.page.locator import resolve
+from protocol.page.locator import locate, resolve
 from protocol.page.observation import Element, Observation
 from protocol.recording.session import Profile
 from protocol.risk.classes import APPROVAL_CLASS, Risk
+from protocol.risk.fields import reads_by_get, takes_text
 from protocol.risk.history import Deed, Press, deed_of, judge_press
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import rule_at
@@ -40,7 +41,12 @@ _SILENT_DIALOGS: Final = frozenset({"alert", "beforeunload"})
 """Kinds of dialogs that ask nothing about what the control does: a probe leaves a page whatever it asks then. Every other one is
 dismissed, and what its other answer does is not known."""
 _WORD: Final = "figs"
-"""What is typed into a field before Enter is pressed in it."""
+"""What is typed into a field before Enter is pressed in it, or a button of its form; …"""
+_VALUES: Final = {
+    **{"number": "3", "date": "2026-03-04", "time": "10:20", "month": "2026-03", "week": "2026-W10"},
+    **{"datetime-local": "2026-03-04T10:20", "url": "https://example.org/", "tel": "+4722334455"},
+}
+"""… by the type of the field, where it takes no word."""
 
 
 def guard_of_probes(guard: GuardPolicy) -> GuardPolicy:
@@ -287,11 +293,9 @@ class _Visit:
         assert before is not None and deed, "the page was opened"
         target = target_of(action)
         assert target is not None, "what is pressed has a target"
-        if deed == "enter":
-            # An empty field is often not sent. It may not take a word: a number, a date.
-            with contextlib.suppress(MeshError):
-                await self._driver.act(Fill(target=target, value=_WORD), stays=True)
-                await self._as_time_passes()  # what typing sends says nothing about Enter
+        if deed in ("enter", "press"):
+            await self._fill_in(_element(action, before), deed)
+            before = self._driver.observation or before
         outcome = await self._driver.act(Click(target=target) if isinstance(action, Check) else action, stays=True)
         prepared = self._driver.prepared
         refused = _refused(outcome)
@@ -324,6 +328,26 @@ class _Visit:
             home=home,
             asks=asks,
         )
+
+    async def _fill_in(self, element: Element | None, deed: Deed) -> None:
+        """Type into the field in which Enter is about to be pressed, and into the empty fields of a form that may be sent: what is
+        empty is often not sent. Not into those for secrets, and some take no word.
+        """
+        page = self._driver.observation
+        if element is None or page is None or (deed == "press" and not element.traits.submits):
+            return
+        others = [
+            each for each in page.elements if takes_text(each) and not each.value and _form(each) == _form(element)
+        ]
+        wanted = [element] if deed == "enter" else []
+        if not reads_by_get(element):
+            wanted += [each for each in others if each.traits.form_method and each.ref != element.ref]
+        for field in wanted[: limits.PROBE_FIELDS_MAX]:
+            with contextlib.suppress(MeshError):
+                value = _VALUES.get(field.traits.input_type, _WORD)
+                await self._driver.act(Fill(target=locate(field, page), value=value), stays=True)
+        if wanted:
+            await self._as_time_passes()  # what typing sends says nothing about the press
 
     async def _as_time_passes(self) -> list[Refusal]:
         """What the page tries within the next seconds, which do not pass outside of it; with what it tried just before."""
@@ -406,6 +430,11 @@ def _refused(outcome: Outcome) -> list[Refusal]:
 
 def _listed(lines: Sequence[str], rules: Sequence[str], marks: Sequence[frozenset[bytes]]) -> list[Refusal]:
     return [*map(Refusal, lines, rules, marks or [frozenset()] * len(lines))]
+
+
+def _form(element: Element) -> tuple[str, str, str]:
+    """The form of a control, as far as an observation tells."""
+    return (element.frame, element.traits.form_method, element.traits.form_action)
 
 
 def _shows(before: Observation, outcome: Outcome, later: Observation) -> bool:

@@ -229,6 +229,34 @@ async def test_enter_in_a_form_is_known_only_where_nothing_was_missing_or_the_fo
         assert await classes(Key(key="Enter", target=Locator(role="textbox", name="Filter"))) == [level]
 
 
+async def test_the_empty_fields_of_a_form_are_filled_in_before_its_button_is_pressed() -> None:
+    """Guard: node/live/probing.py, _Visit._fill_in."""
+    form = {"form_method": "post", "form_action": "/rows"}
+    sends = button("Quux", Effect(form="missing", dialog="alert", asks="The title is missing"))
+    sends = msgspec.structs.replace(
+        sends, element=msgspec.structs.replace(sends.element, traits=Traits(tag="button", submits=True, **form))
+    )
+    title = field("Title", Effect())
+    title = msgspec.structs.replace(
+        title, element=msgspec.structs.replace(title.element, traits=Traits(tag="input", **form))
+    )
+    site = start_page(sends, title, field("Other", Effect()))
+    typed: list[str] = []
+
+    class Told(MemoryPage):
+        async def perform(self, action: Action, **more: Any) -> Outcome:
+            typed.extend([action.target.name] if isinstance(action, Fill) else [])
+            return await super().perform(action, **more)
+
+    class TellingBrowser(MemoryBrowser):
+        def new_page(self, guard: GuardPolicy, kept: Kept) -> MemoryPage:
+            return Told(self._site, guard, kept)
+
+    async with trying(site, TellingBrowser(site)) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
+    assert set(typed) == {"Title"}
+
+
 @pytest.mark.parametrize("fate", ["complete", "untouched"])
 async def test_what_a_script_sends_in_place_of_a_form_counts_as_before(fate: FormFate) -> None:
     traits = Traits(tag="button", submits=True, form_method="post", form_action="/rows")
