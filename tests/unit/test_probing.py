@@ -231,14 +231,14 @@ async def test_enter_in_a_form_is_known_only_where_nothing_was_missing_or_the_fo
 
 async def test_the_empty_fields_of_a_form_are_filled_in_before_its_button_is_pressed() -> None:
     """Guard: node/live/probing.py, _Visit._fill_in."""
-    form = {"form_method": "post", "form_action": "/rows"}
-    sends = button("Quux", Effect(form="missing", dialog="alert", asks="The title is missing"))
-    sends = msgspec.structs.replace(
-        sends, element=msgspec.structs.replace(sends.element, traits=Traits(tag="button", submits=True, **form))
-    )
-    title = field("Title", Effect())
-    title = msgspec.structs.replace(
-        title, element=msgspec.structs.replace(title.element, traits=Traits(tag="input", **form))
+    form = Traits(tag="input", form_method="post", form_action="/rows")
+    complains = button("Quux", Effect(form="missing", dialog="alert", asks="The title is missing"))
+    sends, title = (
+        msgspec.structs.replace(each, element=msgspec.structs.replace(each.element, traits=traits))
+        for each, traits in (
+            (complains, msgspec.structs.replace(form, tag="button", submits=True)),
+            (field("Title", Effect()), form),
+        )
     )
     site = start_page(sends, title, field("Other", Effect()))
     typed: list[str] = []
