@@ -401,6 +401,7 @@ async def test_what_a_page_says_word_for_word_by_itself_leaves_a_control_harmles
 
 
 async def test_what_a_press_has_a_page_send_at_its_next_load_is_not_taken_for_what_the_page_sends_by_itself() -> None:
+    """Guard: node/live/probing.py, _Visit.leave."""
     site = start_page(button("Frobnicate", Effect(stores=True, dialog="alert")), pending=(("POST", "/rows"),))
     async with trying(site) as classes:
         assert await classes(Click(target=Locator(role="button", name="Frobnicate"))) == [4]
