@@ -188,7 +188,7 @@ async def test_a_control_that_asks_back_stays_in_doubt() -> None:
 
 async def test_a_control_whose_choice_stays_for_the_next_load_is_tried_and_so_are_those_after_it() -> None:
     """Guard: node/live/probing.py, Probing._visit."""
-    site = shop(button("Quux", Effect(go="/theme")))
+    site = shop(button("Quux", Effect(go="/theme", stores=True)))
     site.documents[f"{ORIGIN}/theme"] = Document(title="", items=(("theme", "dark"),))
     start = site.documents[f"{ORIGIN}/"]
     site.documents[f"{ORIGIN}/"] = Document(
