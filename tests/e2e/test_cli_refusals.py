@@ -85,7 +85,7 @@ def _dead_address() -> str:
         (["session", "export", "ses-P2FRIBWZAO6JCN73NHTWX"], "id.invalid", 2),
         (["session", "verify", "/no/such/file"], "input.no_file", 2),
         (["session", "import", "/no/such/file"], "input.no_file", 2),
-        (["session", "record", "/no/such/file"], "input.invalid", 2),
+        (["session", "record", "/no/such/file"], "input.no_file", 2),
         (["explore", "show", "sea-P2FRIBWZAO6JCN73NHTWX"], "id.invalid", 2),
         (["explore", "run", "--resume", "sea-nonsense"], "id.invalid", 2),
         (["explore", "run", "--goal", "g"], "input.invalid", 2),

@@ -222,7 +222,7 @@ def test_json_of_another_form_is_refused(text: str) -> None:
 def test_a_file_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(MeshError) as caught:
         read_action_file(tmp_path / "none.yaml")
-    assert caught.value.code == "input.invalid"
+    assert caught.value.code == "input.no_file"
 
 
 @pytest.mark.parametrize("field", ["timezone: Mars/Base", "locale: german"])
