@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def test_a_page_asks_for_a_login_by_its_fields_not_by_its_words(field: Element, 
     assert not asks_for_login(page(text="Please sign in: password"))
 
 
-def field(name: str, **more: str) -> Element:
+def field(name: str, **more: Any) -> Element:
     return Element(ref="", role="textbox", name=name, traits=Traits(tag="input", input_type="password", **more))
 
 
