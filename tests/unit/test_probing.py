@@ -136,6 +136,8 @@ async def test_what_a_search_tried_is_shown(capsys: pytest.CaptureFixture[str]) 
     show_summary(msgspec.to_builtins(shown))
     said = "1 control tried where nothing can be changed: 0 only read, 1 would write; 1 question asked"
     assert said in capsys.readouterr().out
+    show_summary(msgspec.to_builtins(shown) | {"given_up": 2})
+    assert "1 would write, 2 tries took too long; 1 question asked" in capsys.readouterr().out
 
 
 async def test_a_control_that_tries_to_delete_is_not_even_asked_about() -> None:
