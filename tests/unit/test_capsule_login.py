@@ -58,7 +58,6 @@ LEAVE = Element(ref="", role="link", name="Log out", url="https://shop.example/l
     ],
 )
 def test_a_form_that_sets_a_password_or_confirms_one_is_no_login(elements: tuple[Element, ...], asks: bool) -> None:
-    """Guard: protocol/capsule/login.py, _logs_in."""
     assert asks_for_login(page(*elements)) is asks
 
 
