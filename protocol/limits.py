@@ -185,6 +185,7 @@ HISTORY_ROWS_PER_ORIGIN_MAX: Final = 1_000  # a site cannot make a node forget o
 PROBES_PER_PAGE_MAX: Final = 6  # controls
 PROBES_PER_SEARCH_MAX: Final = 60  # controls
 PROBE_FREE_MS: Final = 20_000  # of a search, spent on probes before their share of its time counts
+PROBE_FREE_PRESSES: Final = 20  # likewise where presses take long: a slow machine or site tries as much as others
 PROBE_EXPECTED_MS: Final = 2_000  # of the first press of a search
 PROBE_MS_MAX: Final = 8_000  # of one press, with opening the page again; what takes longer is given up
 PROBE_SHARE_MAX: Final = 0.25  # of the time of a search

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from statistics import median_low
+from typing import Final
 
 import msgspec
 
 from adapters.ports import Clock
 from protocol import limits
+
+_MEASURED_MIN: Final = 3
+"""Presses after which it is known how long one takes."""
 
 
 class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -40,8 +44,16 @@ class Ledger:
         self._clock = clock
         self._began_ms = clock.now_ms()
         self._before_ms = counts.milliseconds
-        # At the beginning everything is new, so it may have more than its share: but no more than its share of the whole.
-        self._free_ms = min(limits.PROBE_FREE_MS, limits.PROBE_SHARE_MAX * seconds * 1000)
+        self._whole_ms = limits.PROBE_SHARE_MAX * seconds * 1000
+
+    @property
+    def _free_ms(self) -> float:
+        """What is spent before the share of the time counts. At the beginning everything is new, so it may have more than its
+        share: but no more than its share of the whole. Where each press takes long, it is the time of as many presses.
+        """
+        measured = self._took_ms[1:]
+        slow_ms = median_low(measured) if len(measured) >= _MEASURED_MIN else 0
+        return min(max(limits.PROBE_FREE_MS, limits.PROBE_FREE_PRESSES * slow_ms), self._whole_ms)
 
     def took(self, ms: int) -> None:
         """One press of a control, with all that was opened for it, has taken ``ms``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_a_page_asks_for_a_login_by_its_fields_not_by_its_words(field: Element, 
     assert not asks_for_login(page(text="Please sign in: password"))
 
 
-def field(name: str, **more: str) -> Element:
+def field(name: str, **more: Any) -> Element:
     return Element(ref="", role="textbox", name=name, traits=Traits(tag="input", input_type="password", **more))
 
 
@@ -60,7 +61,6 @@ LEAVE = Element(ref="", role="link", name="Log out", url="https://shop.example/l
     ],
 )
 def test_a_form_that_sets_a_password_or_confirms_one_is_no_login(elements: tuple[Element, ...], asks: bool) -> None:
-    """Guard: protocol/capsule/login.py, _logs_in."""
     assert asks_for_login(page(*elements)) is asks
 
 

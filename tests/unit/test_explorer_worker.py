@@ -365,6 +365,5 @@ async def _enters(method: str) -> int:
 
 
 async def test_enter_that_leads_nowhere_outside_of_a_form_is_not_tried_on_every_page_with_every_word() -> None:
-    """Guard: node/explorer/sharing/idle_keys.py, IdleKeys.in_vain."""
     alone, sent = await _enters(""), await _enters("get")
     assert 3 <= alone < sent / 2

@@ -115,7 +115,6 @@ async def test_a_yes_while_it_runs_brings_a_search_back_to_what_was_found_to_wri
 
 
 async def test_a_question_about_a_request_counts_as_one_about_an_action_does() -> None:
-    """Guard: node/explorer/working/doubts.py, Counted.ask."""
     hall = msgspec.structs.replace(
         link("Hall", f"{ORIGIN}/hall"), effect=Effect(go="/hall", fetch=(("POST", "/seen"),))
     )
@@ -136,6 +135,8 @@ async def test_what_a_search_tried_is_shown(capsys: pytest.CaptureFixture[str]) 
     show_summary(msgspec.to_builtins(shown))
     said = "1 control tried where nothing can be changed: 0 only read, 1 would write; 1 question asked"
     assert said in capsys.readouterr().out
+    show_summary(msgspec.to_builtins(shown) | {"given_up": 2})
+    assert "1 would write, 2 tries took too long; 1 question asked" in capsys.readouterr().out
 
 
 async def test_a_control_that_tries_to_delete_is_not_even_asked_about() -> None:
@@ -483,7 +484,6 @@ async def test_a_control_that_breaks_its_page_does_not_keep_the_others_from_bein
 async def test_a_control_that_takes_too_long_is_given_up_stays_in_doubt_and_the_others_are_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Guard: node/live/probing.py, Probing._in_time."""
     monkeypatch.setattr(limits, "PROBE_MS_MAX", 500)
     site, counts = start_page(button("Wait", Effect()), button("Frobnicate", Effect(go="/shelf"))), Probes()
     async with trying(site, FragileBrowser(site), counts) as classes:
@@ -497,10 +497,22 @@ def test_one_press_that_took_long_is_not_expected_of_the_others() -> None:
     ledger = Ledger(Probes(), clock, 600)
     ledger.took(limits.PROBE_FREE_MS - 3 * limits.PROBE_EXPECTED_MS)
     assert ledger.room == limits.PROBES_PER_SEARCH_MAX
-    ledger.took(limits.PROBE_EXPECTED_MS)
-    assert ledger.room == limits.PROBES_PER_SEARCH_MAX
-    ledger.took(limits.PROBE_EXPECTED_MS + 1)
-    assert ledger.room == 0, "now their time is spent"
+    ledger.took(2 * limits.PROBE_EXPECTED_MS + 1)
+    assert ledger.room == 0, "now the time is spent"
+
+
+def test_where_each_press_takes_long_the_beginning_of_a_search_is_longer_within_its_share_of_the_whole() -> None:
+    ledger, short = Ledger(Probes(), ManualClock(), 600), Ledger(Probes(), ManualClock(), 100)
+    for each in (ledger, short):
+        for _ in range(4):
+            each.took(5_000)
+    assert (ledger.room, short.room) == (limits.PROBES_PER_SEARCH_MAX, limits.PROBES_PER_SEARCH_MAX)
+    for _ in range(2):
+        short.took(5_000)
+    assert short.room == 0, "a quarter of its 100 seconds"
+    for _ in range(17):
+        ledger.took(5_000)
+    assert ledger.room == 0, "as many presses as others have"
 
 
 def test_what_the_browser_does_by_itself_is_tried_with_a_small_share_of_the_time() -> None:
