@@ -188,6 +188,7 @@ PROBE_FREE_MS: Final = 20_000  # of a search, spent on probes before their share
 PROBE_EXPECTED_MS: Final = 2_000  # of the first control of a search
 PROBE_SHARE_MAX: Final = 0.25  # of the time of a search
 PROBE_SETTLE_MS: Final = 150  # what a script may show after the page is still
+PROBE_FIELDS_MAX: Final = 4  # filled in before a form is sent
 PROBE_AHEAD_MS: Final = 5_000  # timers that are due within so long run at once, …
 PROBE_AHEADS: Final = 2  # … so many times, since what they asked for may set others
 PROBE_AHEAD_SETTLE_MS: Final = 150  # what they send

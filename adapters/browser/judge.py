@@ -37,7 +37,7 @@ class BrowserJudge:
         self._pages: dict[NetworkGuard, Page] = {}
         self._contexts: dict[NetworkGuard, str] = {}
         self._frames: dict[str, NetworkGuard] = {}
-        self._coming: dict[str, Windows] = {}
+        self._coming: dict[str, Windows | None] = {}
         """Of windows whose first document was judged: who counts them."""
         self._shared: set[str] = set()
         """Workers that several pages can share. Playwright reports their requests to no page."""
@@ -151,6 +151,9 @@ class BrowserJudge:
         """
         frame, windows, is_document = event["frameId"], opener.windows, event.get("resourceType") == "Document"
         if windows is None or target.get("subtype"):
+            if is_document and opener.policy.probe:
+                # A window with a name would be taken again for the next press, and no event tells of that.
+                self._coming[frame] = None
             _refused(event, opener)
             return None
         if not is_document:
@@ -165,9 +168,12 @@ class BrowserJudge:
 
     async def _give_up(self, window: str) -> None:
         """Close a window of which the first document was refused: Playwright would never tell of it."""
-        windows = self._coming.pop(window, None)
-        if windows is not None and window not in self._frames:
-            windows.ended(window)
+        if window not in self._coming:
+            return
+        windows = self._coming.pop(window)
+        if window not in self._frames:
+            if windows is not None:
+                windows.ended(window)
             with contextlib.suppress(PlaywrightError):
                 await self._session.send("Target.closeTarget", {"targetId": window})
 

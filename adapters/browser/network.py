@@ -7,6 +7,7 @@ is somebody else's. WebSockets are routed in both.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import time
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -38,6 +39,7 @@ from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket, page_url
 
 _BLOCKED_MAX: Final = 200
+_MARKS_MAX: Final = 16
 _LED_BY_MAX: Final = 20
 _REPLACING: Final = frozenset(
     {
@@ -97,6 +99,8 @@ class NetworkGuard:
         self._activity = activity
         self._destinations = destinations
         self._refused: dict[str, Refused] = {}
+        self._marks: dict[str, set[bytes]] = {}
+        """By the line of what was refused: digests of what was said by it."""
         self._forms: dict[RequestForm, None] = {}
         self._document: Refused | None = None
         self._led_by: list[str] = []
@@ -111,11 +115,13 @@ class NetworkGuard:
         """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
         await of.route_web_socket("**/*", self._socket)
 
-    def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...]]:
-        """What was refused since the last call, and the forms of what an owner could allow."""
+    def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...], tuple[frozenset[bytes], ...]]:
+        """What was refused since the last call, the forms of what an owner could allow, and in a probe the marks of each."""
+        marks = tuple(frozenset(self._marks.get(line, ())) for line in self._refused) if self.policy.probe else ()
         requests, self._refused = tuple(self._refused.values()), {}
         forms, self._forms = tuple(self._forms), {}
-        return requests, forms
+        self._marks = {}
+        return requests, forms, marks
 
     def expects_document(self) -> None:
         """The page is about to open an address: what was refused of another one before says nothing about it."""
@@ -150,8 +156,15 @@ class NetworkGuard:
                 if len(self._led_by) < _LED_BY_MAX:
                     self._led_by.append(site_of(url))
             return True
-        self._refuse(refused(method, url, rule), kind)
+        self._refuse(refused(method, url, rule), kind, self._mark(method, url, body, headers))
         return False
+
+    def _mark(self, method: str, url: str, body: str | None, headers: Mapping[str, str]) -> bytes:
+        """The digest of all that a request says; empty if that is not known, or nobody asks for it."""
+        if body is None or not self.policy.probe:
+            return b""
+        said = repr((method, url, sorted(headers.items()), body))
+        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
 
     def _covered(self, method: str, url: str, body: str | None, told: Said, rule: str) -> str | None:
         """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it."""
@@ -217,14 +230,18 @@ class NetworkGuard:
             await self._activity.changed(min(left, 0.02))
         return method in ("", "GET")
 
-    def _refuse(self, request: Refused, kind: str) -> None:
+    def _refuse(self, request: Refused, kind: str, mark: bytes = b"") -> None:
         if kind == "document":
             self._document = request
         if kind in CAUSED_KINDS:
             self._activity.caused.refused(request.method, request.site + request.path)
         # One request can be intercepted twice, but is reported once.
+        line = request_line(request)
         if len(self._refused) < _BLOCKED_MAX:
-            self._refused.setdefault(request_line(request), request)
+            self._refused.setdefault(line, request)
+        if line in self._refused:
+            marks = self._marks.setdefault(line, set())
+            marks.add(mark if len(marks) < _MARKS_MAX else b"")
 
     async def _socket(self, socket: WebSocketRoute) -> None:
         """No rule can judge message by message what a WebSocket carries: one is opened only if an entry allows its address."""

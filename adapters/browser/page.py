@@ -18,6 +18,7 @@ from adapters.browser.camera import Camera
 from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
 from adapters.browser.following import Following
+from adapters.browser.forms import Forms
 from adapters.browser.hands import Hands
 from adapters.browser.hidden_text import HIDDEN_TEXT, hidden_texts
 from adapters.browser.navigating import Navigation
@@ -68,6 +69,7 @@ class ChromiumPage:
         self._worlds = Worlds(session)
         self._reading = Reading(page, self._worlds, activity)
         self._hands = Hands(page, activity, self._worlds)
+        self._forms = Forms(self._worlds)
         self._navigation = Navigation(page, session, activity, guard)
         self._following = Following(activity, guard, self._navigation)
         self._downloads = Downloads(page, session, activity)
@@ -325,6 +327,8 @@ class ChromiumPage:
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
         self._following.begin()
+        if given.stays:
+            await self._forms.begin(self._known(ref)[0])
         extracted = ""
         if isinstance(action, Goto):
             await self._navigation.goto(action.url, timeout_ms)
@@ -355,11 +359,13 @@ class ChromiumPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
+            blocked_marks=blocked.marks,
             dialogs=dialogs,
             downloads=downloads,
             tab=self._following.followed,
             settled=settled,
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
+            form=await self._forms.fate() if given.stays else "",
         )
 
     @staticmethod
@@ -428,9 +434,9 @@ class ChromiumPage:
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""
-        mask, (refused, forms) = masker(self._secrets), self._guard.taken()
+        mask, (refused, forms, marks) = masker(self._secrets), self._guard.taken()
         requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
-        return Blocked(requests, tuple(each.rule for each in refused), forms)
+        return Blocked(requests, tuple(each.rule for each in refused), forms, marks)
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -31,6 +31,14 @@ class Blocked(NamedTuple):
     """For each of them the rule that refused it (``protocol.risk.refused``)."""
     forms: tuple[RequestForm, ...] = ()
     """The forms of those that an owner could allow."""
+    marks: tuple[frozenset[bytes], ...] = ()
+    """Of a guard of probes for each of the requests: digests of all that was said by it, so that equal ones are known again; empty
+    bytes for what is not known whole."""
+
+
+FormFate = Literal["", "untouched", "complete", "missing"]
+"""What became of the forms of a page: none was about to be sent and none complained; one was, and nothing was missing in it; or a
+field was empty or complained. Empty: not known."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +53,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """… and by which rules."""
     blocked_forms: tuple[RequestForm, ...] = ()
     """The forms of those that an owner could allow."""
+    blocked_marks: tuple[frozenset[bytes], ...] = ()
+    """As ``Blocked.marks``."""
     dialogs: tuple[Dialog, ...] = ()
     """Dialogs since the last outcome, and how they were answered."""
     downloads: tuple[Download, ...] = ()
@@ -59,6 +69,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Requests for documents and data that the action caused and that went wrong."""
     held: Held = ""
     """Whether the assertion held that the action made; as ``Step.held``."""
+    form: FormFate = ""
+    """Of an action after which the page stays (``Given.stays``), in the page itself and not in a frame."""
 
 
 class GivenFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,6 +36,10 @@ _INVALID: Final = (
     ".error-message, .error-block"
 )
 """How pages mark what a form did not take."""
+_HEAR_COMPLAINTS: Final = (
+    "() => { window.complaints = 0; addEventListener('invalid', () => { window.complaints += 1 }, true) }"
+)
+_COMPLAINTS: Final = "() => window.complaints || 0"
 LANGUAGE: Final = "en-US"
 
 
@@ -52,6 +56,8 @@ class Visit:
         self.acted = False
         self.rejected = False
         """Whether the server refused a request of the action that is no GET."""
+        self.alerts = 0
+        """Dialogs since the action began that only say something."""
         self._context = context
         self._copy = copy
         self._open: dict[PlaywrightRequest, float] = {}
@@ -60,7 +66,7 @@ class Visit:
         for event in ("requestfinished", "requestfailed"):
             context.on(event, self._answered)
         context.on("response", self._met)
-        context.on("dialog", lambda dialog: asyncio.ensure_future(_accept(dialog)))
+        context.on("dialog", self._asked_back)
 
     def _asked(self, request: PlaywrightRequest) -> None:
         if urlsplit(request.url).scheme not in ("http", "https"):
@@ -93,6 +99,22 @@ class Visit:
         if self.acted and response.status >= 400 and response.request.method not in _READS:
             self.rejected = True
 
+    def _asked_back(self, dialog: Any) -> asyncio.Future[None]:
+        self.alerts += self.acted and dialog.type == "alert"
+        return asyncio.ensure_future(_accept(dialog))
+
+    async def kept_back(self, control: Control) -> bool:
+        """Whether a form by POST was not even sent, since the page or the browser complained of what stands in it: what it does is
+        not known then either.
+        """
+        if not control.form.startswith("post ") or any(
+            each.acted and each.method not in _READS for each in self.requests
+        ):
+            return False
+        with suppress(PlaywrightError, Lost):
+            return self.alerts > 0 or await self.frame(control.frame).evaluate(_COMPLAINTS) > 0
+        return False
+
     async def took_nothing(self) -> bool:
         """Whether something was sent that writes, and the application did not take it: what it does is not known then."""
         if not any(each.acted and each.method not in _READS for each in self.requests):
@@ -122,7 +144,7 @@ class Visit:
             await self.page.goto("about:blank")
         except PlaywrightError:
             return False
-        self.requests, self.acted, self.rejected = [], False, False
+        self.requests, self.acted, self.rejected, self.alerts = [], False, False, 0
         self._open.clear()
         return not (state and state.get("origins"))
 
@@ -248,7 +270,10 @@ class Driver:
         self, visit: Visit, place: Place, control: Control, kind: Kind, language: str, signed: set[str]
     ) -> Truth:
         visit.acted = True
+        sends = kind == "enter" or (kind == "click" and _submits(control))
         try:
+            if sends:
+                await visit.frame(control.frame).evaluate(_HEAR_COMPLAINTS)
             await _perform(visit, control, kind)
             await visit.still(self._copy.target.wait_s)
         except (PlaywrightError, Lost) as error:
@@ -260,7 +285,7 @@ class Driver:
         )
         if signed - await visit.signed_in():
             found.append("logged out")
-        if not found and await visit.took_nothing():
+        if not found and (await visit.took_nothing() or (sends and await visit.kept_back(control))):
             return self._truth(place, control, language, kind, error="the application refused it")
         return self._truth(place, control, language, kind, effect=tuple(found), requests=tuple(visit.requests))
 
@@ -274,12 +299,15 @@ def _sends(request: Request, origin: str) -> bool:
     return request.method not in _READS and not request.url.startswith(origin + "/")
 
 
+def _submits(control: Control) -> bool:
+    return control.type in ("submit", "image") or (control.tag == "button" and control.type in ("", "submit"))
+
+
 async def _perform(visit: Visit, control: Control, kind: Kind) -> None:
     """The action itself."""
     element = visit.frame(control.frame).locator(control.selector).first
     if kind == "click":
-        submits = control.type in ("submit", "image") or (control.tag == "button" and control.type in ("", "submit"))
-        if submits and control.form:
+        if _submits(control) and control.form:
             await element.evaluate(_FILL, timeout=_ACT_TIMEOUT_MS)
         await element.click(timeout=_ACT_TIMEOUT_MS)
     elif kind == "fill":

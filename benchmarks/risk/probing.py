@@ -150,9 +150,11 @@ class _Prober:
                     opened = await open_place(page, self._copy.target, place)
                     actions = await _actions(page, opened.observation, truths)
                     probing = self._probing(context.state)
-                    # Each call tries as many as a search tries on one page.
-                    while await probing.settle(opened.observation, opened.way, actions):
-                        continue
+                    # Each call tries as many as a search tries on one page. Some of them cannot be pressed: others still wait then.
+                    tried = -1
+                    while len(self._ledger.tried) > tried:
+                        tried = len(self._ledger.tried)
+                        await probing.settle(opened.observation, opened.way, actions)
         except (MeshError, TimeoutError) as failed:
             error = str(failed)[:200] or "it took too long"
         found = effects(await self._copy.changes(), noise)

@@ -114,6 +114,9 @@ _WRITE: tuple[Action, ...] = (
     Select(target=_aim("combobox", "State"), option="packed"),
     Key(key="Enter", target=_aim("textbox", "Task")),
     Click(target=_aim("button", "Later")),
+    Click(target=_aim("button", "Wug")),
+    Click(target=_aim("button", "Dosh")),
+    Key(key="Enter", target=_aim("textbox", "Guest")),
 )
 _READ: tuple[Action, ...] = (
     Click(target=_aim("link", "Guide")),
@@ -121,6 +124,8 @@ _READ: tuple[Action, ...] = (
     Select(target=_aim("combobox", "Size"), option="M"),
     Key(key="Enter", target=_aim("textbox", "Filter")),
     Click(target=_aim("button", "More")),
+    Click(target=_aim("button", "Gostak")),
+    Key(key="Enter", target=_aim("textbox", "Start")),
 )
 
 
@@ -151,8 +156,8 @@ async def test_what_listeners_send_on_a_link_while_typing_choosing_and_after_sec
         await browsers.close()
         await server.stop()
     assert found == {
-        **dict.fromkeys(("News", "Notes", "Nick", "State", "Task", "Later"), True),
-        **dict.fromkeys(("Guide", "Count", "Size", "Filter", "More"), False),
+        **dict.fromkeys(("News", "Notes", "Nick", "State", "Task", "Later", "Wug", "Dosh", "Guest"), True),
+        **dict.fromkeys(("Guide", "Count", "Size", "Filter", "More", "Gostak", "Start"), False),
     }
     assert set(server.reached) <= {"GET /idioms.html", "GET /ready"}
 

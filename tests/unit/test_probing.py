@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import Outcome
+from adapters.ports import FormFate, Outcome
 from node.cli.explore import show_summary
 from node.config.settings import BrowserConfig, PolicyConfig
 from node.explorer.showing.show import Parts, show_search
@@ -188,7 +188,7 @@ async def test_a_control_that_asks_back_stays_in_doubt() -> None:
 
 async def test_a_control_whose_choice_stays_for_the_next_load_is_tried_and_so_are_those_after_it() -> None:
     """Guard: node/live/probing.py, Probing._visit."""
-    site = shop(button("Quux", Effect(go="/theme")))
+    site = shop(button("Quux", Effect(go="/theme", stores=True)))
     site.documents[f"{ORIGIN}/theme"] = Document(title="", items=(("theme", "dark"),))
     start = site.documents[f"{ORIGIN}/"]
     site.documents[f"{ORIGIN}/"] = Document(
@@ -211,6 +211,59 @@ async def test_a_form_that_only_complains_of_what_is_missing_stays_in_doubt() ->
             found = await anna.run(NEVER, seconds=100)
             counts = await probes(anna, found.id)
             assert (counts.probed, counts.harmless) == (1, harmless)
+
+
+@pytest.mark.parametrize(
+    ("fate", "level"),
+    [("", 4), ("missing", 4), ("complete", 3), ("untouched", 3)],
+    ids=lambda each: str(each) or "unknown",
+)
+async def test_enter_in_a_form_is_known_only_where_nothing_was_missing_or_the_form_was_kept_out_of_it(
+    fate: FormFate, level: int
+) -> None:
+    """Guard: node/live/probing.py, _Visit.press."""
+    traits = Traits(tag="input", form_method="post", form_action="/rows")
+    asks = field("Filter", Effect(form=fate, dialog="alert", asks="Something"))
+    form = msgspec.structs.replace(asks, element=msgspec.structs.replace(asks.element, traits=traits))
+    async with trying(start_page(form)) as classes:
+        assert await classes(Key(key="Enter", target=Locator(role="textbox", name="Filter"))) == [level]
+
+
+async def test_the_empty_fields_of_a_form_are_filled_in_before_its_button_is_pressed() -> None:
+    """Guard: node/live/probing.py, _Visit._fill_in."""
+    form = Traits(tag="input", form_method="post", form_action="/rows")
+    complains = button("Quux", Effect(form="missing", dialog="alert", asks="The title is missing"))
+    sends, title = (
+        msgspec.structs.replace(each, element=msgspec.structs.replace(each.element, traits=traits))
+        for each, traits in (
+            (complains, msgspec.structs.replace(form, tag="button", submits=True)),
+            (field("Title", Effect()), form),
+        )
+    )
+    site = start_page(sends, title, field("Other", Effect()))
+    typed: list[str] = []
+
+    class Told(MemoryPage):
+        async def perform(self, action: Action, **more: Any) -> Outcome:
+            typed.extend([action.target.name] if isinstance(action, Fill) else [])
+            return await super().perform(action, **more)
+
+    class TellingBrowser(MemoryBrowser):
+        def new_page(self, guard: GuardPolicy, kept: Kept) -> MemoryPage:
+            return Told(self._site, guard, kept)
+
+    async with trying(site, TellingBrowser(site)) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
+    assert set(typed) == {"Title"}
+
+
+@pytest.mark.parametrize("fate", ["complete", "untouched"])
+async def test_what_a_script_sends_in_place_of_a_form_counts_as_before(fate: FormFate) -> None:
+    traits = Traits(tag="button", submits=True, form_method="post", form_action="/rows")
+    sends = button("Quux", Effect(form=fate, fetch=(("POST", "/rows"),), dialog="alert", asks="Done"))
+    form = msgspec.structs.replace(sends, element=msgspec.structs.replace(sends.element, traits=traits))
+    async with trying(start_page(form)) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
 
 
 async def test_a_control_that_shows_nothing_stays_in_doubt() -> None:
@@ -326,6 +379,32 @@ async def test_what_a_page_sends_by_itself_as_time_passes_is_not_held_against_a_
     beats = start_page(button("Next", Effect()), late=(("POST", "/beat"),))
     async with trying(beats) as classes:
         assert await classes(Click(target=Locator(role="button", name="Next"))) == [1]
+
+
+@pytest.mark.parametrize(
+    ("effect", "level"),
+    [
+        (Effect(dialog="alert"), 1),
+        (Effect(dialog="alert", fetch=(("POST", "/beat"),)), 1),
+        (Effect(dialog="alert", fetch=(("POST", "/beat"),), says="more"), 4),
+        (Effect(dialog="alert", fetch=(("POST", "/other"),)), 4),
+    ],
+    ids=["nothing", "word for word", "something else", "elsewhere"],
+)
+async def test_what_a_page_says_word_for_word_by_itself_leaves_a_control_harmless_and_nothing_else_does(
+    effect: Effect, level: int
+) -> None:
+    """Guard: node/live/probing.py, _Heard._repeats."""
+    beats = start_page(button("Frobnicate", effect), late=(("POST", "/beat"),))
+    async with trying(beats) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Frobnicate"))) == [level]
+
+
+async def test_what_a_press_has_a_page_send_at_its_next_load_is_not_taken_for_what_the_page_sends_by_itself() -> None:
+    """Guard: node/live/probing.py, _Visit.leave."""
+    site = start_page(button("Frobnicate", Effect(stores=True, dialog="alert")), pending=(("POST", "/rows"),))
+    async with trying(site) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Frobnicate"))) == [4]
 
 
 async def test_a_probe_opens_no_page_but_the_one_that_it_tries() -> None:

@@ -60,7 +60,9 @@ IDIOMS: Final = """<!doctype html><meta charset=utf-8><title>店</title><main>
 <select aria-label=State id=state><option>new<option>packed</select>
 <select aria-label=Size><option>S<option>M</select>
 <input aria-label=Task id=task> <input aria-label=Filter id=filter>
-<button id=later>Later</button> <button id=more>More</button></main>
+<button id=later>Later</button> <button id=more>More</button> <button id=wug>Wug</button>
+<form method=post action=/rooms id=rooms><input aria-label=Start><input aria-label=End><button>Gostak</button></form>
+<form method=post action=/guests id=guests><input aria-label=Guest><input aria-label=Room><button>Dosh</button></form></main>
 <script>
 const of = (id) => document.getElementById(id), send = (to) => fetch(to, {method: 'POST'});
 of('read').addEventListener('pointerdown', () => navigator.sendBeacon('/read'));
@@ -73,5 +75,13 @@ of('task').addEventListener('keydown', (event) => { if (event.key === 'Enter' &&
 of('later').onclick = () => setTimeout(async () => { await fetch('/ready'); setTimeout(() => send('/undo'), 3000); }, 4000);
 of('more').onclick = () => of('more').after('more');
 setInterval(() => send('/beat'), 3000);
+of('wug').onclick = () => { of('wug').after('wug'); fetch('/beat', {method: 'POST', body: 'wug'}); };
+const kept = (id, act) => of(id).addEventListener('submit', (event) => {
+  event.preventDefault();
+  const empty = [...of(id).elements].some((each) => each.localName === 'input' && !each.value);
+  of(id).after(empty ? 'Fill in both' : act());
+});
+kept('rooms', () => 'two rooms');
+kept('guests', () => { send('/guest'); return 'done'; });
 </script>"""
 """A page whose links, fields, lists and buttons send something by listeners, some after seconds; and their harmless twins."""

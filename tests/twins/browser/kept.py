@@ -36,7 +36,13 @@ class Kept:
         if document.offers and origin not in self.offers:
             self.offers.append(origin)
         text = tuple(read.get(line, line) for line in document.text)
-        return msgspec.structs.replace(document, text=text, controls=controls)
+        pending = document.pending if items else ()
+        return msgspec.structs.replace(document, text=text, controls=controls, pending=pending)
+
+    def store(self, url: str) -> None:
+        """A script of the page at ``url`` stores an item."""
+        parts = urlsplit(url)
+        self._items.setdefault(f"{parts.scheme}://{parts.netloc}", {})["pending"] = "yes"
 
     def take(self, state: BrowserState) -> None:
         """Begin with ``state``. Errors: ``input.invalid``."""

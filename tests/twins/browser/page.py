@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from adapters.browser.view import Mask, masker
-from adapters.ports import NOTHING, Blocked, Given, Outcome
+from adapters.ports import NOTHING, Blocked, FormFate, Given, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import (
     WITHOUT_TABS,
@@ -89,6 +89,8 @@ class MemoryPage:
         self._told = 0
         """How many downloads earlier steps have told of."""
         self._followed = False
+        self._fate: FormFate = ""
+        """What the last action did to a form."""
         self.beside: Callable[[str], bool] | None = None
         """What opens an address beside the page; without it, the page goes there itself."""
         self._given = NOTHING
@@ -181,6 +183,7 @@ class MemoryPage:
         self._traffic.begin(given)
         self._given = given
         self._followed = False
+        self._fate = ""
         try:
             extracted = self._do(action, ref)
         finally:
@@ -197,10 +200,12 @@ class MemoryPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
+            blocked_marks=blocked.marks,
             dialogs=dialogs,
             downloads=downloads,
             tab=self._followed,
             faults=self._traffic.faults(self._shown.url, mask),
+            form=self._fate if given.stays else "",
         )
 
     def downloads(self) -> tuple[Download, ...]:
@@ -306,13 +311,16 @@ class MemoryPage:
 
     def _trigger(self, control: Control) -> None:
         effect = control.effect
+        self._fate = effect.form
+        if effect.stores:
+            self._kept.store(self._shown.url)
         if effect.download:
             self._downloads.append(effect.download)
         if effect.dialog:
             met = Dialog(kind=effect.dialog, message=effect.asks)
             self._dialogs.append(msgspec.structs.replace(met, accepted=self._given.accepts(met)))
         for method, url in effect.fetch:
-            self._traffic.send(method, urljoin(self._shown.url, url), "fetch")
+            self._traffic.send(method, urljoin(self._shown.url, url), "fetch", says=effect.says)
         self._late += effect.late
         if effect.post:
             self._show("POST", urljoin(self._shown.url, effect.post))
@@ -385,6 +393,8 @@ class MemoryPage:
             self._shown = Shown(url, self._kept.shown(url, document))
             self._traffic.shows(url, document.status)
             self._late = []
+            for sent, address in self._shown.document.pending:
+                self._traffic.send(sent, urljoin(url, address), "fetch")
         if left != "about:blank":
             self._before = [*self._before, left]
         self._posted, self._after = sends, []

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from adapters.ports import FormFate
 from protocol.page.dialogs import DialogKind
 from protocol.page.downloads import Download
 from protocol.page.hidden_text import HiddenText
@@ -21,14 +22,20 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """Address it submits to by a POST, and then shows."""
     fetch: tuple[tuple[str, str], ...] = ()
     """``(method, address)`` of requests by scripts; ``WS`` for a socket."""
+    says: str = ""
+    """What stands in them."""
     late: tuple[tuple[str, str], ...] = ()
     """The same of a timer, which runs when a probe lets time pass."""
+    stores: bool = False
+    """Whether it stores an item for its origin."""
     popup: str = ""
     """Address it opens beside the page."""
     download: Download | None = None
     dialog: DialogKind | None = None
     asks: str = ""
     """What the dialog says."""
+    form: FormFate = ""
+    """What becomes of the form around it."""
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +84,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can be read to its end."""
     late: tuple[tuple[str, str], ...] = ()
     """``(method, address)`` of requests that its timers send whenever a probe lets time pass."""
+    pending: tuple[tuple[str, str], ...] = ()
+    """``(method, address)`` of requests that it sends as it is shown, once its origin has stored an item."""
     later: tuple[Control, ...] = ()
     """Controls that it shows too once its origin has stored an item."""
 

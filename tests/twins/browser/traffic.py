@@ -21,6 +21,7 @@ class Traffic:
     def __init__(self, site: MemorySite, policy: GuardPolicy) -> None:
         self._site, self._policy = site, policy
         self._refused: list[Refused] = []
+        self._marks: dict[str, set[bytes]] = {}
         self._forms: dict[RequestForm, None] = {}
         self._caused = Caused()
         self._unanswered: list[tuple[str, str]] = []
@@ -37,10 +38,13 @@ class Traffic:
         """The step has acted: what comes later is not covered by what it was given. A probe stays on its page."""
         self._given = NOTHING
 
-    def send(self, method: str, url: str, kind: str, *, navigation: bool = False) -> bool:
-        """Whether a request got through; it is in the site's log or among the refused ones afterwards."""
+    def send(self, method: str, url: str, kind: str, *, navigation: bool = False, says: str = "") -> bool:
+        """Whether a request got through; it is in the site's log or among the refused ones afterwards. says: its body."""
         if rule := self._judge(method, url, kind, navigation):
-            self._refused.append(refused(method, url, rule))
+            told = refused(method, url, rule)
+            self._refused.append(told)
+            if self._policy.probe:
+                self._marks.setdefault(request_line(told), set()).add(f"{url} {says}".encode())
             if method != "WS":
                 self._caused.refused(method, url.partition("?")[0])
             return False
@@ -93,4 +97,6 @@ class Traffic:
         refused, self._refused = self._refused, []
         forms, self._forms = tuple(self._forms), {}
         requests = tuple(mask(request_line(each, url)) for each in refused)
-        return Blocked(requests, tuple(each.rule for each in refused), forms)
+        marks = tuple(frozenset(self._marks.get(request_line(each), ())) for each in refused)
+        self._marks = {}
+        return Blocked(requests, tuple(each.rule for each in refused), forms, marks if self._policy.probe else ())
