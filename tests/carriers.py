@@ -422,5 +422,14 @@ def leaks_of(value: str, made: str) -> list[str]:
     core = made[2:-4] if len(made) > 12 else made
     found = visit(made, secrets).places(value, core, quote(core, safe=""), TOKEN)
     twice = visit(made, secrets, telling=True)
-    twice.told = {name: text for name, text in twice.told.items() if not any(code in text for code in _AS_SEEN)}
+    twice.told = {name: _but_as_seen(text) for name, text in twice.told.items()}
     return found + twice.places(value, core, quote(core, safe=""), TOKEN)
+
+
+def _but_as_seen(text: str) -> str:
+    """``text`` without the errors ``_AS_SEEN``: of a list only the items that hold one are left out, of all else everything."""
+    if not any(code in text for code in _AS_SEEN):
+        return text
+    said = json.loads(text)
+    items = [json.dumps(each, ensure_ascii=False) for each in said] if isinstance(said, list) else []
+    return "\n".join(each for each in items if not any(code in each for code in _AS_SEEN))
