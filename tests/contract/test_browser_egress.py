@@ -67,6 +67,8 @@ async def test_nothing_is_fetched_ahead(launched: Browser, site: PageServer) -> 
     await asyncio.sleep(1)
     await page.close()
     assert site.reached == ["GET /shown.html"]
+    # The tunnel would refuse it too: no page even tries, only what Chromium does by itself.
+    assert {who for who, _ in launched.turned_away} <= {"browser"}
 
 
 class Datagrams(asyncio.DatagramProtocol):
