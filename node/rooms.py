@@ -208,9 +208,9 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     )
     passkeys = Passkeys(home, witness, clock)
 
-    def rewrap(under: Sequence[SigningKey]) -> None:
-        capsules.kept.keys.rewrap(under)
-        passkeys.rewrap(under)
+    async def rewrap(under: Sequence[SigningKey]) -> None:
+        await asyncio.to_thread(capsules.kept.keys.rewrap, under)
+        await passkeys.rewrap(under)
 
     own_keys.rewrap = rewrap
     keys_of_owners.prove_recovery = own_keys.prove_recovery

@@ -23,6 +23,7 @@ from protocol.capsule.storage_key import site_on_top
 from protocol.errors import MeshError
 
 _BLANK: Final = "about:blank"
+_NOTHING: Final = ""
 _PIECE_CHARS: Final = 256 * 1024
 _GIVEN: Final = "globalThis.trailmeshGiven"
 """Of an isolated world: no script of a page sees it, and it goes with the blank document."""
@@ -62,11 +63,12 @@ class _Seeding:
         self._asked: dict[str, str] = {}
         """The addresses that are answered, and what with; no other is."""
         self._shown: asyncio.Queue[str] = asyncio.Queue()
-        """Names of the documents that the main frame shows, as they come."""
+        """Names of the documents that the main frame shows, as they come; ``_NOTHING`` once the page has crashed."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Answer from now on what the page asks for."""
+        self._page.once("crash", lambda _: self._shown.put_nowait(_NOTHING))
         self._session.on("Fetch.requestPaused", self._paused)
         self._session.on("Page.frameNavigated", self._navigated)
         await asyncio.gather(
@@ -104,8 +106,9 @@ class _Seeding:
         begun = await self._session.send("Page.navigate", {"url": url})
         if "loaderId" not in begun or begun.get("errorText"):
             raise MeshError("browser.launch", "the browser shows no blank document to write storage in")
-        while await self._shown.get() != begun["loaderId"]:
-            pass
+        while (shown := await self._shown.get()) != begun["loaderId"]:
+            if shown == _NOTHING:
+                raise MeshError("browser.crashed", "the page crashed in which storage was written")
         return str(begun["frameId"])
 
     async def end(self) -> None:

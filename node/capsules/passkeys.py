@@ -69,6 +69,8 @@ class Passkeys:
     def __init__(self, home: Path, witness: Witness, clock: Clock) -> None:
         self._directory, self._witness, self._clock = home / DIRECTORY, witness, clock
         self._one = asyncio.Lock()
+        self._between: tuple[SigningKey, ...] = ()
+        """While the witness key changes, both keys: what is kept meanwhile must open with either."""
         self.bound: Bound = {
             verbs.LIST: lambda params, tell: self.listed(),
             verbs.REMOVE: lambda params, tell: self.remove(params),
@@ -101,7 +103,7 @@ class Passkeys:
                 raise MeshError("capsule.no_passkey", f"there is none for {origin_of(url)}")
             for each in found:
                 counted = msgspec.structs.replace(each, count=each.count + _AHEAD)
-                await asyncio.to_thread(self._write, counted, (self._witness.identity.key,))
+                await asyncio.to_thread(self._write, counted, self._under)
         return tuple(_plain(each) for each in found)
 
     async def keep(self, held: Sequence[Passkey]) -> None:
@@ -120,7 +122,7 @@ class Passkeys:
                     continue
                 kept = before or _Kept(**msgspec.structs.asdict(each), made_ms=self._clock.now_ms())
                 kept = msgspec.structs.replace(kept, count=each.count)
-                await asyncio.to_thread(self._write, kept, (self._witness.identity.key,))
+                await asyncio.to_thread(self._write, kept, self._under)
 
     async def note(self, credentials: Collection[bytes], **known: object) -> None:
         """Note something about passkeys: fields of ``_Kept``. Those that are not here are passed over. Errors: ``store.*``."""
@@ -128,26 +130,33 @@ class Passkeys:
             for each in await asyncio.to_thread(self._all):
                 if each.credential in credentials:
                     noted = msgspec.structs.replace(each, **known)
-                    await asyncio.to_thread(self._write, noted, (self._witness.identity.key,))
+                    await asyncio.to_thread(self._write, noted, self._under)
 
     def now_ms(self) -> int:
         """Milliseconds since 1970."""
         return self._clock.now_ms()
 
-    def rewrap(self, under: Sequence[SigningKey]) -> None:
+    async def rewrap(self, under: Sequence[SigningKey]) -> None:
         """Encrypt the files under these keys: under both while the witness key changes, then under the new one.
 
         Errors: ``store.*``.
         """
-        for each in self._all(tuple(under)):
-            self._write(each, under)
+        async with self._one:
+            self._between = tuple(under) if len(under) > 1 else ()
+            for each in await asyncio.to_thread(self._all, tuple(under)):
+                await asyncio.to_thread(self._write, each, under)
+
+    @property
+    def _under(self) -> tuple[SigningKey, ...]:
+        """The keys that a file is written under now."""
+        return self._between or (self._witness.identity.key,)
 
     def _all(self, under: Sequence[SigningKey] = ()) -> list[_Kept]:
         """Every passkey that can be read. A file that cannot be opened opens nothing, and is left for its owner to look at."""
         found = []
         for path in sorted(self._directory.glob(f"*{_SUFFIX}")):
             try:
-                found.append(self._read(path, under or (self._witness.identity.key,)))
+                found.append(self._read(path, under or self._under))
             except MeshError as error:
                 log.error("a passkey cannot be used: %s", error)
         return found

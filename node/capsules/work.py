@@ -158,10 +158,12 @@ class LoginWork:
                     made = await self._kept.witness.artefact(KIND_WORK, work.ask.id.hex(), said)
                     await self._kept.store.put_artefact(made)
                     work.verdict, work.sealed = said, made.envelope
-        except MeshError as error:
+        except Exception as error:
             log.error("work %s has no verdict: %s", work.ask.id.hex(), error)
-            self._works.pop(work.ask.id, None)  # whoever asks is told that it is not known
-            await self._kept.store.remove_works([work.ask.id.hex()])
+            # Whoever asks is told that it is not known.
+            await self._remove([work.ask.id])
+            if not isinstance(error, MeshError):
+                raise
         finally:
             self._running.pop(work.ask.id, None)
 

@@ -66,7 +66,7 @@ class OwnKeys:
         self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
         self._end_pairing = end_pairing
         self._changing = asyncio.Lock()
-        self.rewrap: Callable[[Sequence[SigningKey]], None] = lambda keys: None
+        self.rewrap: Callable[[Sequence[SigningKey]], Awaitable[None]] = _nothing_more
         """Encrypts what lies under the witness key again: under both keys while it changes, then under the new one."""
         self.bound: Bound = {
             verbs.ROTATE: self.rotate,
@@ -158,7 +158,7 @@ class OwnKeys:
         old = self._own.key
         with self._own.ending(changed.since_s):
             await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
-            await asyncio.to_thread(self.rewrap, [old, new])
+            await self.rewrap([old, new])
             await asyncio.to_thread(identity.write_log, self._home, changed)
             # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told
             # under it. Each drops the connection once it has understood, so only a call under the new key shows whether it has.
@@ -170,7 +170,7 @@ class OwnKeys:
             end.rekey(new)
         await self._end_pairing()
         # Last, and in this order: after a crash before it both keys are there, and open what lies under either.
-        await asyncio.to_thread(self.rewrap, [new])
+        await self.rewrap([new])
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._calls.ask_all()
         log.info("this node has a new witness key: %d peers have received it, %d have not yet", len(told), len(missed))
@@ -281,3 +281,7 @@ def describe(home: Path, form: str, words: Callable[[bytes], str]) -> dict[str, 
         "revoked_s": known.revoked_s,
         "key_form": form,
     }
+
+
+async def _nothing_more(under: Sequence[SigningKey]) -> None:
+    """Nothing else lies under the witness key."""

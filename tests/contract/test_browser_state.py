@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.browser import partitions
+from adapters.browser import partitions, seeding
 from adapters.browser.browser import ChromiumBrowser
 from adapters.browser.storage_scripts import READ
 from adapters.ports import BrowserState, Page, Untaken
@@ -155,6 +156,22 @@ async def test_storage_that_is_not_taken_is_an_error_and_leaves_no_context(
     assert (caught.value.code, "swordfish" in str(caught.value.to_dict())) == ("browser.state", False)
     assert f"{named} of {world.origin}" in caught.value.message
     assert world.browser.contexts == before
+
+
+async def test_a_page_that_crashes_while_storage_is_written_is_told_at_once(
+    world: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[asyncio.Task[Any]] = []
+
+    def crash(self: Any, event: Any) -> None:
+        sent.append(asyncio.ensure_future(self._session.send("Page.crash")))
+
+    monkeypatch.setattr(seeding._Seeding, "_navigated", crash)
+    kept = {"origin": OTHER, "localStorage": [{"name": "a", "value": "1"}], "indexedDB": []}
+    with pytest.raises(MeshError) as told:
+        await world.browser.open(Profile(), GuardPolicy(), state=state(kept))
+    assert told.value.code == "browser.crashed"
+    await asyncio.gather(*sent, return_exceptions=True)
 
 
 async def test_a_cookie_that_is_not_taken_is_an_error_that_quotes_nothing_of_it(world: Backend) -> None:

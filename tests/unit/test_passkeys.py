@@ -84,12 +84,11 @@ async def test_a_change_of_the_witness_key_keeps_the_passkeys(nodes: list[Capsul
     alice, _ = nodes
     passkeys, old, new = of(alice), alice.node.witness.identity.key, SigningKey(bytes(32))
     await passkeys.keep([KEY])
-    passkeys.rewrap([old, new])
+    await passkeys.rewrap([old, new])
     assert await passkeys.lend(SHOP) == (KEY,), "a crash before the change is done loses nothing"
-    passkeys.rewrap([old, new])
-    passkeys.rewrap([new])
+    await passkeys.rewrap([new])
     assert await code(passkeys) == "capsule.no_passkey", "the old key opens it no more"
-    passkeys.rewrap([new, old])
+    await passkeys.rewrap([new, old])
     assert [each.credential for each in await passkeys.lend(SHOP)] == [KEY.credential]
 
 
