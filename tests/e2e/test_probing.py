@@ -32,7 +32,7 @@ from tests.sites.pages.doubtful import BEHIND, IDIOMS, pages
 from tests.sites.pages.server import PageServer
 from tests.twins.storage import MemoryStore
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
 _NEVER = Condition(url="*/never")
 

@@ -62,6 +62,7 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "works": lambda store: store.works(),
     "capsule_stream": lambda store: store.capsule_stream("cap-1"),
     "ledger": lambda store: store.ledger("cap-1"),
+    "revoked_as": lambda store: store.revoked_as("shop"),
     "feed": lambda store: store.feed(after=0),
     "feed newest": lambda store: store.feed(),
     "history": lambda store: store.history("https://shop.example"),

@@ -169,6 +169,7 @@ async def _capsules(store: Store) -> None:
     await store.capsule_stream(capsule().id)
     await store.raise_ledger(ledger())
     await store.ledger(capsule().id)
+    await store.revoked_as("shop")
     await store.take_capsule(capsule().id, taken())
     await store.give_back_capsule(capsule().id, "one")
     await store.remove_capsule(capsule().id)
