@@ -158,12 +158,13 @@ class LoginWork:
                     made = await self._kept.witness.artefact(KIND_WORK, work.ask.id.hex(), said)
                     await self._kept.store.put_artefact(made)
                     work.verdict, work.sealed = said, made.envelope
-        except Exception as error:
+        except MeshError as error:
             log.error("work %s has no verdict: %s", work.ask.id.hex(), error)
-            # Whoever asks is told that it is not known.
+            await self._remove([work.ask.id])  # whoever asks is told that it is not known
+        except Exception:
+            # A defect, whose words may hold anything: ``Tasks`` reports it. Without this, its asker would wait for an hour.
             await self._remove([work.ask.id])
-            if not isinstance(error, MeshError):
-                raise
+            raise
         finally:
             self._running.pop(work.ask.id, None)
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from adapters.audit_records import AuditQuery
 from node.capsules import Mounting
 from node.explorer.behind_login import origins_for
 from node.explorer.sharing.replica import Replica
@@ -102,6 +103,8 @@ async def test_each_node_explores_with_its_own_login(nodes: list[CapsuleNode]) -
         await until(lambda: _visited(anna, search, bruno), "a branch of his")
         await until(lambda: _visited(anna, search, anna), "a branch of hers")
     assert (await _uses(anna, hers.id), await _uses(bruno, his.id) > 0) == (1, True)
+    rows = await bruno.node.store.audit_find(AuditQuery(what="capsule.used"))
+    assert rows and {each.who for each in rows} == {anna.node.id}, "his audit trail says for whom"
     assert _states(bruno.node) and all(f"{CANARY}-of-bruno" in each for each in _states(bruno.node))
     assert _states(anna.node) and not any("of-bruno" in each for each in _states(anna.node))
 

@@ -187,6 +187,21 @@ async def test_a_peer_writes_nothing_that_the_owner_allows_herself(nodes: list[W
     assert (done.code, done.question) == ("risk.refused", True)
 
 
+async def test_a_work_that_ends_by_a_defect_is_not_waited_for(
+    nodes: list[Worker], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    alice, bob = nodes
+    await alice.capture()
+
+    async def fails(*given: Any) -> None:
+        raise RuntimeError("nobody thought of this")
+
+    monkeypatch.setattr(alice.work._performs, "carry_out", fails)
+    assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.unknown"
+    assert (alice.work.running, await alice.node.store.works()) == (0, [])
+    assert [each.name for each in caplog.records if each.levelname == "ERROR"] == ["node.base.tasks"], "once"
+
+
 async def test_asking_again_starts_nothing_new_and_nobody_else_sees_a_work(nodes: list[Worker]) -> None:
     """Guard: node/capsules/work.py, LoginWork._of."""
     alice, bob = nodes
