@@ -21,7 +21,7 @@ from node.capsules.reading import read_state
 from node.capsules.sealing import counted, within
 from node.capsules.showing import held_in, shown
 from node.capsules.uses import Mounted, Report, Wanted, nobody
-from node.verbs import Bound, CallerKind, NoParams, Tell, current_caller
+from node.verbs import Bound, NoParams, Tell
 from node.verbs import capsule as verbs
 from node.verbs.capsule import (
     CapsuleList,
@@ -348,10 +348,7 @@ class Capsules:
     async def _signed(self, header: Header, wanted: Wanted, number: int) -> bytes:
         """Sign a use, and write its row of the audit trail."""
         note = {"task": wanted.task, "number": str(number), "generation": str(header.generation)}
-        caller = current_caller()
-        # A branch for a peer is a part of no call, so the row would name this node.
-        who = str(caller) if caller.kind is CallerKind.PEER else ""
-        await self.kept.witness.trail.write("capsule.used", who=who, subject=header.id, note=note)
+        await self.kept.witness.trail.write("capsule.used", subject=header.id, note=note)
         use = Use(
             capsule=header.id,
             tenant=header.tenant,
