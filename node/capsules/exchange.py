@@ -235,8 +235,9 @@ class CapsuleExchange:
             await expects(header, state)
         # By this node's own scanner: nobody's word is taken for what is in there.
         await self._capsules.attesting.attest(header, state)
-        before = await self._kept.store.capsule(header.id)
-        record = await self._kept.keep(capsule, file.stream, before, proof=file.proof)
+        async with self._capsules.changing:
+            before = await self._kept.store.capsule(header.id)
+            record = await self._kept.keep(capsule, file.stream, before, proof=file.proof)
         await self._kept.store.raise_ledger(self._row(header, heard_ms=header.sealed_ms))
         return record
 

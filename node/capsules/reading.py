@@ -7,6 +7,7 @@ cURL.
 from __future__ import annotations
 
 import http.cookiejar
+import io
 import json
 import shlex
 import warnings
@@ -70,7 +71,7 @@ def _read(text: str, path: Path) -> CapsuleState:
         return CapsuleState(cookies=tuple(_cookie(each) for each in json.loads(text)))
     if start.startswith("curl ") or start.startswith("curl\t"):
         return _curl(start)
-    return CapsuleState(cookies=_cookies_txt(path))
+    return CapsuleState(cookies=_cookies_txt(text, path))
 
 
 def _checked(state: CapsuleState) -> CapsuleState:
@@ -186,14 +187,20 @@ def _in_full(value: Any) -> Any:
     return {"a": list(map(_in_full, value)), "id": 0} if isinstance(value, list) else value
 
 
-def _cookies_txt(path: Path) -> tuple[Cookie, ...]:
-    jar = http.cookiejar.MozillaCookieJar()
+class _CookiesTxt(http.cookiejar.MozillaCookieJar):
+    def read(self, text: str) -> None:
+        # ``load`` would open the file a second time: a pipe is empty then, and no limit holds.
+        self._really_load(io.StringIO(text), "", ignore_discard=True, ignore_expires=True)  # type: ignore[attr-defined]
+
+
+def _cookies_txt(text: str, path: Path) -> tuple[Cookie, ...]:
+    jar = _CookiesTxt()
     try:
         # It warns of a defect of its own when a line surprises it, and its errors quote the line.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            jar.load(str(path), ignore_discard=True, ignore_expires=True)
-    except (http.cookiejar.LoadError, OSError):
+            jar.read(text)
+    except http.cookiejar.LoadError:
         raise MeshError("input.invalid", f"{path} holds no state in a known form") from None
     return tuple(
         Cookie(

@@ -303,7 +303,9 @@ def _show_status(r: Result) -> None:
         "sessions",
         "searches_running",
     ):
-        click.echo(f"{key.replace('_', ' '):<17} {r[key]}")
+        value = r[key]
+        said = ("yes" if value else "no") if isinstance(value, bool) else value
+        click.echo(f"{key.replace('_', ' '):<17} {said}")
     if r["revoked_s"] is not None:
         said = f"this node revoked itself on {moment(r['revoked_s'] * 1000)} UTC: it signs nothing, and peers refuse it"
         click.echo(f"{'revoked':<17} {said}")

@@ -196,8 +196,8 @@ class _Run:
         snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
         met = await self._alerting.look(step, met, snapshot)
         match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
-        if met.state == expect and match.text in ("numbers", "differs"):
-            # The observation was made as soon as the page had the recorded state. Its text may still be loading.
+        if met.state == expect and (match.text in ("numbers", "differs") or not (match.title and match.url)):
+            # The observation was made as soon as the page had the recorded state. Text, title and address may come later.
             met = await self._alerting.look(step, await self._once_still(met), snapshot)
             match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
         await self._alerting.passed(met)

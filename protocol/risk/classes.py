@@ -6,7 +6,7 @@
 | 3 | typing outside search fields, choosing in a form, save draft |
 | 4 | send, post, publish, book, apply; whatever is not understood |
 | 5 | pay, buy, place order, transfer, card or IBAN fields |
-| 6 | password, e-mail, permissions, API key, second factor, authorise |
+| 6 | password, new e-mail address, permissions, API key, second factor, authorise |
 | 7 | delete, remove, wipe, reset, close account, revoke, bin icon |
 
 ``classify`` gathers evidence and weighs it (``judgement.py``): what an element is and what it would send (``structure.py``,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
@@ -9,9 +10,11 @@ from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
 from protocol.risk.words import field_says, say
+from protocol.risk.words.text import read
 
 FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 LIST_ROLES: Final = frozenset({"combobox", "listbox", "option"})
+_LETTERS: Final = re.compile(r"\w+")
 _NATIVE: Final = frozenset({"input", "select", "option", "textarea"})
 
 
@@ -63,6 +66,18 @@ def payment(element: Element) -> bool:
     )
 
 
+def mail_address(element: Element) -> bool:
+    """Whether it is a field for an e-mail address and for nothing else of a login.
+
+    To type one there is a draft. What becomes of it, the button says that sends it: “Subscribe”, “Change e-mail”.
+    """
+    traits = element.traits
+    if marks.of_field(traits.tokens):
+        return False
+    stated = traits.input_type == "email" or traits.autocomplete == "email"
+    return stated or marks.mail_address(" ".join(_LETTERS.findall(read(element.name))))
+
+
 def typed(element: Element) -> Risk:
     """Typing into a field: by its type, its label, then its form."""
     traits = element.traits
@@ -70,13 +85,14 @@ def typed(element: Element) -> Risk:
         return settled(6, "a password or one-time code field")
     if traits.autocomplete.startswith("cc-"):
         return settled(5, "a card field")
+    at_once = changing(element)
+    if mail_address(element):
+        return weigh([at_once]) if at_once else settled(3, "typing an e-mail address")
     said = field_says(element.name)
-    secret = traits.input_type == "email" or traits.autocomplete == "email" or (said.certain and said.kind == "secret")
-    if secret or (said.certain and said.level == 6) or marks.of_field(traits.tokens) == 6:
+    if (said.certain and (said.kind == "secret" or said.level == 6)) or marks.of_field(traits.tokens) == 6:
         return settled(6, "a field of identity or access")
     if (said.certain and said.kind == "card") or marks.of_field(traits.tokens) == 5:
         return settled(5, "a field of payment")
-    at_once = changing(element)
     # A script in a field that searches most often suggests what to search for.
     if searches(element) and not (at_once and traits.reacts == "submit"):
         return settled(1, "a search or filter field")

@@ -30,9 +30,11 @@ _VIEWING: Final = frozenset(
 _SEARCHING: Final = frozenset({"search", "find", "query", "filter", "keyword", "keywords", "lookup", "q", "sort"})
 _CARD: Final = re.compile(r"\b(?:card(?: number)?|cvc|cvv|iban|bic|sort code|account number)\b")
 _SECRET: Final = re.compile(
-    r"\b(?:password|passphrase|passwort|passcode|e mail|email|api key|access token|secret key|private key|two factor|2fa|mfa|otp|"
+    r"\b(?:password|passphrase|passwort|passcode|api key|access token|secret key|private key|two factor|2fa|mfa|otp|"
     r"totp|one time code|verification code|recovery code|pin)\b"
 )
+_BESIDE_MAIL: Final = r"(?:your|my|the|enter|new|current|confirm|repeat|again|optional|required|work|business|personal|contact|primary|user)"
+_MAIL: Final = re.compile(rf"(?:{_BESIDE_MAIL} )*e ?mail(?: address)?(?: {_BESIDE_MAIL})*")
 
 
 def destroying(tokens: tuple[str, ...], *, harmless: bool) -> str:
@@ -53,6 +55,11 @@ def nameless(tokens: tuple[str, ...]) -> tuple[int, str]:
 def searching(tokens: tuple[str, ...]) -> bool:
     """Whether ``tokens`` mark a field or list that searches or sorts."""
     return not _SEARCHING.isdisjoint(tokens)
+
+
+def mail_address(label: str) -> bool:
+    """Whether ``label``, of small letters and blanks, is one for an e-mail address: “e mail”, “your e mail address”."""
+    return _MAIL.fullmatch(label) is not None
 
 
 def of_field(tokens: tuple[str, ...]) -> int:

@@ -469,6 +469,20 @@ async def test_a_text_that_comes_after_the_state_is_waited_for(browser: Browser,
     assert replayed.report.steps[0].text == "same"
 
 
+@pytest.mark.parametrize("comes", ["document.title = 'Mugs, all here'", "history.replaceState(null, '', '/mugs')"])
+async def test_a_title_or_an_address_that_comes_after_the_state_is_waited_for(
+    comes: str, browser: Browser, nodes: tuple[Node, Node]
+) -> None:
+    anna, _ = nodes
+    late = f"<title>Wait</title><p>Mugs</p><script>setTimeout(() => {{{comes}}}, 60)</script>"
+    async with priced_shop([late]) as url:
+        recorder = await recorded_by(anna, browser, (Goto(url=url),), url=url)
+        step = recorder.steps[0]
+        assert "Mugs, all here" in step.title or step.url.endswith("/mugs")
+        replayed = await replayed_by(anna, browser, recorder.session.id)
+    assert replayed.report.reason == ""
+
+
 async def test_the_report_of_a_real_run_opens_without_a_policy_violation(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:

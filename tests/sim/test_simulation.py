@@ -56,6 +56,7 @@ def _first_caught(mutant: Callable[[], AbstractContextManager[None]], missed: Mi
     return None
 
 
+@pytest.mark.field
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("mutant", "missed"), MUTANTS.items(), ids=[mutant.__name__ for mutant in MUTANTS])
 def test_a_guard_that_is_missing_is_missed(mutant: Any, missed: Missed, record_property: Callable[..., None]) -> None:
