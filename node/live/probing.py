@@ -11,26 +11,23 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
-from adapters.ports import BrowserState, Clock, Outcome, Page
-from node.live.acting import Driver, remembering
+from adapters.ports import BrowserState, Clock
+from node.live.acting import remembering
 from node.live.browsers import Browsers
-from node.live.gate import Gate
 from node.live.history import History, only_reads
 from node.live.probe_ledger import Ledger
+from node.live.probe_visit import Heard, Visit, element_of
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Fill, Goto, target_of
-from protocol.page.action import Press as Key
-from protocol.page.locator import locate, resolve
-from protocol.page.observation import Element, Observation
+from protocol.page.action import Action, Fill
+from protocol.page.observation import Observation
 from protocol.recording.session import Profile
-from protocol.risk.classes import APPROVAL_CLASS, Risk
-from protocol.risk.fields import reads_by_get, takes_text
-from protocol.risk.history import Deed, Press, deed_of, judge_press
+from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.history import Press, deed_of
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import rule_at
 
@@ -38,16 +35,6 @@ log = logging.getLogger(__name__)
 
 _OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_large")
 """Codes of errors that only mean that a control could not be tried."""
-_SILENT_DIALOGS: Final = frozenset({"alert", "beforeunload"})
-"""Kinds of dialogs that ask nothing about what the control does: a probe leaves a page whatever it asks then. Every other one is
-dismissed, and what its other answer does is not known."""
-_WORD: Final = "figs"
-"""What is typed into a field before Enter is pressed in it, or a button of its form; …"""
-_VALUES: Final = {
-    **{"number": "3", "date": "2026-03-04", "time": "10:20", "month": "2026-03", "week": "2026-W10"},
-    **{"datetime-local": "2026-03-04T10:20", "url": "https://example.org/", "tel": "+4722334455"},
-}
-"""… by the type of the field, where it takes no word."""
 
 
 def guard_of_probes(guard: GuardPolicy) -> GuardPolicy:
@@ -84,7 +71,7 @@ class Probing:
         self._state = state
         self._history, self.ledger, self._clock = history, ledger, clock
         self._since_ms = 0
-        self._heard = _Heard()
+        self._heard = Heard()
 
     async def settle(self, page: Observation, way: Sequence[Action], actions: Iterable[Action]) -> bool:
         """Try those of ``actions`` on ``page`` that are in doubt, then those that are harmless only by what they say, then what the
@@ -99,7 +86,7 @@ class Probing:
         if not doubtful:
             return False
         pressed: dict[bytes, Action] = {}
-        waiting, self._heard = deque(doubtful), _Heard()
+        waiting, self._heard = deque(doubtful), Heard()
         self._since_ms = self._clock.now_ms()
         try:
             while waiting and self.ledger.room and await self._open(page, way, waiting, pressed):
@@ -120,7 +107,7 @@ class Probing:
                 _,
                 opened,
             ):
-                await self._visit(_Visit(opened, page, way, self._history, self._heard), waiting, pressed)
+                await self._visit(Visit(opened, page, way, self._history, self._heard), waiting, pressed)
         except MeshError as error:
             if not error.code.startswith(_OF_THE_PAGE):
                 raise
@@ -130,7 +117,7 @@ class Probing:
             return len(waiting) < left or waiting[0] is not first
         return True
 
-    async def _visit(self, visit: _Visit, waiting: deque[_Trial], pressed: dict[bytes, Action]) -> None:
+    async def _visit(self, visit: Visit, waiting: deque[_Trial], pressed: dict[bytes, Action]) -> None:
         """Try what is waiting, until there is no more time, or the page is no longer as it was.
 
         What a control stores (a theme, an open menu) shows when the page is opened again. The next one then needs a new context.
@@ -171,7 +158,7 @@ class Probing:
         unproven: dict[bytes, _Trial] = {}
         untried: dict[bytes, _Trial] = {}
         for action in actions:
-            element, deed = _element(action, page), deed_of(action)
+            element, deed = element_of(action, page), deed_of(action)
             if element is None or not deed or (isinstance(action, Fill) and not isinstance(action.value, str)):
                 continue  # what is secret is typed nowhere to try it
             key, risk = self._history.key(element, page, deed), remembering(action, element, page, self._history)
@@ -188,7 +175,7 @@ class Probing:
             trial.actions = [*trial.actions[:1], action]
         return [*doubtful.values(), *unproven.values(), *list(untried.values())[: self.ledger.spare]]
 
-    async def _try(self, visit: _Visit, trial: _Trial, pressed: dict[bytes, Action]) -> bool:
+    async def _try(self, visit: Visit, trial: _Trial, pressed: dict[bytes, Action]) -> bool:
         """Do it once; whether that could be done."""
         self.ledger.tried.add(trial.key)
         trial.begun = True
@@ -206,7 +193,7 @@ class Probing:
     def _count(self, page: Observation, doubtful: Sequence[tuple[bytes, Action]]) -> None:
         counts = self.ledger.counts
         for _, action in doubtful:
-            element, deed = _element(action, page), deed_of(action)
+            element, deed = element_of(action, page), deed_of(action)
             counts.probed += 1
             if element is None or not deed:
                 continue
@@ -238,230 +225,3 @@ class _Trial(msgspec.Struct, kw_only=True):
         """Whether it is known: each was tried, and often enough. To lower a class, each press must have been clear."""
         lowers = self.presses >= limits.HISTORY_PRESSES_MIN
         return self.done >= max(self.presses, len(self.actions)) or bool(last.tried) or (lowers and not last.clear)
-
-
-class Refusal(NamedTuple):
-    """A request that the guard of a probe refused."""
-
-    line: str
-    rule: str
-    marks: frozenset[bytes]
-    """As ``Blocked.marks``."""
-
-
-class _Done(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done last on a page, until the page is left."""
-
-    element: Element
-    page: Observation
-    deed: Deed
-    refused: list[Refusal]
-    shows: bool
-    home: str
-    asks: bool
-
-
-class _Heard:
-    """What one page tries when nothing is pressed, in a context in which nothing was pressed before: a press may store what the
-    page then sends by itself.
-    """
-
-    def __init__(self) -> None:
-        self.watched = False
-        """Whether it is known what it tries as time passes."""
-        self._marks: dict[str, frozenset[bytes]] = {}
-
-    def note(self, refused: Iterable[Refusal]) -> None:
-        """It has tried ``refused``."""
-        for each in refused:
-            self._marks[each.line] = self._marks.get(each.line, frozenset()) | each.marks
-
-    @property
-    def lines(self) -> frozenset[str]:
-        """Requests as ``Refusal.line``."""
-        return frozenset(self._marks)
-
-    def beyond(self, refused: Iterable[Refusal]) -> list[tuple[str, str]]:
-        """Line and rule of ``refused``, without what the page says word for word by itself: whoever gets that gets it anyway."""
-        return [(each.line, each.rule) for each in refused if not self._repeats(each)]
-
-    def _repeats(self, refusal: Refusal) -> bool:
-        known = self._marks.get(refusal.line, frozenset())
-        return bool(refusal.marks) and b"" not in refusal.marks and refusal.marks <= known
-
-
-class _Visit:
-    """One page in a context of its own, opened anew after each press."""
-
-    def __init__(self, page: Page, wanted: Observation, way: Sequence[Action], history: History, heard: _Heard) -> None:
-        self._page, self._wanted, self._way, self._history = page, wanted, way, history
-        self._gate = Gate(report=_unreported, approve=_in_doubt, history=history)
-        self._driver = Driver(page, self._gate)
-        self._heard = heard
-        self._last: _Done | None = None
-
-    async def press(self, action: Action) -> None:
-        """Do ``action`` on the opened page, which stays. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
-        before, deed = self._driver.observation, deed_of(action)
-        assert before is not None and deed, "the page was opened"
-        target = target_of(action)
-        assert target is not None, "what is pressed has a target"
-        if deed in ("enter", "press"):
-            await self._fill_in(_element(action, before), deed)
-            before = self._driver.observation or before
-        outcome = await self._driver.act(Click(target=target) if isinstance(action, Check) else action, stays=True)
-        prepared = self._driver.prepared
-        refused = _refused(outcome)
-        if deed in ("type", "choose"):
-            # Many pages save a field when it is left.
-            with contextlib.suppress(MeshError):
-                refused += _refused(await self._driver.act(Key(key="Tab"), stays=True))
-        await self._page.pause(limits.PROBE_SETTLE_MS)
-        shown = await self._page.observe()
-        refused += await self._as_time_passes()
-        if prepared is None or prepared.element is None:
-            return
-        traits = prepared.element.traits
-        # A script may keep the form out of it: the filter of a list that stands in a form by POST takes Enter for itself.
-        in_form = (traits.submits or (deed == "enter" and bool(traits.form_method))) and outcome.form != "untouched"
-        # Outside of a form, what Enter does is done by a script or by nobody.
-        native = deed in ("type", "choose") or (deed == "enter" and not in_form)
-        shows = native or _shows(before, outcome, shown)
-        asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
-        if in_form and outcome.form != "complete":
-            # A form that is not filled in only complains. What it would have sent is not known then.
-            shows = shows and shown.url != before.url
-        home = before.url if prepared.risk.unproven or prepared.risk.untried else ""
-        self._last = _Done(
-            element=prepared.element,
-            page=prepared.observation,
-            deed=deed,
-            refused=refused,
-            shows=shows,
-            home=home,
-            asks=asks,
-        )
-
-    async def _fill_in(self, element: Element | None, deed: Deed) -> None:
-        """Type into the field in which Enter is about to be pressed, and into the empty fields of a form that may be sent: what is
-        empty is often not sent. Not into those for secrets, and some take no word.
-        """
-        page = self._driver.observation
-        if element is None or page is None or (deed == "press" and not element.traits.submits):
-            return
-        others = [
-            each for each in page.elements if takes_text(each) and not each.value and _form(each) == _form(element)
-        ]
-        wanted = [element] if deed == "enter" else []
-        if not reads_by_get(element):
-            wanted += [each for each in others if each.traits.form_method and each.ref != element.ref]
-        for field in wanted[: limits.PROBE_FIELDS_MAX]:
-            with contextlib.suppress(MeshError):
-                value = _VALUES.get(field.traits.input_type, _WORD)
-                await self._driver.act(Fill(target=locate(field, page), value=value), stays=True)
-        if wanted:
-            await self._as_time_passes()  # what typing sends says nothing about the press
-
-    async def _as_time_passes(self) -> list[Refusal]:
-        """What the page tries within the next seconds, which do not pass outside of it; with what it tried just before."""
-        for _ in range(limits.PROBE_AHEADS):
-            await self._page.pause(limits.PROBE_AHEAD_SETTLE_MS, ahead_ms=limits.PROBE_AHEAD_MS)
-        late = self._page.blocked()
-        return _listed(late.requests, late.rules, late.marks)
-
-    async def begin(self) -> bool:
-        """Open the page, and the first time watch it as long as a press takes; whether it is as before then.
-
-        Errors: ``browser.navigation`` (the way to it leads elsewhere now), ``browser.*``.
-        """
-        refused, as_before = await self._open()
-        if not as_before:
-            raise MeshError("browser.navigation", "the way to the page led to another one")
-        self._heard.note(refused)
-        return self._heard.watched or await self._watch()
-
-    async def leave(self) -> tuple[Press, bool]:
-        """Open the page anew: what it tries to send as it is left counts for what was pressed. What that did; whether the page is
-        as before.
-
-        Errors: ``browser.*``.
-        """
-        refused, as_before = await self._open()
-        last, self._last = self._last, None
-        if last is None:
-            return Press(clear=False), as_before
-        lines = self._heard.lines
-        tried = self._heard.beyond([*last.refused, *(each for each in refused if each.line not in lines)])
-        press = judge_press(tried, lines, shows=last.shows, home=last.home, asks=last.asks)
-        await self._history.note(last.element, last.page, press, last.deed)
-        return press, as_before
-
-    async def _watch(self) -> bool:
-        """Find out what the page tries when time passes and nothing is pressed; whether the page is as before then."""
-        self._heard.note(await self._as_time_passes())
-        refused, as_before = await self._open()
-        self._heard.note(refused)
-        self._heard.watched = True
-        return as_before
-
-    async def _open(self) -> tuple[list[Refusal], bool]:
-        """What was refused on the way, and whether it leads to the page."""
-        outcome = await self._act(Goto(url=self._wanted.url))
-        refused = _refused(outcome)
-        if outcome.observation.state == self._wanted.state:
-            return refused, True
-        try:
-            for at, action in enumerate(self._way):
-                if at == 0 and isinstance(action, Goto) and action.url == self._wanted.url:
-                    continue  # it has just been opened
-                outcome = await self._act(action)
-                refused += _refused(outcome)
-        except MeshError as error:
-            if not error.code.startswith("action.") and error.code != "risk.refused":
-                raise
-            return refused, False
-        return refused, outcome.observation.state == self._wanted.state
-
-    async def _act(self, action: Action) -> Outcome:
-        if isinstance(action, Goto):
-            self._driver.observation = None
-        return await self._driver.act(action, expect=self._wanted.state)
-
-
-async def _unreported(action: Action, risk: Risk, approved: bool) -> None:
-    """A probe needs no row of the audit trail: nobody has approved anything, and nothing can leave that needs it."""
-
-
-def _in_doubt(action: Action, risk: Risk) -> bool:
-    """What a probe may press beyond what may be performed anyway: never what is known to be dangerous."""
-    return risk.doubt and risk.level == APPROVAL_CLASS
-
-
-def _refused(outcome: Outcome) -> list[Refusal]:
-    return _listed(outcome.blocked, outcome.blocked_by, outcome.blocked_marks)
-
-
-def _listed(lines: Sequence[str], rules: Sequence[str], marks: Sequence[frozenset[bytes]]) -> list[Refusal]:
-    return [*map(Refusal, lines, rules, marks or [frozenset()] * len(lines))]
-
-
-def _form(element: Element) -> tuple[str, str, str]:
-    """The form of a control, as far as an observation tells."""
-    return (element.frame, element.traits.form_method, element.traits.form_action)
-
-
-def _shows(before: Observation, outcome: Outcome, later: Observation) -> bool:
-    """Whether a person would see that something has happened."""
-    if outcome.downloads or outcome.tab or outcome.dialogs:
-        return True
-    return any(after.url != before.url or after.text != before.text for after in (outcome.observation, later))
-
-
-def _element(action: Action, page: Observation) -> Element | None:
-    """The element that ``action`` means on ``page``; None if it means none, or several."""
-    target = target_of(action)
-    if target is None or target.selectors:
-        return None
-    with contextlib.suppress(MeshError):
-        return resolve(target, page)
-    return None

@@ -20,7 +20,7 @@ CPU_S_MAX_HITS = 6.0
 """… also where the text is made of nothing but what is looked for."""
 GATES = ("redaction", "personal", "instructions")
 OF_PAGES = ("observation", "snapshot", "request.", "reads", "actions.")
-IN_EACH_RUN = 4
+IN_EACH_RUN = 8
 """Of the inputs of gates, this part is tried in each run of CI, and all with ``make field``."""
 MEMORY_BYTES_MAX = 64 * limits.MIB
 MEMORY_BYTES_MAX_GATES = 128 * limits.MIB

@@ -46,14 +46,14 @@ def damaged(draw: st.DrawFn, seeds: tuple[bytes, ...]) -> bytes:
 
 
 @EVERY
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.binary(max_size=300) | st.text(max_size=120).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_are_a_value_or_a_refusal(target: Target, data: bytes) -> None:
     survives(target, data)
 
 
 @EVERY
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_damaged_valid_input_is_a_value_or_a_refusal(target: Target, data: st.DataObject) -> None:
     survives(target, data.draw(damaged(target.seeds)))

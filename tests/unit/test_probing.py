@@ -18,7 +18,8 @@ from node.live.acting import judged
 from node.live.browsers import Browsers
 from node.live.history import Held, History
 from node.live.probe_ledger import Ledger, Probes
-from node.live.probing import Probing, _in_doubt, guard_of_probes, may_probe
+from node.live.probe_visit import _in_doubt
+from node.live.probing import Probing, guard_of_probes, may_probe
 from node.verbs.owner import ChangeParams
 from protocol import limits
 from protocol.errors import MeshError
@@ -215,7 +216,7 @@ async def test_a_control_whose_choice_stays_for_the_next_load_is_tried_and_so_ar
 
 
 async def test_a_form_that_only_complains_of_what_is_missing_stays_in_doubt() -> None:
-    """Guard: node/live/probing.py, _Visit.press."""
+    """Guard: node/live/probe_visit.py, Visit.press."""
     complains = button("Quux", Effect(dialog="alert", asks="The title is missing"))
     traits = Traits(tag="button", submits=True, form_method="post", form_action="/rows")
     form = msgspec.structs.replace(complains, element=msgspec.structs.replace(complains.element, traits=traits))
@@ -235,7 +236,7 @@ async def test_a_form_that_only_complains_of_what_is_missing_stays_in_doubt() ->
 async def test_enter_in_a_form_is_known_only_where_nothing_was_missing_or_the_form_was_kept_out_of_it(
     fate: FormFate, level: int
 ) -> None:
-    """Guard: node/live/probing.py, _Visit.press."""
+    """Guard: node/live/probe_visit.py, Visit.press."""
     traits = Traits(tag="input", form_method="post", form_action="/rows")
     asks = field("Filter", Effect(form=fate, dialog="alert", asks="Something"))
     form = msgspec.structs.replace(asks, element=msgspec.structs.replace(asks.element, traits=traits))
@@ -244,7 +245,7 @@ async def test_enter_in_a_form_is_known_only_where_nothing_was_missing_or_the_fo
 
 
 async def test_the_empty_fields_of_a_form_are_filled_in_before_its_button_is_pressed() -> None:
-    """Guard: node/live/probing.py, _Visit._fill_in."""
+    """Guard: node/live/probe_visit.py, Visit._fill_in."""
     form = Traits(tag="input", form_method="post", form_action="/rows")
     complains = button("Quux", Effect(form="missing", dialog="alert", asks="The title is missing"))
     sends, title = (
@@ -374,7 +375,7 @@ def field(name: str, effect: Effect, role: str = "textbox", **more: Any) -> Cont
 async def test_what_the_browser_does_by_itself_is_tried_too_and_so_is_what_happens_seconds_later(
     control: Control,
 ) -> None:
-    """Guard: node/live/probing.py, _Visit._as_time_passes."""
+    """Guard: node/live/probe_visit.py, Visit._as_time_passes."""
     site = start_page(control)
     target = Locator(role=control.element.role, name=control.element.name)
     does: dict[str, Action] = {
@@ -389,7 +390,7 @@ async def test_what_the_browser_does_by_itself_is_tried_too_and_so_is_what_happe
 
 
 async def test_what_a_page_sends_by_itself_as_time_passes_is_not_held_against_a_control() -> None:
-    """Guard: node/live/probing.py, _Visit._watch."""
+    """Guard: node/live/probe_visit.py, Visit._watch."""
     beats = start_page(button("Next", Effect()), late=(("POST", "/beat"),))
     async with trying(beats) as classes:
         assert await classes(Click(target=Locator(role="button", name="Next"))) == [1]
@@ -408,21 +409,21 @@ async def test_what_a_page_sends_by_itself_as_time_passes_is_not_held_against_a_
 async def test_what_a_page_says_word_for_word_by_itself_leaves_a_control_harmless_and_nothing_else_does(
     effect: Effect, level: int
 ) -> None:
-    """Guard: node/live/probing.py, _Heard._repeats."""
+    """Guard: node/live/probe_visit.py, Heard._repeats."""
     beats = start_page(button("Frobnicate", effect), late=(("POST", "/beat"),))
     async with trying(beats) as classes:
         assert await classes(Click(target=Locator(role="button", name="Frobnicate"))) == [level]
 
 
 async def test_what_a_press_has_a_page_send_at_its_next_load_is_not_taken_for_what_the_page_sends_by_itself() -> None:
-    """Guard: node/live/probing.py, _Visit.leave."""
+    """Guard: node/live/probe_visit.py, Visit.leave."""
     site = start_page(button("Frobnicate", Effect(stores=True, dialog="alert")), pending=(("POST", "/rows"),))
     async with trying(site) as classes:
         assert await classes(Click(target=Locator(role="button", name="Frobnicate"))) == [4]
 
 
 async def test_a_probe_opens_no_page_but_the_one_that_it_tries() -> None:
-    """Guard: node/live/probing.py, _Visit.press."""
+    """Guard: node/live/probe_visit.py, Visit.press."""
     site = start_page(link("News", f"{ORIGIN}/news"), button("Frobnicate", Effect(go="/shelf")))
     names = (("link", "News"), ("button", "Frobnicate"))
     async with trying(site) as classes:
@@ -566,7 +567,7 @@ def test_a_short_search_is_not_spent_on_probes() -> None:
 
 
 def test_a_probe_presses_what_is_in_doubt_and_nothing_else_beyond_its_class() -> None:
-    """Guard: node/live/probing.py, _in_doubt."""
+    """Guard: node/live/probe_visit.py, _in_doubt."""
     press = Click(target=Locator(role="button", name="Frobnicate"))
     assert _in_doubt(press, Risk(level=4, reason="not understood", doubt=True))
     assert not _in_doubt(press, Risk(level=4, reason="says “save”"))
