@@ -49,14 +49,24 @@ CHANGING: Final = word_set(
     "unwatch rollback revert untrash publish approve disapprove reject accept decline activate enable upvote downvote "
     "vote like unlike dislike follow favorite unfavorite favourite unfavourite mute unmute restore undelete lock "
     "unlock pin unpin toggle resend restart reopen markread unban promote demote addtocart addtowishlist save insert "
-    "update upgrade install rate"
+    "update upgrade install rate retry rerun requeue optout star unstar snooze archive unarchive start stop pause resume "
+    "run trigger join subscribe complete done finish deny increment decrement boost"
 )
 """Verbs that change something without deleting it. As the last segment only without those that pages are called by."""
-CHANGING_LAST: Final = CHANGING - word_set(
-    "save insert update upgrade install rate accept enable restore follow like lock"
+CHANGING_NAMES: Final = word_set(
+    "star archive start stop pause run trigger join subscribe snooze unarchive unstar resume "
+    "complete done finish deny boost"
 )
-CHANGING_RECORD: Final = CHANGING_LAST | word_set("follow like accept enable restore lock")
+"""Those that pages and values are called by as well: they count behind a record, or as the value of an action beside one."""
+CHANGING_LAST: Final = (
+    CHANGING
+    - word_set("save insert update upgrade install rate accept enable restore follow like lock")
+    - CHANGING_NAMES
+)
+CHANGING_RECORD: Final = CHANGING_LAST | word_set("follow like accept enable restore lock") | CHANGING_NAMES
 """Behind a record of a collection (``/posts/7/like``)."""
+CHANGING_BEFORE: Final = CHANGING_LAST - word_set("pin vote") | word_set("like")
+"""In front of the id of a record, at the end (``/toggle/7``)."""
 
 PAIRS: Final = tuple(
     tuple(pair.split())
@@ -71,6 +81,9 @@ PAIRS: Final = tuple(
         "shut down",
         "factory reset",
         "mark read",
+        "mark unread",
+        "mark seen",
+        "mark done",
         "add cart",
         "add basket",
         "add wishlist",
@@ -82,7 +95,33 @@ LEAVING: Final = tuple(
     for pair in ("log out", "log off", "sign out", "sign off", "end session", "power off", "shut down")
 )
 """Two words, side by side, that are one verb as clear as those of ``CLEAR``."""
-CARTS: Final = word_set("cart basket bag wishlist")
+MARKS: Final = word_set("read unread seen unseen done spam favorite favourite important resolved solved")
+"""What something is marked as: ``mark-read``, ``markAllAsRead``."""
+_CARTS_ABROAD: Final = tuple(
+    (cart, plain(add))
+    for cart, add in (
+        ("panier", "ajouter"),
+        ("carrito", "agregar"),
+        ("carrito", "añadir"),
+        ("warenkorb", "hinzufügen"),
+        ("warenkorb", "hinzufuegen"),
+        ("carrello", "aggiungi"),
+        ("carrinho", "adicionar"),
+        ("winkelwagen", "toevoegen"),
+        ("koszyk", "dodaj"),
+        ("sepet", "ekle"),
+    )
+)
+_LISTS: Final = word_set("cart basket bag wishlist watchlist favorites favourites friends")
+CARTS: Final = _LISTS | {cart for cart, _ in _CARTS_ABROAD}
+ADDS: Final = frozenset({"add"} | {add for _, add in _CARTS_ABROAD})
+PUTS: Final = (*((cart, "add") for cart in sorted(_LISTS)), *_CARTS_ABROAD)
+"""How a segment orders behind another one to put something in: ``/cart/add/7``, ``/panier/ajouter/7``."""
+SWITCHES: Final = word_set("set switch relay gpio turn power output control")
+"""As the last segment they order what a parameter says that is on or off."""
+SWITCHED: Final = word_set("turn power relay lamp light plug outlet pump")
+"""Keys that order it themselves."""
+ON_OFF: Final = frozenset({"on", "off", "toggle"})
 
 GLUED: Final = (
     "unenrol",

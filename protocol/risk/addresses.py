@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 
 from protocol.risk.address_words import (
     ACTIONS,
+    ADDS,
     CARTS,
     CHANGING,
+    CHANGING_BEFORE,
     CHANGING_LAST,
     CHANGING_RECORD,
     CLEAR,
@@ -21,15 +23,19 @@ from protocol.risk.address_words import (
     FOLDERS,
     GLUED,
     IMPLIED,
+    MARKS,
     NAMERS,
     NOUNS,
     OFFICES,
     OVERRIDES,
     PAGING,
     PAIRS,
+    PUTS,
     READING,
     READING_HOSTS,
     STATEMENTS,
+    SWITCHED,
+    SWITCHES,
     TITLES,
     WEAK,
     word_set,
@@ -58,7 +64,9 @@ def _parts() -> tuple[str, ...]:
     changing |= {f"{sign}{verb}" for verb in CHANGING_LAST for sign in "?&"}
     keys = {*OVERRIDES, *STATEMENTS, "mutation", "stream.body"} | {f"{key}=" for key in ACTIONS if len(key) > 1}
     found = (verbs - short) | behind | changing | keys | set(GLUED) | {" ".join(pair) for pair in PAIRS}
-    found |= {f"{cart}/add" for cart in CARTS} | {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
+    found |= {f"{cart} {add}" for cart, add in PUTS} | {f"mark {mark}" for mark in MARKS}
+    found |= {f"/{switch}?" for switch in SWITCHES} | {f"{key}={sign}" for key in SWITCHED for sign in "ot"}
+    found |= {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
     return tuple(sorted(part for part in found if not _holds_another(part, found)))
 
 
@@ -135,7 +143,8 @@ def _order(url: str, kind: str) -> Order | None:
         found = Path(segments, host, parameters, kind).order()
         if found:
             return found
-    return parameters.order(_judge_route, path_has_id=any(map(is_id, ways[-1])))
+    last = plain(without_extension(ways[-1][-1])[0]) if ways[-1] else ""
+    return parameters.order(_judge_route, path_has_id=any(map(is_id, ways[-1])), last=last)
 
 
 def _is_doubtful(text: str, parts: tuple[str, ...]) -> bool:
@@ -204,7 +213,9 @@ class Path:
 
     def _put_in_cart(self, index: int) -> Order | None:
         behind = self._names[index - 1] if index else ""
-        is_put = self._names[index] == "add" and behind in CARTS
+        if index > 1 and is_id(self._segments[index - 1]):
+            behind = self._names[index - 2]
+        is_put = self._names[index] in ADDS and behind in CARTS
         return Order(f"add to {behind}", "changing", whole=False) if is_put else None
 
     def _note(self, name: str) -> None:
@@ -307,11 +318,12 @@ class Path:
         last = index + 1 == len(self._segments)
         if not order.whole:
             put = order.word.startswith("add ") and bool(self._parameters)
-            return before or after or self._parameters.has_number or put
+            return before or after or self._parameters.has_number or put or order.object_within
         if last and before:
-            return order.word in CHANGING_RECORD
+            # With an extension it is a page more often: “/15/start.aspx”.
+            return order.word in (CHANGING_LAST if "." in self._segments[index] else CHANGING_RECORD)
         if last and self._has_record(index):
             return order.word in CHANGING_LAST
         if last and self._parameters.has_number:
             return order.word in CHANGING_LAST
-        return after and index + 2 == len(self._segments) and order.word in CHANGING_LAST - {"pin", "vote", "toggle"}
+        return after and index + 2 == len(self._segments) and order.word in CHANGING_BEFORE

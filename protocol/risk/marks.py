@@ -33,7 +33,10 @@ _SECRET: Final = re.compile(
     r"\b(?:password|passphrase|passwort|passcode|api key|access token|secret key|private key|two factor|2fa|mfa|otp|"
     r"totp|one time code|verification code|recovery code|pin)\b"
 )
-_BESIDE_MAIL: Final = r"(?:your|my|the|enter|new|current|confirm|repeat|again|optional|required|work|business|personal|contact|primary|user)"
+_BESIDE_MAIL: Final = (
+    r"(?:your|my|the|enter|new|current|confirm|repeat|again|optional|required|work|business|personal|contact|primary|"
+    r"user)"
+)
 _MAIL: Final = re.compile(rf"(?:{_BESIDE_MAIL} )*e ?mail(?: address)?(?: {_BESIDE_MAIL})*")
 
 

@@ -12,9 +12,11 @@ import msgspec
 from protocol.risk.address_words import (
     ACTIONS,
     ACTIONS_TOO,
+    ADDS,
     CARTS,
     CHANGING,
     CHANGING_LAST,
+    CHANGING_NAMES,
     CLEAR,
     FILES,
     IMPLIED,
@@ -22,6 +24,7 @@ from protocol.risk.address_words import (
     NO,
     NOT_GLUED,
     NOUNS,
+    ON_OFF,
     OPTIONS,
     OVERRIDES,
     PAIRS,
@@ -29,6 +32,8 @@ from protocol.risk.address_words import (
     STATEMENT_VERBS,
     STATEMENTS,
     STOPS,
+    SWITCHED,
+    SWITCHES,
     WEAK,
     word_set,
 )
@@ -58,7 +63,11 @@ _BARE: Final = ("delete", "remove", "destroy", "purge", "clear", "empty", "flush
 """A key without a value that begins so is an order: ``?clearcache``."""
 _PUT: Final = CARTS | {"product", "item"}
 _VERBS: Final = tuple(
-    sorted((verb for verb in CLEAR | WEAK | CHANGING if verb.isascii() and len(verb) > 2), key=len, reverse=True)
+    sorted(
+        (verb for verb in (CLEAR | WEAK | CHANGING) - CHANGING_NAMES if verb.isascii() and len(verb) > 2),
+        key=len,
+        reverse=True,
+    )
 )
 _ENDINGS: Final = frozenset({"ing", "ings", "ers", "ion", "ions", "able", "ance", "ment", "ments", "edit"})
 _PASSWORD: Final = re.compile(
@@ -90,10 +99,13 @@ class Parameters:
                 self.has_id = self.has_id or names
                 self.has_number = self.has_number or (names and _is_number(*self._pairs[-1]))
 
-    def order(self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool) -> Order | None:
+    def order(
+        self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool, last: str = ""
+    ) -> Order | None:
         """What the first of them that says it orders.
 
         route: reads a value as a path within the application. path_has_id: whether the path names a record.
+        last: name of the last segment of the path.
         """
         has_object = path_has_id or self.has_id
         for key, value in self._all():
@@ -102,7 +114,8 @@ class Parameters:
                 or _key_order(key, value)
                 or _value_order(key, value, has_object, len(self._pairs) > 1)
                 or self._routed(key, value, route, has_object)
-                or self._switch(key, value)
+                or self._switch(key, value, last)
+                or self._put(key, value, last)
             )
             if found:
                 return found
@@ -114,9 +127,19 @@ class Parameters:
             if value[:1] in ("{", "[") and len(value) <= _JSON_CHARS_MAX:
                 yield from _flat(value)
 
-    def _switch(self, key: str, value: str) -> Order | None:
-        """A verb as a key, beside an id: ``?publish=1&id=7``."""
+    def _put(self, key: str, value: str, last: str) -> Order | None:
+        """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``."""
         name = plain(key)
+        adds = last in CARTS and (
+            (name in ADDS and is_id(value)) or (name in ACTIONS and plain(value) in ADDS and self.has_id)
+        )
+        return Order(f"add to {last}", "changing", whole=False) if adds else None
+
+    def _switch(self, key: str, value: str, last: str) -> Order | None:
+        """A verb as a key, beside an id: ``?publish=1&id=7``; or what is on or off: ``/set?lamp=7&state=on``."""
+        name = plain(key)
+        if value.lower() in ON_OFF and (last in SWITCHES or name in SWITCHED):
+            return Order(f"{name}={value.lower()}", "changing", whole=True)
         switched = self.has_number and name in CHANGING_LAST and value.lower() in ("", "0", "1", "true", "yes", "on")
         return Order(name, "changing", whole=True) if switched else None
 
@@ -284,6 +307,8 @@ def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -
     if _PASSWORD.search(plain(value)):
         return None
     found = order_of(without_extension(value)[0])
+    if found and found.word in CHANGING_NAMES and not (core and has_object):
+        found = None
     if found and found.kind == "clear":
         return found if core or name not in _GENERIC or has_object else None
     if found and found.kind == "weak" and (core or has_object):
@@ -309,8 +334,9 @@ def _verb_beside(value: str, has_object: bool) -> Order | None:
         return Order("add", "changing", whole=False)
     for index, word in enumerate(words):
         named = index in (0, len(words) - 1) or words[index + 1] in NOUNS
-        if named and (word in WEAK or word in CHANGING):
-            return Order(word, "changing" if word in CHANGING else "weak", whole=False)
+        changing = word in CHANGING and (word not in CHANGING_NAMES or (has_object and len(words) == 1))
+        if named and (word in WEAK or changing):
+            return Order(word, "changing" if changing else "weak", whole=False)
     verb = next((verb for verb in _VERBS if words[0].startswith(verb)), "")
     rest = words[0].removeprefix(verb)
     named = (rest in NOUNS and has_object) or (len(verb) >= 5 and len(rest) >= 3 and rest not in _ENDINGS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.risk.address_words import CHANGING, CLEAR, WEAK, word_set
+from protocol.risk.address_words import CHANGING, CHANGING_NAMES, CLEAR, WEAK, word_set
 
 SEARCH_WORDS: Final = word_set(
     "search searches searching query queries find finder filter filters filtering lookup autocomplete autosuggest "
@@ -62,7 +62,7 @@ WRITING_NOUNS: Final = word_set(
 )
 """Verbs that write where a name begins with them; elsewhere they are what is read."""
 WRITING_VERBS: Final = (
-    (CLEAR | CHANGING | WEAK)
+    (CLEAR | CHANGING - CHANGING_NAMES | WEAK)
     - word_set("block end exit leave drop recall sair salir trash empty like follow lock rate pin star")
     - WRITING_NOUNS
 ) | word_set(

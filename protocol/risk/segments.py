@@ -14,6 +14,7 @@ from protocol.risk.address_words import (
     GLUED,
     IMPLIED,
     LEAVING,
+    MARKS,
     NOT_GLUED,
     NOUNS,
     OPTIONS,
@@ -39,6 +40,7 @@ _BEFORE_NOUN: Final = word_set("from by the all my a one old this any user admin
 _PREFIXES: Final = word_set("se do confirm bulk mass ajax soft hard force really multi batch quick post un wp admin")
 _OWN: Final = word_set("my your all this these selected multiple own it me")
 _ADVERBS: Final = frozenset({"now", "confirm", "confirmation", "action", "form", "permanently", "request", "ajax"})
+_MARK_WORDS_MAX: Final = 5
 _MINE: Final = frozenset({"my", "all", "selected"})
 _VAGUE: Final = frozenset({"data", "database", "db", "device", "log", "logs", "all", "history"})
 """What one has, and what texts are about."""
@@ -105,6 +107,8 @@ def order_of(text: str) -> Order | None:
     if _MIXED.search(text):
         return None  # an id in which a word happens to stand
     titled = _TITLE_SIGN.search(text) is not None or _CAPITALS.fullmatch(text) is not None
+    if words[0] == "mark" and words[-1] in MARKS and len(words) <= _MARK_WORDS_MAX:
+        return Order(f"mark {words[-1]}", "changing", whole=False, titled=titled, object_within="all" in words)
     return _phrase(words, titled) if titled else _identifier(words)
 
 

@@ -65,7 +65,7 @@ def test_a_verb_beside_an_id_is_a_command_however_it_is_written(
 )
 def test_an_id_is_no_command_by_chance(text: str) -> None:
     assert judge_address(f"https://a.example/v/{text}") is None or any(
-        verb in text.lower() for verb in ("delet", "remov", "logout", "erase", "purge")
+        verb in text.lower() for verb in ("delet", "remov", "logout", "erase", "purge", "unsub")
     )
 
 
