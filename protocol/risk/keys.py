@@ -6,7 +6,7 @@ from typing import Final
 
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.risk.fields import LIST_ROLES, any_choice, chosen, searches, takes_text, typed
+from protocol.risk.fields import LIST_ROLES, any_choice, chosen, mail_address, searches, takes_text, typed
 from protocol.risk.judgement import Evidence, Risk, experienced, raised, settled, worst
 from protocol.risk.structure import clicked, submitted
 
@@ -50,9 +50,12 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
     if takes_text(element):
         # In a text area it begins a line; with Control and its like it usually sends.
         submits = traits.tag != "textarea" or stroke.commands
-        sent = (
-            worst(typed(element), submitted(element, page, recognised=searches(element))) if submits else typed(element)
-        )
+        if not submits:
+            return experienced(typed(element), history)
+        sent = worst(typed(element), submitted(element, page, recognised=searches(element)))
+        if mail_address(element):
+            # No button says what for: “Subscribe” and “Change e-mail” are forms by GET on careless sites.
+            sent = raised(sent, 6, "sends an e-mail address")
         return experienced(sent, history)
     # A check box, a radio button and a list submit their form as a text field does.
     if element.role in CHECKABLE_ROLES | LIST_ROLES and traits.form_method:

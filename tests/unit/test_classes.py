@@ -244,6 +244,11 @@ def test_a_search_box_searches_whatever_its_form() -> None:
         ("Enter", "textbox", {"form_method": "dialog"}, (4, "not understood: answers a dialog")),
         ("Enter", "textbox", {"form_method": "get", "form_action": "/delete"}, (7, "form address looks destructive")),
         ("Enter", "textbox", {"name": "Password", "form_method": "post"}, (6, "a field of identity or access")),
+        ("Enter", "textbox", {"name": "E-mail"}, (6, "sends an e-mail address")),
+        (
+            *("Enter", "textbox"),
+            *({"input_type": "email", "form_method": "get", "form_action": "/join"}, (6, "sends an e-mail address")),
+        ),
         ("Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
         ("Control+Enter", "textbox", {"tag": "textarea"}, (4, SUBMITS)),
         ("Shift+Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
