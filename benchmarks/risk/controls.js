@@ -4,6 +4,7 @@
     "searchbox spinbutton slider treeitem columnheader gridcell").split(" "));
   const NATIVE = "a[href],area[href],button,input:not([type=hidden]),select,textarea,summary,audio[controls],video[controls]";
   const ACTS = "[onclick],[onmouseover],[ondblclick],[tabindex]:not([tabindex='-1']),[contenteditable=''],[contenteditable=true],[draggable=true],label[onclick]";
+  const matches = (element, selector) => Element.prototype.matches.call(element, selector); // pages give elements a ``matches`` of their own
   const place = (element) => {
     const parts = [];
     for (let node = element; node && node.nodeType === 1; ) {
@@ -36,7 +37,7 @@
   const walk = (root) => {
     for (const element of root.querySelectorAll("*")) {
       if (element.shadowRoot) walk(element.shadowRoot);
-      const acts = element.matches(NATIVE) || element.matches(ACTS) || ROLES.has(element.getAttribute("role"));
+      const acts = matches(element, NATIVE) || matches(element, ACTS) || ROLES.has(element.getAttribute("role"));
       if (!acts || element.disabled || !visible(element)) continue;
       const does = kind(element);
       if (!does) continue;
