@@ -230,7 +230,23 @@ async def collect(
             _further(made, place, control, after)
             if len(made.places) > before:
                 _write(file, made)
+    await _repeat(driver, book, target, tell)
     await driver.close()
+
+
+async def _repeat(driver: Driver, book: Book, target: Target, tell: Callable[[str], None]) -> None:
+    """Whatever had an effect is done once more. What does not come again, something else may have done: a job, a clock."""
+    last = {
+        each.key: each for each in book.read(Truth) if each.application == target.name and each.language == LANGUAGE
+    }
+    for truth in [each for each in last.values() if each.effect and not each.repeated]:
+        again, _ = await driver.run(truth.place, truth.control)
+        other = next((each for each in again if each.kind == truth.kind), None)
+        known = other is None or other.error or not {*truth.effect}.isdisjoint(other.effect)
+        found = msgspec.structs.replace(truth, repeated=True, error="" if known else "its effect did not come again")
+        book.add(found)
+        if not known:
+            tell(_line(msgspec.structs.replace(found, effect=())))
 
 
 async def sample(

@@ -89,7 +89,9 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     effect: tuple[str, ...] = ()
     """Kinds of changes that are no noise; empty: harmless."""
     error: str = ""
-    """Why it could not be acted on: it then counts nowhere."""
+    """Why it could not be acted on, or why what it does is not known: it then counts nowhere."""
+    repeated: bool = False
+    """Whether it had an effect, and was done once more."""
     requests: tuple[Request, ...] = ()
     seconds: float = 0
 
