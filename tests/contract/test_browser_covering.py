@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -98,9 +98,10 @@ def page_of(*cases: str) -> str:
 def colours(picture: bytes, box: tuple[int, int, int, int] | None = None) -> tuple[int, int]:
     """How many pixels of ``picture``, or of a part of it, are red and how many blue, also where they are blended with white."""
     with Image.open(io.BytesIO(picture)) as image:
-        counted: Any = image.convert("RGB").crop(box or (0, 0, *image.size)).getcolors(2**24)
-    red = sum(count for count, (r, g, b) in counted if r > 150 and g < 150 and b < 150)
-    return red, sum(count for count, (r, g, b) in counted if b > 150 and r < 150 and g < 150)
+        pixels = np.asarray(image.convert("RGB").crop(box or (0, 0, *image.size)))
+    red, green, blue = (pixels[..., place] for place in range(3))
+    is_red, is_blue = (red > 150) & (green < 150) & (blue < 150), (blue > 150) & (red < 150) & (green < 150)
+    return int(is_red.sum()), int(is_blue.sum())
 
 
 async def test_a_secret_is_covered_wherever_it_is_painted_and_nothing_else_is(

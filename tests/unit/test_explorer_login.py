@@ -21,6 +21,7 @@ from node.explorer.working.worker import Worker
 from node.live import Gate
 from protocol.goal.condition import Condition
 from protocol.messages import DeltaBatch, DeltaPull, Done, SearchOpen
+from protocol.recording.session import Verdict
 from protocol.trust.grants import Grants, parse_grants
 from tests.capsule_nodes import CapsuleNode, code_of
 from tests.capsules import CANARY, SHOP
@@ -115,8 +116,10 @@ async def test_what_he_finds_is_verified_with_her_login(nodes: list[CapsuleNode]
     await bruno.capture()
     found = await _run(anna)
     assert found.status == "done"
-    (session,) = await anna.node.store.sessions()
-    assert session.capsule.startswith("cap-") and session.node == anna.node.id
+    sessions = await anna.node.store.sessions()
+    assert all(each.capsule.startswith("cap-") and each.node == anna.node.id for each in sessions)
+    # A second claim may have been on its way: its replay ends with the search.
+    assert [each.verdict for each in sessions if each.verdict is not Verdict.INTERRUPTED] == [Verdict.PASS]
 
 
 async def test_a_peer_without_a_login_gets_no_branch_for_a_while(nodes: list[CapsuleNode]) -> None:
