@@ -87,7 +87,7 @@ def sends_mail_address(element: Element, page: Observation) -> bool:
     if not mail_address(element) and not any(map(mail_address, form)):
         return False
     buttons = [say(each.name) for each in form if each.traits.submits]
-    return element.traits.form_method != "get" or not any(_finds(spoken) for spoken in buttons)
+    return not reads_by_get(element) or not any(_finds(spoken) for spoken in buttons)
 
 
 def _finds(spoken: Spoken) -> bool:

@@ -11,6 +11,7 @@ from protocol.risk.fields import (
     any_choice,
     chosen,
     mail_address,
+    reads_by_get,
     searches,
     sends_mail_address,
     takes_text,
@@ -62,8 +63,7 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
         if not submits:
             return experienced(typed(element), history)
         sent = worst(typed(element), submitted(element, page, recognised=searches(element)))
-        by_get = traits.form_method == "get"
-        if (mail_address(element) or by_get) and sends_mail_address(element, page):
+        if (mail_address(element) or reads_by_get(element)) and sends_mail_address(element, page):
             sent = raised(sent, 6, "sends an e-mail address")
         return experienced(sent, history)
     # A check box, a radio button and a list submit their form as a text field does.

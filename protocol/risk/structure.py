@@ -131,9 +131,9 @@ def _being(element: Element, spoken: Spoken, page: Observation) -> list[Evidence
 
 def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
     traits = element.traits
-    if traits.form_method == "get" and sends_mail_address(element, page):
-        return Evidence(source="request", level=6, certain=True, says="sends an e-mail address")
     if reads_by_get(element):
+        if sends_mail_address(element, page):
+            return Evidence(source="request", level=6, certain=True, says="sends an e-mail address")
         return _unless_scripted(element, "a form that only reads")
     # What a form by POST does, no label tells.
     if traits.form_method != "post" and spoken.certain and spoken.kind == "search":

@@ -247,6 +247,15 @@ def test_a_form_by_get_whose_button_says_that_it_searches_may_send_an_e_mail_add
     assert classify(Press(key="Enter", target=ANY), mail, page).level == 3
 
 
+def test_a_form_without_a_stated_address_is_told_from_others_by_nothing_so_its_buttons_stay_in_doubt() -> None:
+    bare: dict[str, Any] = {"tag": "input", "form_method": "get"}
+    mail = Element(ref="e1", role="textbox", name="E-mail", traits=Traits(**bare))
+    button = Element(ref="e2", role="button", name="", traits=Traits(**bare, submits=True))
+    page = Observation(url="https://a.example/", title="", text="", elements=(mail, button))
+    risk = classify(Click(target=ANY), button, page)
+    assert (risk.level, risk.doubt) == (4, True)
+
+
 def test_a_search_box_searches_whatever_its_form() -> None:
     assert filled("searchbox", "Name", form_method="post") == (1, "a search or filter field")
 
