@@ -190,7 +190,7 @@ def _in_full(value: Any) -> Any:
 class _CookiesTxt(http.cookiejar.MozillaCookieJar):
     def read(self, text: str) -> None:
         # ``load`` would open the file a second time: a pipe is empty then, and no limit holds.
-        self._really_load(io.StringIO(text), "", ignore_discard=True, ignore_expires=True)  # type: ignore[attr-defined]
+        self._really_load(io.StringIO(text, newline=None), "", ignore_discard=True, ignore_expires=True)  # type: ignore[attr-defined]
 
 
 def _cookies_txt(text: str, path: Path) -> tuple[Cookie, ...]:

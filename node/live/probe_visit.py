@@ -29,7 +29,8 @@ _WORD: Final = "figs"
 """What is typed into a field before Enter is pressed in it, or a button of its form; …"""
 _VALUES: Final = {
     **{"number": "3", "date": "2026-03-04", "time": "10:20", "month": "2026-03", "week": "2026-W10"},
-    **{"datetime-local": "2026-03-04T10:20", "url": "https://example.org/", "tel": "+4722334455"},
+    **{"datetime-local": "2026-03-04T10:20", "url": "https://example.org/"},
+    **{"tel": "+4722334455", "email": "figs@example.org"},
 }
 """… by the type of the field, where it takes no word."""
 

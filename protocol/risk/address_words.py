@@ -16,19 +16,19 @@ CLEAR: Final = word_set(
     # English
     "delete deletes destroy erase purge remove removes unsubscribe unsub logout logoff signout signoff deactivate "
     "revoke terminate uninstall undeploy unpublish discard obliterate unregister deregister poweroff reboot shutdown "
-    "factoryreset unenrol unenroll endsession "
+    "factoryreset unenrol unenroll endsession hangup "
     # German, Dutch, the North
     "loschen loesche loeschen loesch entfernen entferne abmelden ausloggen abbestellen kundigen kuendigen verwijderen "
     "verwijder uitloggen afmelden opzeggen slett slette slet radera ta-bort avregistrera loggaut logga-ut loggut "
     "logg-ut "
     # French, Spanish, Portuguese, Italian, Romanian
     "supprimer supprime effacer deconnexion deconnecter desabonner desinscrire desinscription eliminar borrar borra "
-    "suprimir desconectar cerrarsesion cerrar-sesion excluir apagar deletar encerrar-sessao eliminare cancellare "
+    "suprimir desconectar deslogar cerrarsesion cerrar-sesion excluir apagar deletar encerrar-sessao eliminare cancellare "
     "rimuovere rimuovi disconnetti disiscriviti sterge stergere deconectare dezabonare "
     # Slavic, Baltic, Hungarian, Finnish, Turkish, Vietnamese, Indonesian, Greek
     "usun usunac skasuj wyloguj wypisz odhlasit odhlaseni smazat odstranit vymazat izbrisi obrisi odjava odjavi "
     "udalit udali udalenie steret vyhod vyiti vyhid vydalyty torles torol kijelentkezes poista poistaa kirjaudu-ulos "
-    "kaldir cikis-yap oturumu-kapat silme dang-xuat hapus keluar-akun padam diagrafi aposyndesi istrinti atsijungti "
+    "kaldir cikis-yap oturumu-kapat silme dang-xuat tuichu shanchu hapus keluar-akun padam diagrafi aposyndesi istrinti atsijungti "
     "dzest "
     # other scripts, as they are
     "удалить удаление выход выйти видалити вийти изтрий "
@@ -41,7 +41,8 @@ WEAK: Final = word_set(
     "xoa truncate unlink close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire "
     "suspend abort nuke kick dismiss detach disconnect evict recall block unfollow leave quit withdraw forget end "
     "exit unset elimina cancella remover sil cikis iptal kapat sair salir sortir annuler annulla anular anuluj zrus "
-    "zrusit peruuta"
+    "zrusit peruuta keluar esci cancelar stornieren leeren vider retirer vaciar quitar esvaziar svuota svuotare leegmaken "
+    "oproznij bosalt kosongkan vyprazdnit sperren deaktivieren deactiver desactivar desativar disattiva bloquear bloquer"
 )
 """Verbs that also are the names of things, or only close a view: they count with an object beside them."""
 
@@ -50,12 +51,18 @@ CHANGING: Final = word_set(
     "vote like unlike dislike follow favorite unfavorite favourite unfavourite mute unmute restore undelete lock "
     "unlock pin unpin toggle resend restart reopen markread unban promote demote addtocart addtowishlist save insert "
     "update upgrade install rate retry rerun requeue optout star unstar snooze archive unarchive start stop pause resume "
-    "run trigger join subscribe complete done finish deny increment decrement boost"
+    "run trigger join subscribe complete done finish deny increment decrement boost unapprove unblock unfriend unsuspend "
+    "unassign unhide undone incomplete impersonate moveup movedown reorder "
+    # The same in other languages.
+    "aktivieren entsperren freigeben genehmigen ablehnen archivieren activar aprobar rechazar desbloquear ativar aprovar "
+    "reprovar rejeitar publicar arquivar archivar activer approuver rejeter valider publier archiver attiva approva "
+    "rifiuta pubblica activeren goedkeuren afwijzen aktywuj zatwierdz odrzuc opublikuj onayla reddet yayinla aktifkan "
+    "setujui tolak duyet"
 )
 """Verbs that change something without deleting it. As the last segment only without those that pages are called by."""
 CHANGING_NAMES: Final = word_set(
     "star archive start stop pause run trigger join subscribe snooze unarchive unstar resume "
-    "complete done finish deny boost"
+    "complete done finish deny boost undone incomplete"
 )
 """Those that pages and values are called by as well: they count behind a record, or as the value of an action beside one."""
 CHANGING_LAST: Final = (
@@ -65,7 +72,7 @@ CHANGING_LAST: Final = (
 )
 CHANGING_RECORD: Final = CHANGING_LAST | word_set("follow like accept enable restore lock") | CHANGING_NAMES
 """Behind a record of a collection (``/posts/7/like``)."""
-CHANGING_BEFORE: Final = CHANGING_LAST - word_set("pin vote") | word_set("like")
+CHANGING_BEFORE: Final = CHANGING_LAST - word_set("pin vote") | word_set("like complete accept")
 """In front of the id of a record, at the end (``/toggle/7``)."""
 
 PAIRS: Final = tuple(
@@ -84,6 +91,7 @@ PAIRS: Final = tuple(
         "mark unread",
         "mark seen",
         "mark done",
+        "mark paid",
         "add cart",
         "add basket",
         "add wishlist",
@@ -95,7 +103,9 @@ LEAVING: Final = tuple(
     for pair in ("log out", "log off", "sign out", "sign off", "end session", "power off", "shut down")
 )
 """Two words, side by side, that are one verb as clear as those of ``CLEAR``."""
-MARKS: Final = word_set("read unread seen unseen done spam favorite favourite important resolved solved")
+MARKS: Final = word_set(
+    "read unread seen unseen done spam favorite favourite important resolved solved paid shipped sold delivered completed"
+)
 """What something is marked as: ``mark-read``, ``markAllAsRead``."""
 _CARTS_ABROAD: Final = tuple(
     (cart, plain(add))
@@ -112,16 +122,48 @@ _CARTS_ABROAD: Final = tuple(
         ("sepet", "ekle"),
     )
 )
-_LISTS: Final = word_set("cart basket bag wishlist watchlist favorites favourites friends")
-CARTS: Final = _LISTS | {cart for cart, _ in _CARTS_ABROAD}
+LISTS: Final = word_set(
+    "cart basket bag wishlist watchlist favorite favorites favourite favourites friend friends compare bookmark bookmarks"
+)
+CARTS: Final = LISTS | {cart for cart, _ in _CARTS_ABROAD}
 ADDS: Final = frozenset({"add"} | {add for _, add in _CARTS_ABROAD})
-PUTS: Final = (*((cart, "add") for cart in sorted(_LISTS)), *_CARTS_ABROAD)
+PUTS: Final = (*((cart, "add") for cart in sorted(LISTS)), *_CARTS_ABROAD)
 """How a segment orders behind another one to put something in: ``/cart/add/7``, ``/panier/ajouter/7``."""
 SWITCHES: Final = word_set("set switch relay gpio turn power output control")
 """As the last segment they order what a parameter says that is on or off."""
-SWITCHED: Final = word_set("turn power relay lamp light plug outlet pump")
+SWITCHED: Final = word_set(
+    "turn power relay lamp light plug outlet pump led gpio valve heater siren maintenance switchcmd"
+)
 """Keys that order it themselves."""
 ON_OFF: Final = frozenset({"on", "off", "toggle"})
+VIEWED: Final = word_set(
+    "lang language locale currency theme view sort order filter page country region timezone tz cookie cookies consent location "
+    "store layout style mode display tab of list lists theory operation operations piece pieces menu builder point"
+)
+"""To set one of these changes what is shown, and nothing that is kept for others."""
+TOKENS: Final = word_set(
+    "formhash csrfkey csrf csrfnonce sesskey wpnonce nonce sectok atltoken markreadhash readhash logouthash securitytoken "
+    "securehash securekey formkey hash auth"
+)
+"""Keys by which a link proves that it stood on a page of the site. What only reads needs no such proof."""
+PROVED: Final = word_set(
+    "mark watch bookmark bump fave hide flag favorite favourite recommend undo notify spam unhide unflag"
+)
+"""Verbs that count beside one of these only."""
+PROVED_LAST: Final = word_set("fave hide unhide flag unflag bump run trigger stop reload")
+"""Those that do as the last segment too."""
+SETTERS: Final = word_set("change update set toggle switch")
+KEPT: Final = word_set("status state active visibility role permission permissions privilege")
+"""What these set, as ``change_user_status`` does."""
+RECORD_VALUES: Final = word_set(
+    "like unlike dislike upvote downvote toggle approve reject publish activate unpublish unlock unban promote"
+)
+"""Verbs whose value can be the record itself: ``?like=7``."""
+PEOPLE: Final = word_set("user users member members friend friends people profile profiles")
+OF_PEOPLE: Final = word_set("follow unfollow mute unmute block unblock ban unban unfriend")
+"""Between the word for people and a name: ``/user/follow/ann``."""
+ADDED_ELSEWHERE: Final = word_set("calendar ical outlook google home homescreen chrome slack wallet desktop browser")
+"""What ``add-to-…`` puts something into that is not kept by the site."""
 
 GLUED: Final = (
     "unenrol",
@@ -171,14 +213,14 @@ NOUNS: Final = word_set(
     "translation trip upload uploads user users vacancy value variant vehicle video videos view vm volume vote "
     "webhook website widget wishlist wiki workflow workspace konto artikel benutzer beitrag compte utilisateur panier "
     "cuenta usuario articulo carrito conta carrinho utente ordine uzytkownik konta bestellung nutzer me my own it "
-    "this these multiple many batch ids id"
+    "this these multiple many batch ids id acct proc payroll ip sel loan"
 )
 """What applications keep: beside one of these a verb is a command, as in ``delete-account``."""
 IMPLIED: Final = word_set(
     "messages alerts compare comparison all account basket cart session sessions cache subscription membership "
     "profile history notifications queue log logs wishlist trash bin inbox favorites favourites reservation order "
     "booking appointment data database db everything device recyclebin spam konto warenkorb compte panier cuenta "
-    "carrito conta carrinho carrello"
+    "carrito conta carrinho carrello winkelwagen winkelmand koszyk kosik sepet keranjang"
 )
 """What there is one of, or what one has all of: ``/cart/clear`` needs no id."""
 OPTIONS: Final = word_set(
@@ -194,20 +236,22 @@ NAMERS: Final = word_set(
     "glossary thesaurus synonyms synonym translate word words lyrics title titles term movie movies film films song "
     "songs artist artists album game games brand brands author authors character characters faq name names slug "
     "command commands cmd css npm package packages crate crates gems verbs verb function functions method methods "
-    "language icon icons emoji questions"
+    "language icon icons emoji questions category"
 )
 """The segment behind one of these is a name, not an order, unless an id or an office is near."""
 READING: Final = word_set(
     "stdlib std stl cpp ref blob tree raw blame man-pages man1 man2 man3 man4 man5 man6 man7 man8 doc docs "
     "documentation reference manual manuals man guide guides tutorial tutorials learn help kb knowledge knowledgebase "
     "howto how-to dictionary javadoc apidocs api-docs cookbook handbook examples cheatsheet spec specs specification "
-    "glossary lesson lessons support"
+    "glossary lesson lessons support hilfe ratgeber anleitung anleitungen aide conseils ayuda consejos ajuda aiuto guida "
+    "hulp pomoc porady yardim bantuan"
 )
 """Below one of these texts stand, whose titles may be any word."""
 TITLES: Final = (
     READING
     | NAMERS
     | word_set(
+        "music artikel articulo articulos noticia noticias nachrichten actualites berita notizie artykuly "
         "blog blogs news article articles story stories post posts thread threads t topics comments forum forums "
         "community discussion discussions question p archives archive press magazine recipes r product products shop "
         "video videos watch book books course courses"
@@ -234,7 +278,7 @@ STOPS: Final = word_set(
 
 ACTIONS: Final = word_set(
     "wa sa action actions act a do op oper operation cmd command task func function fn verb event todo doaction act2 "
-    "aktion accion azione acao"
+    "aktion accion azione acao aksi islem akcja akce cmnd switchcmd"
 )
 """Keys whose value is what is to be done."""
 ACTIONS_TOO: Final = word_set(

@@ -11,35 +11,29 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from protocol.risk.address_words import (
-    ACTIONS,
     ADDS,
     CARTS,
-    CHANGING,
     CHANGING_BEFORE,
     CHANGING_LAST,
     CHANGING_RECORD,
     CLEAR,
     FILES,
     FOLDERS,
-    GLUED,
     IMPLIED,
-    MARKS,
     NAMERS,
     NOUNS,
+    OF_PEOPLE,
     OFFICES,
-    OVERRIDES,
+    ON_OFF,
     PAGING,
-    PAIRS,
-    PUTS,
+    PEOPLE,
     READING,
     READING_HOSTS,
-    STATEMENTS,
     SWITCHED,
-    SWITCHES,
     TITLES,
-    WEAK,
     word_set,
 )
+from protocol.risk.doubtful import DOUBTFUL_PARTS
 from protocol.risk.judgement import Evidence
 from protocol.risk.letters import decoded, plain
 from protocol.risk.parameters import Parameters
@@ -48,37 +42,8 @@ from protocol.risk.segments import Order, folded, in_words, is_id, leaves, order
 PLAIN_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789&+,-./:=?_~"
 """Addresses of these alone are read without decoding. Any other character can hide a word."""
 _PLAIN: Final = re.compile(f"[{re.escape(PLAIN_CHARACTERS)}]*")
-_BEFORE_WORD: Final = "/-_.=?&+,:~"
-_SHORT_CHARS: Final = 4
-"""A verb as short as this stands within many words, so it is looked for behind a sign only."""
 URL_CHARS_MAX: Final = 16_384
 """So much of an address is read: the usual servers take no longer line."""
-
-
-def _parts() -> tuple[str, ...]:
-    verbs = {verb for verb in (*CLEAR, *WEAK) if verb.isascii()}
-    verbs |= {verb.replace("-", "_") for verb in verbs}
-    short = {verb for verb in verbs if len(verb) <= _SHORT_CHARS}
-    behind = {f"{sign}{verb}" for verb in short for sign in _BEFORE_WORD}
-    changing = {f"{sign}{verb}" for verb in CHANGING for sign in "/="}
-    changing |= {f"{sign}{verb}" for verb in CHANGING_LAST for sign in "?&"}
-    keys = {*OVERRIDES, *STATEMENTS, "mutation", "stream.body"} | {f"{key}=" for key in ACTIONS if len(key) > 1}
-    found = (verbs - short) | behind | changing | keys | set(GLUED) | {" ".join(pair) for pair in PAIRS}
-    found |= {f"{cart} {add}" for cart, add in PUTS} | {f"mark {mark}" for mark in MARKS}
-    found |= {f"/{switch}?" for switch in SWITCHES} | {f"{key}={sign}" for key in SWITCHED for sign in "ot"}
-    found |= {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
-    return tuple(sorted(part for part in found if not _holds_another(part, found)))
-
-
-def _holds_another(part: str, parts: set[str]) -> bool:
-    size = len(part)
-    pieces = (part[start:end] for start in range(size) for end in range(start + 1, size + 1) if end - start < size)
-    return any(piece in parts for piece in pieces)
-
-
-DOUBTFUL_PARTS: Final = _parts()
-"""One of these stands in every address of ``PLAIN_CHARACTERS`` that is judged at all. Between the two words of one with a blank
-anything can stand."""
 _PAIR_PARTS: Final = tuple(tuple(part.split()) for part in DOUBTFUL_PARTS if " " in part)
 _WORD_PARTS: Final = tuple(part for part in DOUBTFUL_PARTS if " " not in part)
 _FOLDED_PARTS: Final = tuple({folded(part) for part in (*_WORD_PARTS, *CLEAR)})
@@ -101,6 +66,17 @@ _TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _ALONE: Final = word_set("clear del flush kill nuke reset rm wipe")
 _PASSWORDS: Final = frozenset({"password", "passwords", "pass", "passwort", "pwd"})
+_OF_QUEUE: Final = frozenset({"pause", "resume", "restart"})
+"""Behind what there is one of (``/queue/pause``)."""
+_PAGES_TOO: Final = word_set("archive start stop star run pin lock done subscribe follow like pause join finish boost")
+"""Verbs that pages are called by, between a noun and an id as well: ``/line/stop/7``, ``/news/archive/7``."""
+_FOLDERS_OF_MAIL: Final = frozenset({"trash"})
+_LEAVING_PROGRAMS: Final = word_set("sair salir sortir cikis esci keluar")
+_LISTED: Final = PAGING | word_set("list lists requests suggestions search count users members")
+_SPACES: Final = frozenset({"r", "u"})
+"""Behind one of these the name of a community or a person stands."""
+_TOLD: Final = word_set("help faq info")
+"""Pages about what the segment before them orders."""
 _LEVELS: Final = {"clear": 7, "weak": 7, "changing": 4}
 
 
@@ -215,8 +191,14 @@ class Path:
         behind = self._names[index - 1] if index else ""
         if index > 1 and is_id(self._segments[index - 1]):
             behind = self._names[index - 2]
-        is_put = self._names[index] in ADDS and behind in CARTS
-        return Order(f"add to {behind}", "changing", whole=False) if is_put else None
+        words = words_in(behind)
+        if self._names[index] in ADDS and words and words[-1] in CARTS:
+            return Order(f"add to {words[-1]}", "changing", whole=False)
+        if self._names[index] == "read" and behind in ("notification", "notifications", "alert", "alerts"):
+            return Order("mark read", "changing", whole=False)
+        if self._names[index] in ON_OFF and behind in SWITCHED:
+            return Order(f"{behind} {self._names[index]}", "changing", whole=False, object_within=True)
+        return None
 
     def _note(self, name: str) -> None:
         self._office = self._office or name in OFFICES
@@ -247,6 +229,8 @@ class Path:
             return self._changes(order, index)
         if order.kind == "weak":
             return self._is_weak_order(order, index)
+        if index + 2 == len(self._names) and self._names[index + 1] in _TOLD and not self._parameters.has_id:
+            return False
         if self._is_name(order, index):
             return self._near_id(order, index)
         return True
@@ -260,7 +244,12 @@ class Path:
         behind = self._names[index - 1] if index else ""
         if index > 1 and self._names[index - 2] == "search":
             behind = "search"
-        ends = index + 1 == len(self._names) or self._names[index + 1] in PAGING
+        paged = index + 1 < len(self._names) and self._names[index + 1] in PAGING
+        ends = paged or index + 1 == len(self._names)
+        if behind in _SPACES and ends and (paged or not leaves(self._segments[index])):
+            return True
+        if ":" in behind and words_in(behind)[-1:] == ["log"]:
+            return True  # the log of what was deleted
         if behind in NAMERS and not self._office and ends:
             return not leaves(self._segments[index].rpartition(":")[2]) or ":" not in self._segments[index]
         return self._titled and not order.whole and (order.titled or order.length >= 3)
@@ -287,20 +276,22 @@ class Path:
         if self._reading or (behind in NAMERS and not self._office) or (order.titled and self._titled):
             return before and not order.titled
         if order.word in _NOUNS_TOO and (not order.whole or order.object_within):
-            return before or self._parameters.has_id
+            return before or self._parameters.has_id or (after and order.length == 1 and not order.whole)
         if given or order.object_within or not order.whole:
             return given or order.object_within
-        if order.word in _OF_ANY and index:
+        if (order.word in _OF_ANY and index) or self._is_of_people(order, index):
             return True
         of_one = order.word in _OF_ONE and behind in NOUNS and not behind.endswith("s")
         return of_one or self._has_record(index) or self._is_of_all(index) or self._is_all(order)
 
     def _is_of_all(self, index: int) -> bool:
         words = words_in(self._names[index - 1]) if index else []
-        return bool(words) and words[-1] in IMPLIED
+        return bool(words) and words[-1] in IMPLIED and self._names[index] not in _FOLDERS_OF_MAIL
 
     def _is_all(self, order: Order) -> bool:
         """Whether the path is this verb alone, and one that no page is called by."""
+        if order.word in _LEAVING_PROGRAMS and "." in self._segments[-1]:
+            return self._names[-1] == order.word and not self._parameters
         return len(self._segments) == 1 and order.word in _ALONE
 
     def _has_record(self, index: int) -> bool:
@@ -317,13 +308,46 @@ class Path:
         before, after = self._beside(index)
         last = index + 1 == len(self._segments)
         if not order.whole:
-            put = order.word.startswith("add ") and bool(self._parameters)
-            return before or after or self._parameters.has_number or put or order.object_within
+            return before or after or self._parameters.has_number or self._has_object(order, index)
         if last and before:
             # With an extension it is a page more often: “/15/start.aspx”.
             return order.word in (CHANGING_LAST if "." in self._segments[index] else CHANGING_RECORD)
-        if last and self._has_record(index):
-            return order.word in CHANGING_LAST
+        if last and (self._has_record(index) or (order.word in _OF_QUEUE and self._is_of_all(index))):
+            return order.word in CHANGING_LAST | _OF_QUEUE
+        if self._is_of_people(order, index):
+            return True
+        if self._has_pair_behind(index):
+            return order.word in CHANGING_RECORD - _PAGES_TOO | OF_PEOPLE | {"like"}
         if last and self._parameters.has_number:
             return order.word in CHANGING_LAST
-        return after and index + 2 == len(self._segments) and order.word in CHANGING_BEFORE
+        if not after or index + 2 != len(self._segments):
+            return False
+        of_noun = index > 0 and self._names[index - 1] in NOUNS and order.word in CHANGING_RECORD - _PAGES_TOO
+        return order.word in CHANGING_BEFORE or of_noun
+
+    def _has_object(self, order: Order, index: int) -> bool:
+        """Whether what is no verb alone names what it changes, or something behind it does."""
+        last = index + 1 == len(self._segments)
+        if order.word.startswith("set "):
+            return last and bool(self._parameters) and not self._titled
+        if order.word.startswith("add to bookmark"):
+            return not last or self._parameters.has_id
+        if order.word.startswith("add to "):
+            return not last or bool(self._parameters)
+        if order.word == "toggle" and not last and not order.titled:
+            return index + 2 == len(self._segments)
+        switch = order.word.partition(" ")[2] in ON_OFF
+        return order.object_within and not (switch and order.titled and self._titled)
+
+    def _is_of_people(self, order: Order, index: int) -> bool:
+        """Whether it stands between the word for people and a name: ``/user/follow/ann``."""
+        people = index > 0 and self._names[index - 1] in PEOPLE
+        named = index + 2 == len(self._segments) and self._names[index + 1] not in _LISTED
+        return people and named and order.word in OF_PEOPLE
+
+    def _has_pair_behind(self, index: int) -> bool:
+        """Whether the path ends in a noun and an id: ``/like/post/7``."""
+        if index + 3 != len(self._segments) or not is_id(self._segments[index + 2]):
+            return False
+        name = self._names[index + 1]
+        return name in NOUNS or words_in(name)[-1:] == ["id"]

@@ -9,7 +9,7 @@ from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
-from protocol.risk.words import field_says, say
+from protocol.risk.words import Spoken, field_says, say
 from protocol.risk.words.text import read
 
 FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
@@ -60,7 +60,7 @@ def payment(element: Element) -> bool:
         return False
     traits = element.traits
     return (
-        traits.autocomplete.startswith("cc-")
+        any(hint.startswith("cc-") for hint in traits.autocomplete.split())
         or field_says(element.name).kind == "card"
         or marks.of_field(traits.tokens) == 5
     )
@@ -72,21 +72,41 @@ def mail_address(element: Element) -> bool:
     To type one there is a draft. What becomes of it, the button says that sends it: “Subscribe”, “Change e-mail”.
     """
     traits = element.traits
-    if marks.of_field(traits.tokens):
+    if marks.of_field(traits.tokens) or not takes_text(element):
         return False
-    stated = traits.input_type == "email" or traits.autocomplete == "email"
+    stated = traits.input_type == "email" or "email" in traits.autocomplete.split()
     return stated or marks.mail_address(" ".join(_LETTERS.findall(read(element.name))))
+
+
+def sends_mail_address(element: Element, page: Observation) -> bool:
+    """Whether the form of ``element`` sends an e-mail address, and no button of it says that it searches or shows something.
+
+    “Subscribe” and “Change e-mail” are forms by GET on careless sites, and some of their buttons say “OK”.
+    """
+    form = [each for each in page.elements if each.traits.form_method and _same_form(each, element)]
+    if not mail_address(element) and not any(map(mail_address, form)):
+        return False
+    buttons = [say(each.name) for each in form if each.traits.submits]
+    return not reads_by_get(element) or not any(_finds(spoken) for spoken in buttons)
+
+
+def _finds(spoken: Spoken) -> bool:
+    return spoken.certain and spoken.kind == "search"
 
 
 def typed(element: Element) -> Risk:
     """Typing into a field: by its type, its label, then its form."""
     traits = element.traits
-    if traits.input_type == "password" or traits.autocomplete.endswith(("password", "one-time-code")):
+    # Behind words that say which of several is meant (“billing cc-number”), or how it is filled in (“one-time-code webauthn”).
+    hints = traits.autocomplete.split()
+    if traits.input_type == "password" or any(hint.endswith(("password", "one-time-code")) for hint in hints):
         return settled(6, "a password or one-time code field")
-    if traits.autocomplete.startswith("cc-"):
+    if any(hint.startswith("cc-") for hint in hints):
         return settled(5, "a card field")
     at_once = changing(element)
     if mail_address(element):
+        if traits.reacts == "submit":
+            return settled(6, "sends an e-mail address when it changes")
         return weigh([at_once]) if at_once else settled(3, "typing an e-mail address")
     said = field_says(element.name)
     if (said.certain and (said.kind == "secret" or said.level == 6)) or marks.of_field(traits.tokens) == 6:

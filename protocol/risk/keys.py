@@ -6,7 +6,17 @@ from typing import Final
 
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.risk.fields import LIST_ROLES, any_choice, chosen, mail_address, searches, takes_text, typed
+from protocol.risk.fields import (
+    LIST_ROLES,
+    any_choice,
+    chosen,
+    mail_address,
+    reads_by_get,
+    searches,
+    sends_mail_address,
+    takes_text,
+    typed,
+)
 from protocol.risk.judgement import Evidence, Risk, experienced, raised, settled, worst
 from protocol.risk.structure import clicked, submitted
 
@@ -53,8 +63,7 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
         if not submits:
             return experienced(typed(element), history)
         sent = worst(typed(element), submitted(element, page, recognised=searches(element)))
-        if mail_address(element):
-            # No button says what for: “Subscribe” and “Change e-mail” are forms by GET on careless sites.
+        if (mail_address(element) or reads_by_get(element)) and sends_mail_address(element, page):
             sent = raised(sent, 6, "sends an e-mail address")
         return experienced(sent, history)
     # A check box, a radio button and a list submit their form as a text field does.

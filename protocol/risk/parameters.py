@@ -9,17 +9,18 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
+from protocol.risk.action_values import KEY_PARTS, last_part, value_order
 from protocol.risk.address_words import (
     ACTIONS,
     ACTIONS_TOO,
     ADDS,
     CARTS,
-    CHANGING,
     CHANGING_LAST,
     CHANGING_NAMES,
     CLEAR,
     FILES,
     IMPLIED,
+    MARKS,
     METHODS,
     NO,
     NOT_GLUED,
@@ -28,19 +29,21 @@ from protocol.risk.address_words import (
     OPTIONS,
     OVERRIDES,
     PAIRS,
+    PROVED,
+    PROVED_LAST,
+    RECORD_VALUES,
     ROUTES,
     STATEMENT_VERBS,
     STATEMENTS,
-    STOPS,
     SWITCHED,
     SWITCHES,
+    TOKENS,
     WEAK,
     word_set,
 )
 from protocol.risk.letters import decoded, plain
 from protocol.risk.segments import Order, is_glued, is_id, leaves, order_of, without_extension, words_in
 
-_KEY_PARTS: Final = re.compile(r"[\[\].:]+")
 _ROUTE: Final = re.compile(r"[\w./:~-]{1,200}")
 _SPACE_NAME: Final = re.compile(r"[^\s/:]{2,24}:[^\s/:]{2,60}")
 _QUIET: Final = word_set(
@@ -51,28 +54,27 @@ _QUIET: Final = word_set(
 )
 """Nouns that as a key choose what is shown."""
 _NO_ID_VALUE: Final = word_set(" 0 asc desc all none null true false new")
+_NO_ID_NAME: Final = word_set(
+    "grid android paid valid void avoid fluid solid rapid hybrid invalid unpaid prepaid acid raid aid squid vivid covid "
+    "placementid campaignid advertisingid visitorid correlationid requestid"
+)
 _NO_RECORD: Final = word_set("sid sessionid phpsessid jsessionid gclid fbclid clientid trackid langid width")
-_GENERIC: Final = word_set("param job m f type what request req func2 verb event component name call process")
-"""Of the keys that may say what is to be done, those that say anything else as often: they need an object."""
 _STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel", "wipe"})
 _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
-_CORE_ENDINGS: Final = ("action", "cmd")
+_AUDITS: Final = word_set("audit audits auditlog audit-log audit_log")
+_LOGS: Final = word_set("log logs")
+_OF_LOGS: Final = word_set("clear empty flush purge rotate truncate delete remove erase destroy prune wipe")
+"""What can be done to a log itself; nobody does it to an audit trail."""
+_OF_LOG: Final = word_set("from to since until page level user sort limit q start end date actor")
+_OF_MEDIA: Final = frozenset({"mute", "unmute", "pin"})
+_STRICT_WEAK: Final = word_set("disable enable suspend reset cancel")
+_PROVED_VERBS: Final = PROVED | (CHANGING_LAST - CHANGING_NAMES - _OF_MEDIA) | _STRICT_WEAK
+_ACTING: Final = ACTIONS | ACTIONS_TOO | {"ac"}
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _BARE: Final = ("delete", "remove", "destroy", "purge", "clear", "empty", "flush")
 """A key without a value that begins so is an order: ``?clearcache``."""
-_PUT: Final = CARTS | {"product", "item"}
-_VERBS: Final = tuple(
-    sorted(
-        (verb for verb in (CLEAR | WEAK | CHANGING) - CHANGING_NAMES if verb.isascii() and len(verb) > 2),
-        key=len,
-        reverse=True,
-    )
-)
-_ENDINGS: Final = frozenset({"ing", "ings", "ers", "ion", "ions", "able", "ance", "ment", "ments", "edit"})
-_PASSWORD: Final = re.compile(
-    r"(?:reset|lost|forgot|recover|change)[a-z_-]*pass|pass[a-z_-]*(?:reset|lost|forgot|recover|change)"
-)
 
 
 class Parameters:
@@ -84,6 +86,7 @@ class Parameters:
         """Whether one of them names a record."""
         self.has_number = False
         """Whether one of them does by an id."""
+        self._has_token = False
         self.add(query)
 
     def __bool__(self) -> bool:
@@ -96,6 +99,7 @@ class Parameters:
                 key, _, value = piece.partition("=")
                 self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
                 names = _names_record(*self._pairs[-1])
+                self._has_token = self._has_token or (bool(value) and "".join(words_in(last_part(key))) in TOKENS)
                 self.has_id = self.has_id or names
                 self.has_number = self.has_number or (names and _is_number(*self._pairs[-1]))
 
@@ -108,18 +112,42 @@ class Parameters:
         last: name of the last segment of the path.
         """
         has_object = path_has_id or self.has_id
+        logged = self._is_log(last) and not (path_has_id or self.has_number)
         for key, value in self._all():
             found = (
                 _hidden(key, value)
                 or _key_order(key, value)
-                or _value_order(key, value, has_object, len(self._pairs) > 1)
+                or (not logged and value_order(key, value, has_object, len(self._pairs) > 1))
+                or self._proved(key, value)
                 or self._routed(key, value, route, has_object)
                 or self._switch(key, value, last)
                 or self._put(key, value, last)
             )
             if found:
                 return found
+        if self._has_token and last in PROVED_LAST:
+            return Order(last, "changing", whole=True)
         return None
+
+    def _is_log(self, last: str) -> bool:
+        """Whether a log is read, in which an action is looked for: ``/audit?action=delete&from=2024-01-01``."""
+        if not any(plain(key) in _OF_LOG for key, _ in self._pairs):
+            return False
+        ends = any((words_in(value) or [""])[0] in _OF_LOGS for _, value in self._pairs)
+        return last in _AUDITS or (last in _LOGS and not ends)
+
+    def _proved(self, key: str, value: str) -> Order | None:
+        """A verb as a key or a value beside a token that proves where the link stood: ``watch=topic&hash=ab12``."""
+        if not self._has_token or value.lower() in NO or not value:
+            return None
+        words, said = words_in(last_part(key)), words_in(value)
+        if words and words[0] in _PROVED_VERBS:
+            return Order(words[0], "changing", whole=True)
+        acts = plain("".join(words)) in _ACTING
+        if not acts or not said or len(said) > 2:
+            return None
+        verb = next((each for each in _PROVED_VERBS if said[0] == each or said[0].removeprefix(each) in NOUNS), "")
+        return Order(verb, "changing", whole=True) if verb else None
 
     def _all(self) -> Iterator[tuple[str, str]]:
         for key, value in self._pairs:
@@ -128,8 +156,15 @@ class Parameters:
                 yield from _flat(value)
 
     def _put(self, key: str, value: str, last: str) -> Order | None:
-        """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``."""
+        """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``, ``?do=basket-add&id=7``."""
         name = plain(key)
+        if name == "name" and plain(value) in CLEAR and any(plain(other) == "value" for other, _ in self._pairs):
+            return Order(plain(value), "clear", whole=True)  # the name of a call, and what it is given
+        said = words_in(value)
+        if name in ACTIONS and self.has_id and words_in(last)[:1] == ["mark"] and said[-1:] and said[-1] in MARKS:
+            return Order(f"mark {said[-1]}", "changing", whole=False)
+        if name in ACTIONS and self.has_id and said[-1:] == ["add"] and said[0] in CARTS:
+            return Order(f"add to {said[0]}", "changing", whole=False)
         adds = last in CARTS and (
             (name in ADDS and is_id(value)) or (name in ACTIONS and plain(value) in ADDS and self.has_id)
         )
@@ -140,13 +175,17 @@ class Parameters:
         name = plain(key)
         if value.lower() in ON_OFF and (last in SWITCHES or name in SWITCHED):
             return Order(f"{name}={value.lower()}", "changing", whole=True)
-        switched = self.has_number and name in CHANGING_LAST and value.lower() in ("", "0", "1", "true", "yes", "on")
-        return Order(name, "changing", whole=True) if switched else None
+        if name in CHANGING_LAST and self.has_number and value.lower() in ("", "0", "1", "true", "yes", "on"):
+            return Order(name, "changing", whole=True)
+        if name in RECORD_VALUES and _is_real_id(value) and not _YEAR.fullmatch(value):
+            return Order(name, "changing", whole=True)
+        emptied = last in CARTS and name in ("empty", "clear") and value.lower() in ("1", "true", "yes")
+        return Order(name, "weak", whole=True) if emptied else None
 
     def _routed(
         self, key: str, value: str, route: Callable[[str, Parameters], Order | None], has_object: bool
     ) -> Order | None:
-        name = (words_in(_last(key)) or [""])[-1]
+        name = (words_in(last_part(key)) or [""])[-1]
         if not value and key.count("/") > 1:
             return route(key, self)
         if name not in ROUTES or "://" in value or not _ROUTE.fullmatch(value):
@@ -154,10 +193,10 @@ class Parameters:
         stem, extension = without_extension(value)
         if extension in FILES:
             return None
+        if name == "q" and "/" not in stem:
+            return None  # a search, perhaps in a field: “delete:true”
         if "/" in stem or ":" in stem:
             return route(stem, self)
-        if name == "q":
-            return None  # a search
         if leaves(stem):
             return Order("log out", "clear", whole=True)
         found = order_of(stem)
@@ -182,16 +221,11 @@ def _flat(text: str) -> Iterator[tuple[str, str]]:
             yield key, "" if value is None else str(value)
 
 
-def _last(key: str) -> str:
-    parts = [part for part in _KEY_PARTS.split(key) if part]
-    return parts[-1] if parts else ""
-
-
 def _names_record(key: str, value: str) -> bool:
-    name = plain(_last(key))
+    name = plain(last_part(key))
     if not value or value.lower() in _NO_ID_VALUE or not name or name in _NO_RECORD:
         return False
-    words = words_in(_last(key))
+    words = words_in(last_part(key))
     if words and (
         words[-1]
         in (
@@ -216,7 +250,9 @@ def _names_record(key: str, value: str) -> bool:
         return True
     if is_id(value) and words and words[-1] not in _QUIET and words[-1] in NOUNS:
         return True
-    if len(name) <= 4 and name.endswith("id"):
+    if name.endswith(("id", "ids")) and (
+        len(name) <= 4 or (is_id(value) and len(words) == 1 and name not in _NO_ID_NAME)
+    ):
         return True
     return bool(words) and words[-1] in NOUNS and words[-1] not in _QUIET
 
@@ -242,7 +278,7 @@ def _key_order(key: str, value: str) -> Order | None:
     """The order in a key: ``?delete=7``, ``op[delete]``, ``remove_item``, ``empty-cart``."""
     if value.lower() in NO:
         return None
-    for part in _KEY_PARTS.split(key):
+    for part in KEY_PARTS.split(key):
         words = words_in(part)
         if not words or len(words) > 5:
             continue
@@ -287,71 +323,3 @@ def _is_number(key: str, value: str) -> bool:
 
 def _is_real_id(value: str) -> bool:
     return value not in ("0", "1") and is_id(value)
-
-
-def _value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -> Order | None:
-    """The order in the value of a key that says what is to be done."""
-    words = words_in(_last(key))
-    if not words or not value or len(value) > 200:
-        return None
-    name = "".join(words)
-    core = (
-        name in ACTIONS
-        or name.endswith(_CORE_ENDINGS)
-        or (len(words) > 1 and words[-1] in ACTIONS and len(words[-1]) > 1)
-    )
-    if not core and name not in ACTIONS_TOO and words[:1] != ["submit"]:
-        return None
-    if leaves(value) and len(words_in(value)) <= 3:
-        return Order("log out", "clear", whole=True)
-    if _PASSWORD.search(plain(value)):
-        return None
-    found = order_of(without_extension(value)[0])
-    if found and found.word in CHANGING_NAMES and not (core and has_object):
-        found = None
-    if found and found.kind == "clear":
-        return found if core or name not in _GENERIC or has_object else None
-    if found and found.kind == "weak" and (core or has_object):
-        return found
-    if found and found.kind == "changing" and found.whole and has_object and name in ("what", "mode", "submit"):
-        return found
-    named = words_in(value)
-    if core and 1 < len(named) <= 4 and named[0] in WEAK and named[-1] in NOUNS | IMPLIED:
-        return Order(named[0], "weak", whole=False)
-    if not core:
-        return _named_verb(value) if name in ("method", "operationname") else None
-    if found and found.kind == "changing" and found.whole and is_one_of_many:
-        return found
-    return _named_verb(value) or (_verb_beside(value, has_object) if has_object or is_one_of_many else None)
-
-
-def _verb_beside(value: str, has_object: bool) -> Order | None:
-    """The verb of an action beside an id, as in ``banuser``, ``activate_user`` or ``article.trash``."""
-    words = words_in(value)
-    if not 0 < len(words) <= 4 or " " in value:
-        return None
-    if words[0] == "add" and words[-1] in _PUT:
-        return Order("add", "changing", whole=False)
-    for index, word in enumerate(words):
-        named = index in (0, len(words) - 1) or words[index + 1] in NOUNS
-        changing = word in CHANGING and (word not in CHANGING_NAMES or (has_object and len(words) == 1))
-        if named and (word in WEAK or changing):
-            return Order(word, "changing" if changing else "weak", whole=False)
-    verb = next((verb for verb in _VERBS if words[0].startswith(verb)), "")
-    rest = words[0].removeprefix(verb)
-    named = (rest in NOUNS and has_object) or (len(verb) >= 5 and len(rest) >= 3 and rest not in _ENDINGS)
-    return Order(verb, "weak", whole=False) if verb and named else None
-
-
-def _named_verb(value: str) -> Order | None:
-    """``posts.publish``, ``item_remove_dq``: the clear verb of a longer name."""
-    words = words_in(value)
-    if len(words) > 6 or " " in value:
-        return None
-    for index, word in enumerate(words):
-        after = words[index + 1] if index + 1 < len(words) else ""
-        if word in STOPS:
-            return None
-        if (word in CLEAR or is_glued(word)) and after not in OPTIONS:
-            return Order(word, "clear", whole=False)
-    return None

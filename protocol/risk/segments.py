@@ -6,6 +6,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from protocol.risk.address_words import (
+    ADDED_ELSEWHERE,
     CARTS,
     CHANGING,
     CHANGING_RECORD,
@@ -13,12 +14,17 @@ from protocol.risk.address_words import (
     EXTENSIONS,
     GLUED,
     IMPLIED,
+    KEPT,
     LEAVING,
     MARKS,
     NOT_GLUED,
     NOUNS,
+    ON_OFF,
     OPTIONS,
+    SETTERS,
     STOPS,
+    SWITCHED,
+    VIEWED,
     WEAK,
     word_set,
 )
@@ -44,6 +50,36 @@ _MARK_WORDS_MAX: Final = 5
 _MINE: Final = frozenset({"my", "all", "selected"})
 _VAGUE: Final = frozenset({"data", "database", "db", "device", "log", "logs", "all", "history"})
 """What one has, and what texts are about."""
+_SETTING_METHOD: Final = re.compile(r"[A-Z][A-Za-z]*\.(?:Set|Toggle)(?:[A-Z][A-Za-z]*)?")
+"""How a device names what it is asked to do: ``Switch.Set``."""
+_CONTROLLER: Final = re.compile(r"([A-Z][a-z]+)-([A-Z][A-Za-z]+)")
+_GLUED_TOO: Final = word_set(
+    "kill ban disable suspend cancel clear empty reset flush approve reject activate publish unpublish toggle unblock unlock "
+    "restart promote decline upvote follow unfollow"
+)
+_BEFORE_ANY: Final = (
+    "delete",
+    "remove",
+    "supprimer",
+    "eliminar",
+    "borrar",
+    "excluir",
+    "apagar",
+    "loesche",
+    "hapus",
+    "verwijder",
+)
+"""Beside an id they count in front of anything: ``deletepatient/7``, ``borrarficha/7``."""
+_ENDING_CHARS: Final = 3
+_GLUED_NOUNS: Final = (NOUNS | IMPLIED) - word_set(
+    "list lists log page view pass password space trip key quote block policy"
+)
+_MOVES: Final = frozenset({("move", "up"), ("move", "down")})
+_ORDERING: Final = word_set(
+    "approve disapprove reject decline activate unlike dislike mute unmute unlock unpin toggle resend unban promote demote "
+    "unblock unfriend publish accept"
+)
+"""Verbs that count in front of a noun and beside an id, joined to it by a hyphen: ``/approve-user/7``."""
 _VERBS_ONLY: Final = word_set(
     "sil elimina cancella iptal kapat zrus zrusit anuluj anular annuler annulla rm del disable evict xoa"
 )
@@ -104,12 +140,34 @@ def order_of(text: str) -> Order | None:
         return whole
     if len(words) == 1:
         return _glued(words[0])
+    if _SETTING_METHOD.fullmatch(text):
+        return Order(f"set {words[0]}", "changing", whole=False, length=len(words))
+    joined = _CONTROLLER.fullmatch(text)
+    if joined and plain(joined[1]) in CARTS | IMPLIED:
+        return _of_controller(plain(joined[1]), joined[2])
+    if names_switch(words):
+        titled = _TITLE_SIGN.search(text) is not None
+        return Order(" ".join(words), "changing", whole=False, titled=titled, length=len(words), object_within=True)
     if _MIXED.search(text):
         return None  # an id in which a word happens to stand
     titled = _TITLE_SIGN.search(text) is not None or _CAPITALS.fullmatch(text) is not None
     if words[0] == "mark" and words[-1] in MARKS and len(words) <= _MARK_WORDS_MAX:
         return Order(f"mark {words[-1]}", "changing", whole=False, titled=titled, object_within="all" in words)
     return _phrase(words, titled) if titled else _identifier(words)
+
+
+def names_switch(words: list[str]) -> bool:
+    """Whether these are something that is switched, and how: ``relayOn``, ``led-2-off``."""
+    names = [word for word in words if not word.isdigit()]
+    return len(names) == 2 and len(words) <= 3 and names[0] in SWITCHED and names[1] in ON_OFF
+
+
+def _of_controller(controller: str, action: str) -> Order | None:
+    """``Cart-AddProduct``: an action of a controller, as some shops write it."""
+    if words_in(action)[0] == "add":
+        return Order(f"add to {controller}", "changing", whole=False)
+    found = order_of(action)
+    return found if found and found.kind == "clear" and not found.whole else None
 
 
 def leaves(text: str) -> bool:
@@ -140,6 +198,8 @@ def _whole(text: str, words: list[str]) -> Order | None:
         return Order(names[0], kind, whole=True, object_within=own_id) if kind else None
     if names == ["opt", "out"]:
         return Order("opt out", "weak", whole=True)
+    if tuple(names) in _MOVES and len(words) == len(names):
+        return Order("".join(names), "changing", whole=True)
     if bare in CLEAR:
         return Order(bare, "clear", whole=True)
     if tuple(names) in LEAVING and len(names) == len(words):
@@ -173,6 +233,19 @@ def is_glued(word: str) -> bool:
 def _glued(word: str) -> Order | None:
     if is_glued(word):
         return Order(word, "clear", whole=False)
+    verb = next((verb for verb in _BEFORE_ANY if word.startswith(verb)), "")
+    if verb and word not in NOT_GLUED and len(word) - len(verb) > _ENDING_CHARS:
+        return Order(verb, "weak", whole=False)
+    for verb in _GLUED_TOO:
+        noun = word.removeprefix(verb)
+        if noun != word and noun in _GLUED_NOUNS:
+            kind: Kind = "weak" if verb in WEAK else "changing"
+            return Order(verb, kind, whole=False, object_within=kind == "weak" and noun in IMPLIED - _VAGUE)
+    added = word.removeprefix("add").removeprefix("to")
+    if word.startswith("add") and added in CARTS:
+        return Order(f"add to {added}", "changing", whole=False)
+    if any(word.removeprefix(setter) in KEPT for setter in SETTERS if word.startswith(setter)):
+        return Order(word, "changing", whole=False)
     noun = word.removeprefix("del") if word.startswith("del") else word.removesuffix("del")
     return Order("del", "weak", whole=False) if noun != word and len(noun) > 2 and noun in NOUNS else None
 
@@ -200,6 +273,12 @@ def _identifier(words: list[str]) -> Order | None:
             beside = after or words[index - 1]
             if beside in NOUNS | IMPLIED or beside.isdigit() or word in _VERBS_ONLY:
                 return Order(word, "weak", whole=False, length=len(words), object_within=within)
+    if words[0] in SETTERS and words[-1] in KEPT and len(words) <= 4:
+        return Order(f"{words[0]} {words[-1]}", "changing", whole=False, length=len(words))
+    if words[0] == "set" and not set(words) & VIEWED and not words[1].isdigit():
+        return Order(f"set {words[1]}", "changing", whole=False, length=len(words))
+    if words[0] == "toggle" and (words[1] in CHANGING_RECORD | SWITCHED | IMPLIED or words[-1] in ON_OFF):
+        return Order("toggle", "changing", whole=False, length=len(words), object_within=words[-1] in ON_OFF)
     if words[0] in CHANGING_RECORD and words[1] in NOUNS:
         return Order(words[0], "changing", whole=False, length=len(words))
     return _put_in_cart(words, titled=False)
@@ -245,6 +324,12 @@ def _weak_in(words: list[str]) -> str:
 def _put_in_cart(words: list[str], titled: bool) -> Order | None:
     if words[0] == "add" and words[-1] in CARTS and len(words) <= 4:
         return Order(f"add to {words[-1]}", "changing", whole=False, titled=titled, length=len(words))
+    if words[:2] == ["add", "to"] and len(words) == 3 and words[2] not in ADDED_ELSEWHERE:
+        return Order(f"added to {words[2]}", "changing", whole=False, titled=titled, length=len(words))
+    if len(words) == 2 and words[0] in _ORDERING and words[1] in NOUNS - OPTIONS:
+        return Order(words[0], "changing", whole=False, titled=titled, length=len(words))
+    if words[0] in SETTERS and words[-1] in KEPT and len(words) <= 4:
+        return Order(f"{words[0]} {words[-1]}", "changing", whole=False, titled=titled, length=len(words))
     return None
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
-from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get
+from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get, sends_mail_address
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.surroundings import beside
 from protocol.risk.words import Spoken, say
@@ -96,7 +96,7 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
         return [*[each for each in found if each.level >= GRAVE_CLASS], _around(element)]
     if not spoken.views:
         found.extend(beside(element, page))
-    return [*found, *_being(element, spoken)]
+    return [*found, *_being(element, spoken, page)]
 
 
 def _around(element: Element) -> Evidence:
@@ -108,7 +108,7 @@ def _around(element: Element) -> Evidence:
     return _structure(4, f"a {element.role} only contains controls: act on one of them")
 
 
-def _being(element: Element, spoken: Spoken) -> list[Evidence]:
+def _being(element: Element, spoken: Spoken, page: Observation) -> list[Evidence]:
     """What the element is, as far as that tells what it does."""
     traits = element.traits
     if traits.input_type == "reset" and traits.tag in ("button", "input"):
@@ -117,7 +117,7 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
             return [_unless_scripted(element, "empties its form on the page")]
         return []
     if traits.submits:
-        return [_submits(element, spoken)]
+        return [_submits(element, spoken, page)]
     if sent := _runs_script(element):
         return [Evidence(source="structure", level=4, certain=False, says=sent)]
     if traits.tag in _NATIVE_VIEWS:
@@ -129,9 +129,11 @@ def _being(element: Element, spoken: Spoken) -> list[Evidence]:
     return []
 
 
-def _submits(element: Element, spoken: Spoken) -> Evidence:
+def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
     traits = element.traits
     if reads_by_get(element):
+        if sends_mail_address(element, page):
+            return Evidence(source="request", level=6, certain=True, says="sends an e-mail address")
         return _unless_scripted(element, "a form that only reads")
     # What a form by POST does, no label tells.
     if traits.form_method != "post" and spoken.certain and spoken.kind == "search":

@@ -85,6 +85,13 @@ def test_cookies_of_browser_extensions_are_read(tmp_path: Path) -> None:
     assert (found[1].partition, found[1].cross_site) == ("https://top.example", True)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
+def test_a_cookies_txt_is_read_however_its_lines_end(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "state"
+    path.write_bytes(f"# Netscape HTTP Cookie File{end}shop.example\tFALSE\t/\tFALSE\t0\tlang\tde{end}".encode())
+    assert [each.name for each in read_state(path).cookies] == ["lang"]
+
+
 def test_a_cookies_txt_is_read_with_http_only_and_host_only_cookies(tmp_path: Path) -> None:
     lines = (
         "# Netscape HTTP Cookie File",

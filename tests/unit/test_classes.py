@@ -37,6 +37,7 @@ ANY = Locator()
 SITE = "https://shop.example"
 SUBMITS = "not understood: submits a form"
 SENDS = "not understood: submits a form when it changes"
+SENDS_MAIL = "sends an e-mail address when it changes"
 CHANGES = "not understood: runs a script when it changes"
 OPENS = "not understood: runs a script when it opens"
 SCRIPT = "not understood: its address is a script"
@@ -164,8 +165,17 @@ def test_typing_on_a_control_is_judged_as_pressing_it() -> None:
         ("Name", {"autocomplete": "new-password"}, (6, "a password or one-time code field")),
         ("Name", {"autocomplete": "one-time-code"}, (6, "a password or one-time code field")),
         ("Name", {"autocomplete": "cc-number"}, (5, "a card field")),
+        ("Name", {"autocomplete": "section-a billing cc-number"}, (5, "a card field")),
+        ("Name", {"autocomplete": "one-time-code webauthn"}, (6, "a password or one-time code field")),
+        ("Name", {"autocomplete": "current-password webauthn"}, (6, "a password or one-time code field")),
         ("Почта", {"input_type": "email"}, (3, "typing an e-mail address")),
         ("Name", {"autocomplete": "email"}, (3, "typing an e-mail address")),
+        ("Name", {"autocomplete": "section-a work email"}, (3, "typing an e-mail address")),
+        ("Correo electrónico", {}, (3, "typing an e-mail address")),
+        ("Электронная почта *", {}, (3, "typing an e-mail address")),
+        ("メールアドレス", {}, (3, "typing an e-mail address")),
+        ("E-mail", {"reacts": "submit", "form_method": "get", "form_action": "/join"}, (6, SENDS_MAIL)),
+        ("E-mail", {"reacts": "submit", "form_method": "post"}, (6, SENDS_MAIL)),
         ("E-mail", {}, (3, "typing an e-mail address")),
         ("Your e-mail address (required)", {}, (3, "typing an e-mail address")),
         ("E-mail", {"form_method": "get", "form_action": "/find"}, (3, "typing an e-mail address")),
@@ -206,6 +216,44 @@ def test_typing_is_judged_by_type_then_words_then_form(
     name: str, traits: dict[str, Any], said: tuple[int, str]
 ) -> None:
     assert filled("textbox", name, **traits) == said
+
+
+JOINS: dict[str, Any] = {"tag": "input", "form_method": "get", "form_action": "/join"}
+
+
+@pytest.mark.parametrize("label", ["OK", "Go", "Sign up", "Anmelden", "Subscribe", "Next", ""])
+def test_a_form_by_get_that_sends_an_e_mail_address_is_no_reading(label: str) -> None:
+    mail = Element(ref="e1", role="textbox", name="E-mail", traits=Traits(**JOINS))
+    name = Element(ref="e2", role="textbox", name="Name", traits=Traits(**JOINS))
+    button = Element(ref="e3", role="button", name=label, traits=Traits(**JOINS, submits=True))
+    page = Observation(url="https://a.example/", title="", text="", elements=(mail, name, button))
+    for action, element in (
+        (Click(target=ANY), button),
+        (Press(key="Enter", target=ANY), mail),
+        (Press(key="Enter", target=ANY), name),
+    ):
+        risk = classify(action, element, page)
+        assert (risk.level, risk.reason) == (6, "sends an e-mail address")
+
+
+def test_a_form_by_get_whose_button_says_that_it_searches_may_send_an_e_mail_address() -> None:
+    mail = Element(ref="e1", role="textbox", name="E-mail", traits=Traits(**JOINS))
+    button = Element(ref="e2", role="button", name="Search", traits=Traits(**JOINS, submits=True))
+    other = Element(
+        ref="e3", role="button", name="OK", traits=Traits(tag="input", form_method="get", form_action="/list")
+    )
+    page = Observation(url="https://a.example/", title="", text="", elements=(mail, button, other))
+    assert classify(Click(target=ANY), button, page).level == 1
+    assert classify(Press(key="Enter", target=ANY), mail, page).level == 3
+
+
+def test_a_form_without_a_stated_address_is_told_from_others_by_nothing_so_its_buttons_stay_in_doubt() -> None:
+    bare: dict[str, Any] = {"tag": "input", "form_method": "get"}
+    mail = Element(ref="e1", role="textbox", name="E-mail", traits=Traits(**bare))
+    button = Element(ref="e2", role="button", name="", traits=Traits(**bare, submits=True))
+    page = Observation(url="https://a.example/", title="", text="", elements=(mail, button))
+    risk = classify(Click(target=ANY), button, page)
+    assert (risk.level, risk.doubt) == (4, True)
 
 
 def test_a_search_box_searches_whatever_its_form() -> None:

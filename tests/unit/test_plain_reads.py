@@ -15,7 +15,8 @@ from playwright.async_api import CDPSession
 
 from adapters.browser import plain
 from adapters.browser.plain import PlainReads, doubtful
-from protocol.risk.addresses import DOUBTFUL_PARTS, destructive_url
+from protocol.risk.addresses import destructive_url
+from protocol.risk.doubtful import DOUBTFUL_PARTS
 from protocol.risk.requests import GuardPolicy, judge_request
 
 ORIGIN: Final = "http://127.0.0.1:8080"

@@ -248,19 +248,20 @@ async def test_the_empty_fields_of_a_form_are_filled_in_before_its_button_is_pre
     """Guard: node/live/probe_visit.py, Visit._fill_in."""
     form = Traits(tag="input", form_method="post", form_action="/rows")
     complains = button("Quux", Effect(form="missing", dialog="alert", asks="The title is missing"))
-    sends, title = (
+    sends, title, mail = (
         msgspec.structs.replace(each, element=msgspec.structs.replace(each.element, traits=traits))
         for each, traits in (
             (complains, msgspec.structs.replace(form, tag="button", submits=True)),
             (field("Title", Effect()), form),
+            (field("E-mail", Effect()), msgspec.structs.replace(form, input_type="email")),
         )
     )
-    site = start_page(sends, title, field("Other", Effect()))
-    typed: list[str] = []
+    site = start_page(sends, title, mail, field("Other", Effect()))
+    typed: dict[str, object] = {}
 
     class Told(MemoryPage):
         async def perform(self, action: Action, **more: Any) -> Outcome:
-            typed.extend([action.target.name] if isinstance(action, Fill) else [])
+            typed.update({action.target.name: action.value} if isinstance(action, Fill) else {})
             return await super().perform(action, **more)
 
     class TellingBrowser(MemoryBrowser):
@@ -269,7 +270,8 @@ async def test_the_empty_fields_of_a_form_are_filled_in_before_its_button_is_pre
 
     async with trying(site, TellingBrowser(site)) as classes:
         assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
-    assert set(typed) == {"Title"}
+    # A word is no e-mail address: a browser would not send the form then.
+    assert typed == {"Title": "figs", "E-mail": "figs@example.org"}
 
 
 @pytest.mark.parametrize("fate", ["complete", "untouched"])

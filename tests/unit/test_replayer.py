@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+import pytest
 from nacl.signing import SigningKey
 
 from node.live.acting import Gate
@@ -18,6 +20,7 @@ from protocol import limits
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Select
 from protocol.page.observation import Element, Traits
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.recording.replay import Met
 from protocol.recording.reports import check_report
 from protocol.recording.session import Level, Profile
 from protocol.risk.requests import GuardPolicy
@@ -103,6 +106,19 @@ class Bench:
         )
         page = await (await self.browser.open(Profile(), GuardPolicy())).page()
         return await replay(recorded, store or self.store, page, self.clock, self.witness, plan)
+
+
+async def test_what_changes_while_a_title_is_waited_for_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def later(run: object, met: Met) -> Met:
+        return msgspec.structs.replace(met, title="Cups 3", text="- 12:04", digest=bytes(32))
+
+    monkeypatch.setattr("node.sessions.replayer._Run._once_still", later)
+    bench = Bench("Mugs at 12:03")
+    recorder = await bench.record()
+    bench.site.documents[HOME] = Document(title="Cups", text=("Mugs at 12:03",))
+    done = await bench.replay(recorder)
+    assert (done.report.steps[0].text, done.report.steps[0].title) == ("same", False)
+    assert [(one.what, one.met) for one in done.differences] == [("title", "Cups 3")]
 
 
 async def test_a_secret_is_covered_in_the_pictures_of_a_replay() -> None:

@@ -1,0 +1,159 @@
+"""What the value of a parameter orders: ``action=delete``, ``do=markRead``, ``cmd=set lamp on``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from protocol.risk.address_words import (
+    ACTIONS,
+    ACTIONS_TOO,
+    CARTS,
+    CHANGING,
+    CHANGING_NAMES,
+    CLEAR,
+    IMPLIED,
+    MARKS,
+    NOUNS,
+    ON_OFF,
+    OPTIONS,
+    STOPS,
+    SWITCHED,
+    VIEWED,
+    WEAK,
+    word_set,
+)
+from protocol.risk.letters import plain
+from protocol.risk.segments import Order, is_glued, leaves, order_of, without_extension, words_in
+
+KEY_PARTS: Final = re.compile(r"[\[\].:]+")
+_GENERIC: Final = word_set("param job m f type what request req func2 verb event component name call process")
+"""Of the keys that may say what is to be done, those that say anything else as often: they need an object."""
+_CORE_ENDINGS: Final = ("action", "cmd")
+_PUT: Final = CARTS | {"product", "item"}
+_VERBS: Final = tuple(
+    sorted(
+        (verb for verb in (CLEAR | WEAK | CHANGING) - CHANGING_NAMES if verb.isascii() and len(verb) > 2),
+        key=len,
+        reverse=True,
+    )
+)
+_ENDINGS: Final = frozenset({"ing", "ings", "ers", "ion", "ions", "able", "ance", "ment", "ments", "edit"})
+_PASSWORD: Final = re.compile(
+    r"(?:reset|lost|forgot|recover|change)[a-z_-]*pass|pass[a-z_-]*(?:reset|lost|forgot|recover|change)"
+)
+_STATES: Final = word_set("active inactive deactive")
+"""What the record beside it is made to be: ``operation=deactive&id=7``."""
+_BESIDE_RECORD: Final = word_set("buy notify ack acknowledge bump unload recommend")
+"""Verbs that are names of pages elsewhere."""
+_NO_SETTER: Final = re.compile(r"set(?:s|t.*|up.*|back.*|list.*|of.*)?")
+
+
+def last_part(key: str) -> str:
+    """The last name in a key: ``id`` of ``item[id]``, ``op`` of ``op[7]``."""
+    parts = [part for part in KEY_PARTS.split(key) if part]
+    names = [part for part in parts if not part.isdigit()]
+    return (names or parts or [""])[-1]
+
+
+def value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) -> Order | None:
+    """The order in the value of a key that says what is to be done."""
+    words = words_in(last_part(key))
+    if not words or not value or len(value) > 200:
+        return None
+    name = "".join(words)
+    core = (
+        name in ACTIONS
+        or name.endswith(_CORE_ENDINGS)
+        or (len(words) > 1 and words[-1] in ACTIONS and len(words[-1]) > 1)
+    )
+    if not core and name not in ACTIONS_TOO and words[:1] != ["submit"]:
+        return None
+    if leaves(value) and len(words_in(value)) <= 3:
+        return Order("log out", "clear", whole=True)
+    if _PASSWORD.search(plain(value)):
+        return None
+    if core and (said := _small(value, has_object, is_one_of_many)):
+        return said
+    found = order_of(without_extension(value)[0])
+    if found and found.word in CHANGING_NAMES and not (core and has_object):
+        found = None
+    if found and found.kind == "clear":
+        return found if core or name not in _GENERIC or has_object else None
+    if found and found.kind == "weak" and (core or has_object):
+        return found
+    if found and found.kind == "changing" and found.whole and has_object and name in ("what", "mode", "submit"):
+        return found
+    if name == "mode" and is_one_of_many and _restarts(value):
+        return Order("restart", "changing", whole=False)
+    named = words_in(value)
+    if core and 1 < len(named) <= 4 and named[0] in WEAK and named[-1] in NOUNS | IMPLIED:
+        return Order(named[0], "weak", whole=False)
+    if not core:
+        return _named_verb(value) if name in ("method", "operationname") else None
+    if found and found.kind == "changing" and found.whole and (is_one_of_many or found.object_within):
+        return found
+    return _named_verb(value) or (_verb_beside(value, has_object) if has_object or is_one_of_many else None)
+
+
+def _small(value: str, has_object: bool, is_one_of_many: bool) -> Order | None:
+    """What changes something small, or sets something: ``do=markRead``, ``cmd=set lamp on``, ``operation=inactive``."""
+    words = words_in(value)
+    if not words or not (has_object or is_one_of_many or len(words) > 1):
+        return None
+    switched = len(words) == 1 or " " in value or words[0] in SWITCHED
+    if words[-1] in ON_OFF and len(words) <= 4 and switched:
+        return Order(" ".join(words), "changing", whole=True)
+    if words[0] == "mark" and words[-1] in MARKS and is_one_of_many:
+        return Order(f"mark {words[-1]}", "changing", whole=False)
+    if len(words) <= 2 and has_object and (words[0] in _STATES or words[0] in _BESIDE_RECORD):
+        return Order(words[0], "changing", whole=True)
+    if any(word in _BESIDE_RECORD for word in words[1:]) and has_object and len(words) <= 3 and " " not in value:
+        return Order(words[-1], "changing", whole=False)
+    return _setter(words) if is_one_of_many or " " in value else None
+
+
+def _setter(words: list[str]) -> Order | None:
+    first = words[0]
+    if first == "set" and len(words) > 1 and not set(words) & VIEWED:
+        return Order(f"set {words[1]}", "changing", whole=False)
+    glued = len(words) == 1 and first.startswith("set") and len(first) > 6 and not _NO_SETTER.fullmatch(first)
+    shown = any(first.removeprefix("set").startswith(word) for word in VIEWED)
+    return Order(first, "changing", whole=False) if glued and not shown else None
+
+
+def _restarts(value: str) -> bool:
+    first = (words_in(value) or [""])[0]
+    return first.startswith("restart") and (first == "restart" or first.removeprefix("restart") in NOUNS)
+
+
+def _verb_beside(value: str, has_object: bool) -> Order | None:
+    """The verb of an action beside an id, as in ``banuser``, ``activate_user`` or ``article.trash``."""
+    words = words_in(value)
+    if not 0 < len(words) <= 4 or " " in value:
+        return None
+    if words[0] == "add" and words[-1] in _PUT:
+        return Order("add", "changing", whole=False)
+    for index, word in enumerate(words):
+        named = index in (0, len(words) - 1) or words[index + 1] in NOUNS
+        changing = word in CHANGING and (word not in CHANGING_NAMES or (has_object and len(words) == 1))
+        if named and (word in WEAK or changing):
+            return Order(word, "changing" if changing else "weak", whole=False)
+    verb = next((verb for verb in _VERBS if words[0].startswith(verb)), "")
+    rest = words[0].removeprefix(verb)
+    named = (rest in NOUNS and has_object) or (len(verb) >= 5 and len(rest) >= 3 and rest not in _ENDINGS)
+    return Order(verb, "weak", whole=False) if verb and named else None
+
+
+def _named_verb(value: str) -> Order | None:
+    """``posts.publish``, ``item_remove_dq``: the clear verb of a longer name."""
+    words = words_in(value)
+    if len(words) > 6 or " " in value:
+        return None
+    for index, word in enumerate(words):
+        after = words[index + 1] if index + 1 < len(words) else ""
+        if word in STOPS:
+            return None
+        if (word in CLEAR or is_glued(word)) and after not in OPTIONS:
+            return Order(word, "clear", whole=False)
+    return None
