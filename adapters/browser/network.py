@@ -17,7 +17,7 @@ from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRout
 from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Destinations
-from adapters.browser.sockets import pass_on, refuse
+from adapters.browser.sockets import hold, pass_on, refuse
 from adapters.browser.streams import Streams, is_stream
 from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
@@ -25,6 +25,7 @@ from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
 from protocol.risk.refused import (
     PROBED_PAGE,
+    SOCKET,
     SOCKET_FULL,
     STREAM_FULL,
     UNSEEN,
@@ -251,8 +252,14 @@ class NetworkGuard:
         if rule is None and self._destinations is not None:
             rule = await self._destinations.refuse(page_url(socket.url), self.policy)
         if rule is not None:
-            self._refuse(refused("WS", socket.url, rule), "websocket")
-            await refuse(socket)
+            line = refused("WS", socket.url, rule)
+            if rule == SOCKET and self.policy.holds_sockets and self._sockets < limits.SOCKETS_MAX:
+                self._sockets += 1
+                self._refuse(line, "websocket", self._mark("WS", socket.url, "", {}))
+                hold(socket, lambda said: self._refuse(line, "websocket", self._mark("WS", socket.url, repr(said), {})))
+            else:
+                self._refuse(line, "websocket")
+                await refuse(socket)
             return
         self._sockets += 1
         if self._destinations is not None:

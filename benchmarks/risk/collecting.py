@@ -44,7 +44,7 @@ class Map(msgspec.Struct, kw_only=True):
     quiet: list[str] = []
     """Addresses whose loading changed nothing: a plain link to one of them is harmless."""
     loads: list[Request] = []
-    """What loading the pages sent."""
+    """What loading the pages sent, but for those that changed something or logged out."""
 
 
 def _masked(path: str) -> str:
@@ -82,6 +82,7 @@ async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
     target, waiting, alike = copy.target, deque(copy.target.starts), Counter[str]()
     known, made = set(target.starts), Map(application=target.name)
     loads: dict[str, list[str]] = {}
+    sent: dict[str, list[Request]] = {}
     while waiting and len(made.places) < max(_PAGES_MAX, len(target.starts)):
         path = waiting.popleft()
         alike[_masked(path)] += 1
@@ -97,8 +98,7 @@ async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
                 continue
             ended = signed - await visit.signed_in()
             changes = await copy.changes()
-            loads[path] = changes
-            made.loads += visit.requests
+            loads[path], sent[path] = changes, visit.requests
         if changes:
             await copy.restore()
         if ended:
@@ -115,6 +115,7 @@ async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
         noise |= await _without_acting(browser, copy, state, made.places)
     made.noise = sorted(noise)
     made.quiet = [path for path, changes in loads.items() if not effects(changes, noise)]
+    made.loads = [request for path in made.quiet for request in sent[path]]
     return made
 
 

@@ -21,6 +21,7 @@ from protocol.page.observation import Element, Observation
 from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.fields import reads_by_get, takes_text
 from protocol.risk.history import Deed, Press, deed_of, judge_press
+from protocol.risk.refused import PROBED_PAGE
 
 _SILENT_DIALOGS: Final = frozenset({"alert", "beforeunload"})
 """Kinds of dialogs that ask nothing about what the control does: a probe leaves a page whatever it asks then. Every other one is
@@ -33,6 +34,12 @@ _VALUES: Final = {
     **{"tel": "+4722334455", "email": "figs@example.org"},
 }
 """… by the type of the field, where it takes no word."""
+_ON_SOCKET: Final = "WS "
+"""How the line of a WebSocket begins, and of what is said on it."""
+_OPENED: Final = frozenset({"dialog", "menu", "listbox", "tooltip"})
+"""Roles of what opens and has controls of its own, which are judged by themselves."""
+_UNFOLDED: Final = frozenset({"expanded", "selected"})
+"""States of a control that shows or hides something. Not ``pressed`` and ``checked``: a like and a switch have these."""
 
 
 class Refusal(NamedTuple):
@@ -88,8 +95,19 @@ class Heard:
 class Visit:
     """One page in a context of its own, opened anew after each press."""
 
-    def __init__(self, page: Page, wanted: Observation, way: Sequence[Action], history: History, heard: Heard) -> None:
+    def __init__(
+        self,
+        page: Page,
+        wanted: Observation,
+        way: Sequence[Action],
+        history: History,
+        heard: Heard,
+        *,
+        holds_sockets: bool,
+    ) -> None:
+        """heard: what is known of ``wanted`` when nothing is pressed. holds_sockets: as ``GuardPolicy``."""
         self._page, self._wanted, self._way, self._history = page, wanted, way, history
+        self._holds_sockets = holds_sockets
         self._gate = Gate(report=_unreported, approve=_in_doubt, history=history)
         self._driver = Driver(page, self._gate)
         self._heard = heard
@@ -122,6 +140,10 @@ class Visit:
         # Outside of a form, what Enter does is done by a script or by nobody.
         native = deed in ("type", "choose") or (deed == "enter" and not in_form)
         shows = native or _shows(before, outcome, shown)
+        if self._has_socket(refused):
+            # It may have kept a command for a server that has not answered yet, and show what it expects to come of that. Over one
+            # that is refused it says nothing, whatever was pressed.
+            shows = self._holds_sockets and _leads(prepared.element, before, outcome, shown, refused)
         asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
         if in_form and outcome.form != "complete":
             # A form that is not filled in only complains. What it would have sent is not known then.
@@ -136,6 +158,10 @@ class Visit:
             home=home,
             asks=asks,
         )
+
+    def _has_socket(self, refused: Iterable[Refusal]) -> bool:
+        """Whether the page has asked for a WebSocket. If it is held, what the page says on it is told, and nothing answers."""
+        return any(line.startswith(_ON_SOCKET) for line in (*self._heard.lines, *(each.line for each in refused)))
 
     async def _fill_in(self, element: Element | None, deed: Deed) -> None:
         """Type into the field in which Enter is about to be pressed, and into the empty fields of a form that may be sent: what is
@@ -250,6 +276,24 @@ def _shows(before: Observation, outcome: Outcome, later: Observation) -> bool:
     if outcome.downloads or outcome.tab or outcome.dialogs:
         return True
     return any(after.url != before.url or after.text != before.text for after in (outcome.observation, later))
+
+
+def _leads(
+    element: Element, before: Observation, outcome: Outcome, later: Observation, refused: Iterable[Refusal]
+) -> bool:
+    """Whether what a person would see is what comes of reading: another page, a tab, a file, or something that has opened."""
+    if outcome.downloads or outcome.tab or any(each.rule == PROBED_PAGE for each in refused):
+        return True
+    for after in (outcome.observation, later):
+        if after.url != before.url or any(
+            after.tree.roles.count(each) > before.tree.roles.count(each) for each in _OPENED
+        ):
+            return True
+        with contextlib.suppress(MeshError):
+            same = resolve(locate(element, before), after)
+            if ({*same.states} ^ {*element.states}) & _UNFOLDED:
+                return True
+    return False
 
 
 def element_of(action: Action, page: Observation) -> Element | None:

@@ -37,10 +37,12 @@ _OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_l
 """Codes of errors that only mean that a control could not be tried."""
 
 
-def guard_of_probes(guard: GuardPolicy) -> GuardPolicy:
+def guard_of_probes(guard: GuardPolicy, *, holds_sockets: bool = True) -> GuardPolicy:
     """``guard`` without everything that lets more than a GET pass."""
     sites = tuple(msgspec.structs.replace(rule, post=(), connect=()) for rule in guard.sites)
-    return msgspec.structs.replace(guard, read_only=True, allow=(), sites=sites, probe=True)
+    return msgspec.structs.replace(
+        guard, read_only=True, allow=(), sites=sites, probe=True, holds_sockets=holds_sockets
+    )
 
 
 def may_probe(guard: GuardPolicy, url: str) -> bool:
@@ -72,6 +74,8 @@ class Probing:
         self._history, self.ledger, self._clock = history, ledger, clock
         self._since_ms = 0
         self._heard = Heard()
+        self._holds = True
+        """Whether WebSockets of the page look open to it: what it says on them is seen then."""
 
     async def settle(self, page: Observation, way: Sequence[Action], actions: Iterable[Action]) -> bool:
         """Try those of ``actions`` on ``page`` that are in doubt, then those that are harmless only by what they say, then what the
@@ -86,7 +90,7 @@ class Probing:
         if not doubtful:
             return False
         pressed: dict[bytes, Action] = {}
-        waiting, self._heard = deque(doubtful), Heard()
+        waiting, self._heard, self._holds = deque(doubtful), Heard(), True
         self._since_ms = self._clock.now_ms()
         try:
             while waiting and self.ledger.room and await self._open(page, way, waiting, pressed):
@@ -102,15 +106,20 @@ class Probing:
         """Try what is waiting in a new context; whether the rest may be tried in another one."""
         first, left = waiting[0], len(waiting)
         try:
-            state, guard = await self._state(), guard_of_probes(self._guard)
+            state, guard = await self._state(), guard_of_probes(self._guard, holds_sockets=self._holds)
             async with self._browsers.opened(self._profile, guard, state=state, wait_s=limits.PROBE_WAIT_S) as (
                 _,
                 opened,
             ):
-                await self._visit(Visit(opened, page, way, self._history, self._heard), waiting, pressed)
+                visit = Visit(opened, page, way, self._history, self._heard, holds_sockets=self._holds)
+                await self._visit(visit, waiting, pressed)
         except MeshError as error:
             if not error.code.startswith(_OF_THE_PAGE):
                 raise
+            if self._holds and error.code == "browser.navigation" and not first.begun:
+                # Some pages look otherwise while their WebSocket is open, and the search met them with one that was refused.
+                self._holds, self._heard = False, Heard()
+                return True
             log.info("controls were not tried: %s", error)
             if waiting and waiting[0].begun:
                 waiting.popleft()  # it broke the page: the others are tried without it

@@ -37,6 +37,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     probe: bool = False
     """Refuse every POST, also one that is known to read only: what a control would send is being found out. A page is left without
     asking it: what it has not saved is held back anyway."""
+    holds_sockets: bool = False
+    """In a probe: a WebSocket that is refused looks open to its page, so that what the page says on it is seen."""
 
 
 def judge_request(

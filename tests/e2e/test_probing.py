@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ from protocol.risk.classes import APPROVAL_CLASS
 from protocol.risk.requests import GuardPolicy
 from tests.mesh_memory import MemoryMesh, MemoryNode, QuickClock
 from tests.sites.pages.backends import SETTINGS
-from tests.sites.pages.doubtful import BEHIND, IDIOMS, pages
+from tests.sites.pages.doubtful import BEHIND, IDIOMS, SOCKETS, pages
 from tests.sites.pages.server import PageServer
 from tests.twins.storage import MemoryStore
 
@@ -129,9 +129,10 @@ _READ: tuple[Action, ...] = (
 )
 
 
-async def test_what_listeners_send_on_a_link_while_typing_choosing_and_after_seconds_is_found_out() -> None:
+async def tried(html: str, actions: Sequence[Action]) -> tuple[dict[str, bool], set[str]]:
+    """Which of ``actions`` a search asks about after it has tried them, by the name of the element; what reached the site."""
     server, clock = PageServer(), SystemClock()
-    server.extra = {"/idioms.html": IDIOMS}
+    server.extra = {"/idioms.html": html}
     await server.start()
     browsers = Browsers(launcher(SETTINGS))
     history = History(bytes(32), MemoryStore(), clock)
@@ -144,10 +145,10 @@ async def test_what_listeners_send_on_a_link_while_typing_choosing_and_after_sec
             probing = Probing(
                 browsers, Profile(), GuardPolicy(), context.state, history=history, ledger=ledger, clock=clock
             )
-            while await probing.settle(seen, [start], (*_WRITE, *_READ)):
+            while await probing.settle(seen, [start], actions):
                 continue
         found = {}
-        for action in (*_WRITE, *_READ):
+        for action in actions:
             target = target_of(action)
             assert target is not None
             risk = remembering(action, resolve(target, seen), seen, known)
@@ -155,11 +156,27 @@ async def test_what_listeners_send_on_a_link_while_typing_choosing_and_after_sec
     finally:
         await browsers.close()
         await server.stop()
+    return found, set(server.reached)
+
+
+async def test_what_listeners_send_on_a_link_while_typing_choosing_and_after_seconds_is_found_out() -> None:
+    found, reached = await tried(IDIOMS, (*_WRITE, *_READ))
     assert found == {
         **dict.fromkeys(("News", "Notes", "Nick", "State", "Task", "Later", "Wug", "Dosh", "Guest"), True),
         **dict.fromkeys(("Guide", "Count", "Size", "Filter", "More", "Gostak", "Start"), False),
     }
-    assert set(server.reached) <= {"GET /idioms.html", "GET /ready"}
+    assert reached <= {"GET /idioms.html", "GET /ready"}
+
+
+@pytest.mark.parametrize("shows", [False, True], ids=["held", "shown"])
+async def test_on_a_page_with_a_web_socket_only_what_opens_something_is_found_harmless(shows: bool) -> None:
+    """Guard: node/live/probe_visit.py, Visit._has_socket. Guard: adapters/browser/network.py, NetworkGuard._socket."""
+    names = ("Blick", "Zorp", "Wex", "Frumious", "Gimble", "Tove", "Rath", "Mome")
+    actions = [Click(target=_aim("button", name)) for name in names]
+    found, reached = await tried(SOCKETS.replace("SHOWS", str(shows).lower()), actions)
+    # Where the WebSocket must be refused as in the search, no button says anything on it.
+    assert {name for name, asked in found.items() if not asked} == (set() if shows else {"Blick", "Zorp", "Wex"})
+    assert reached == {"GET /idioms.html"}
 
 
 class Unhurried(Ledger):

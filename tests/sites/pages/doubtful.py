@@ -85,3 +85,35 @@ kept('rooms', () => 'two rooms');
 kept('guests', () => { send('/guest'); return 'done'; });
 </script>"""
 """A page whose links, fields, lists and buttons send something by listeners, some after seconds; and their harmless twins."""
+
+
+SOCKETS: Final = """<!doctype html><meta charset=utf-8><title>店</title><main><p id=state></p>
+<button id=blick aria-expanded=false aria-controls=part>Blick</button><p id=part hidden>blick</p>
+<button id=zorp>Zorp</button> <button id=wex>Wex</button> <button id=frumious>Frumious</button>
+<button id=gimble>Gimble</button> <button id=tove>Tove</button> <button id=rath>Rath</button> <button id=mome>Mome</button>
+</main><script>
+const of = (id) => document.getElementById(id), waiting = [];
+let socket, ready = false;
+function connect() {
+  socket = new WebSocket(`ws://${location.host}/echo`);
+  socket.onopen = () => { socket.send('hello'); if (SHOWS) of('state').textContent = 'connected'; };
+  socket.onmessage = () => { ready = true; waiting.splice(0).forEach((each) => socket.send(each)); };
+  socket.onclose = () => setTimeout(connect, 1000);
+}
+connect();
+const say = (text) => socket.readyState === 1 && socket.send(text);
+const once = (text) => ready ? socket.send(text) : waiting.push(text);
+const show = (id) => of(id).after(id);
+of('blick').onclick = () => {
+  of('part').hidden = !of('part').hidden;
+  of('blick').ariaExpanded = String(!of('part').hidden);
+};
+of('zorp').onclick = () => of('zorp').insertAdjacentHTML('afterend', '<div role=dialog><button>Gyre</button></div>');
+of('wex').onclick = () => { location.hash = '#/wex'; show('wex'); };
+of('frumious').onclick = () => show('frumious');
+of('gimble').onclick = () => { say('delete 7'); location.hash = '#/gimble'; };
+of('tove').onclick = () => { once('delete 8'); show('tove'); };
+of('rath').onclick = () => { fetch('/rows', {method: 'POST'}); location.hash = '#/rath'; };
+of('mome').onclick = () => { new WebSocket(`ws://${location.host}/echo?mome`); location.hash = '#/mome'; };
+</script>"""
+"""Opens a WebSocket on which it waits for the site. Which buttons write over it cannot be told from what they show."""
