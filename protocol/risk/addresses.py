@@ -191,8 +191,7 @@ class Path:
         behind = self._names[index - 1] if index else ""
         if index > 1 and is_id(self._segments[index - 1]):
             behind = self._names[index - 2]
-        words = words_in(behind)
-        if self._names[index] in ADDS and words and words[-1] in CARTS:
+        if self._names[index] in ADDS and (words := words_in(behind)) and words[-1] in CARTS:
             return Order(f"add to {words[-1]}", "changing", whole=False)
         if self._names[index] == "read" and behind in ("notification", "notifications", "alert", "alerts"):
             return Order("mark read", "changing", whole=False)

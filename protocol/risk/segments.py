@@ -70,6 +70,8 @@ _BEFORE_ANY: Final = (
     "verwijder",
 )
 """Beside an id they count in front of anything: ``deletepatient/7``, ``borrarficha/7``."""
+_BEGINS: Final = re.compile("|".join(sorted({*_GLUED_TOO, *_BEFORE_ANY, *SETTERS, "add"}, key=len, reverse=True)))
+"""Verbs that are joined to what they change; one look for all of them."""
 _ENDING_CHARS: Final = 3
 _GLUED_NOUNS: Final = (NOUNS | IMPLIED) - word_set(
     "list lists log page view pass password space trip key quote block policy"
@@ -139,7 +141,7 @@ def order_of(text: str) -> Order | None:
     if whole:
         return whole
     if len(words) == 1:
-        return _glued(words[0])
+        return _glued(words[0]) or _with_del(words[0])
     if _SETTING_METHOD.fullmatch(text):
         return Order(f"set {words[0]}", "changing", whole=False, length=len(words))
     joined = _CONTROLLER.fullmatch(text)
@@ -233,19 +235,22 @@ def is_glued(word: str) -> bool:
 def _glued(word: str) -> Order | None:
     if is_glued(word):
         return Order(word, "clear", whole=False)
-    verb = next((verb for verb in _BEFORE_ANY if word.startswith(verb)), "")
-    if verb and word not in NOT_GLUED and len(word) - len(verb) > _ENDING_CHARS:
+    if not (begins := _BEGINS.match(word)):
+        return None
+    verb, rest = begins[0], word[begins.end() :]
+    if verb in _BEFORE_ANY and word not in NOT_GLUED and len(rest) > _ENDING_CHARS:
         return Order(verb, "weak", whole=False)
-    for verb in _GLUED_TOO:
-        noun = word.removeprefix(verb)
-        if noun != word and noun in _GLUED_NOUNS:
-            kind: Kind = "weak" if verb in WEAK else "changing"
-            return Order(verb, kind, whole=False, object_within=kind == "weak" and noun in IMPLIED - _VAGUE)
-    added = word.removeprefix("add").removeprefix("to")
-    if word.startswith("add") and added in CARTS:
+    if verb in _GLUED_TOO and rest in _GLUED_NOUNS:
+        kind: Kind = "weak" if verb in WEAK else "changing"
+        return Order(verb, kind, whole=False, object_within=kind == "weak" and rest in IMPLIED - _VAGUE)
+    if verb == "add" and (added := rest.removeprefix("to")) in CARTS:
         return Order(f"add to {added}", "changing", whole=False)
-    if any(word.removeprefix(setter) in KEPT for setter in SETTERS if word.startswith(setter)):
+    if verb in SETTERS and rest in KEPT:
         return Order(word, "changing", whole=False)
+    return None
+
+
+def _with_del(word: str) -> Order | None:
     noun = word.removeprefix("del") if word.startswith("del") else word.removesuffix("del")
     return Order("del", "weak", whole=False) if noun != word and len(noun) > 2 and noun in NOUNS else None
 
