@@ -140,7 +140,7 @@ def _prepare_login(params: Result, typed: Result) -> None:
         params["until"] = read_condition(params["until"])
 
 
-_OF_STEPS: Final = ("secrets", "allow", "approve_class", "passkey", "register_passkey")
+_OF_STEPS: Final = ("secrets", "allow", "approve_class", "passkey", "register_passkey", "slice")
 """Options about steps of a file, which a person in a window does without."""
 
 
@@ -155,7 +155,9 @@ def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Ca
 
     owner_only("capsule login")
     if any(typed[name] for name in _OF_STEPS):
-        raise MeshError("input.invalid", "--secret, --allow, --approve-class and those for passkeys belong to --with")
+        raise MeshError(
+            "input.invalid", "--secret, --allow, --approve-class, --slice and those for passkeys belong to --with"
+        )
     if not typed["attach"]:
         refuse_without_display(dict(os.environ))
     _check_name(home, params)

@@ -1,0 +1,103 @@
+"""A login that is a key which no script can read: kept with files of the browser's profile, used here and on another node."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.browser.profile_directory import usual_roots
+from tests.canaries import found_in
+from tests.mesh_nodes import CONFIG, Node, refusal
+from tests.sites.key_login import NOTES, PASSWORD, PRIVATE, WELCOME, KeySite
+from trailmesh.demo.mesh import pair
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+SECRETS = {"key": PRIVATE, "notes": NOTES[:22], "word": PASSWORD.encode()}
+
+
+def flow_of(directory: Path, url: str) -> tuple[str, ...]:
+    """The options that log in, as a file of actions does it."""
+    word, actions = directory / "word.txt", directory / "login.yaml"
+    word.write_text(PASSWORD + "\n")
+    actions.write_text(
+        f"title: Log in\nstart: {url}/account\nsteps:\n"
+        "  - fill: {role: textbox, name: Password, value: {secret: word}}\n"
+        "  - click: {role: button, name: Log in}\n"
+        f"  - wait: {{text: {WELCOME}}}\n"
+    )
+    allowed = ("--allow", f"POST {url}/login", "--approve-class", "7")
+    return ("--with", str(actions), "--secret", f"word@{url}=@{word}", *allowed)
+
+
+def work_of(directory: Path, url: str, page: str = "/account") -> str:
+    """An action file for work with the login."""
+    file = directory / "work.yaml"
+    file.write_text(
+        f"title: Work\nstart: {url}{page}\nsteps:\n"
+        f"  - wait: {{text: {WELCOME}}}\n"
+        "  - extract: {as: said, selectors: ['css=h1']}\n"
+        "  - extract: {as: notes, selectors: ['css=#notes']}\n"
+    )
+    return str(file)
+
+
+def leaks(directory: Path) -> list[str]:
+    """The files with something of the login in them."""
+    every = {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    assert {"store.db", "login.capsule"} <= {Path(name).name for name in every}
+    return [name for name, data in every.items() if not name.endswith("word.txt") and found_in(data, SECRETS)]
+
+
+async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_path: Path) -> None:
+    """Guard: node/capsules/exchange.py, CapsuleExchange.taken."""
+    anna, bruno = (Node(tmp_path / name, name).create(tmp_path, CONFIG) for name in ("anna", "bruno"))
+
+    async def run(node: Node, *words: str) -> Any:
+        return await asyncio.to_thread(node.run, *words)
+
+    async with KeySite() as site:
+        url = site.origin
+        login = ("capsule", "login", f"{url}/account", *flow_of(tmp_path, url))
+        work = ("session", "record", work_of(tmp_path, url), "--capsule")
+        out = tmp_path / "login.capsule"
+        try:
+            await asyncio.to_thread(anna.start)
+            await asyncio.to_thread(bruno.start)
+            await asyncio.to_thread(
+                pair, anna, bruno, grant=f"capsule:import={url}", grant_back=f"capsule:offer={url}"
+            )
+            # Without a slice it is no login, and the message says why.
+            code, _, error = await asyncio.to_thread(refusal, *login, "--name", "plain", home=anna.home)
+            assert code == "capsule.unproven" and "crypto-key in auth/kept" in error["message"]
+
+            export = ("--cross-installation", "--cross-device")
+            kept = await run(anna, *login, "--name", "key", "--slice", *export)
+            version = kept["slice_version"]
+            assert version.count(".") == 3 and kept["origins"][0]["slice"] > len(NOTES)
+            logins = site.logins
+            done = await run(anna, *work, "key")
+            assert done["extracted"] == {"said": WELCOME, "notes": f"Notes of {len(NOTES)} bytes"}
+            shown = await run(anna, "capsule", "show", "key", "--names")
+            assert shown["generation"] == 1, "nothing was written: what LevelDB does by being opened is no newer state"
+            checked = await run(anna, "capsule", "check", "key")
+            assert checked["verdict"] == "portable"
+            (note, _) = sorted((each["kind"], each["what"]) for each in checked["notes"] if each["kind"] == "sliced")[::-1]
+            assert note[1].endswith(f"crypto-key in auth/kept, in version {version} of the browser alone")
+
+            await run(anna, "capsule", "export", "key", "--to", "bruno", "--out", str(out))
+            take = ("capsule", "import", str(out))
+            assert (await asyncio.to_thread(refusal, *take, home=bruno.home))[0] == "capsule.slice"
+            assert (await run(bruno, *take, "--slice"))["slice_version"] == version
+            done = await run(bruno, *work, "key")
+            assert done["extracted"] == {"said": WELCOME, "notes": f"Notes of {len(NOTES)} bytes"}
+            replayed = await run(bruno, "session", "replay", done["id"], "--capsule", "key")
+            assert replayed["verdict"] == "pass"
+            assert site.logins == logins, "nobody typed the password again"
+        finally:
+            await asyncio.to_thread(anna.stop)
+            await asyncio.to_thread(bruno.stop)
+    assert leaks(tmp_path) == []
+    assert not [path for root in usual_roots() for path in Path(root).glob("trailmesh-*/Default/IndexedDB/*")]
