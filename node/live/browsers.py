@@ -185,7 +185,10 @@ class Browsers:
         tabs: bool = False,
         persistent: bool = False,
     ) -> AsyncIterator[tuple[Lent, Page]]:
-        """A fresh isolated context and its one page; otherwise as ``page``. state: as ``Browser.open``. persistent: as ``context``."""
+        """A fresh isolated context and its one page; otherwise as ``page``. state: as ``Browser.open``.
+
+        persistent: as ``context``.
+        """
         context = await self.context(profile, guard, state=state, wait_s=wait_s, tabs=tabs, persistent=persistent)
         try:
             async with until_spent(self.metering.counted):

@@ -196,8 +196,8 @@ class ImportParams(Params, frozen=True, kw_only=True):
     slice: Annotated[
         bool,
         option(
-            "Take files of the other node's browser profile, if the capsule has some: the browser of this machine reads them outside"
-            " of its sandbox."
+            "Take files of the other node's browser profile, if the capsule has some: the browser of this machine reads them"
+            " outside of its sandbox."
         ),
     ] = False
 

@@ -54,8 +54,8 @@ class LoginParams(PolicyParams, frozen=True, kw_only=True):
     slice: Annotated[
         bool,
         option(
-            "With --with: keep files of the browser's profile too, with keys that no script can read. Mounted in the same version of"
-            " the browser only (docs/capsules.md)."
+            "With --with: keep files of the browser's profile too, with keys that no script can read. Such a capsule is mounted in"
+            " the same version of the browser only."
         ),
     ] = False
 

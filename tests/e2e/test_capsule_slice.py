@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from adapters.browser.profile_directory import usual_roots
 from tests.canaries import found_in
 from tests.mesh_nodes import CONFIG, Node, refusal
 from tests.sites.key_login import NOTES, PASSWORD, PRIVATE, WELCOME, KeySite
@@ -66,9 +65,7 @@ async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_pat
         try:
             await asyncio.to_thread(anna.start)
             await asyncio.to_thread(bruno.start)
-            await asyncio.to_thread(
-                pair, anna, bruno, grant=f"capsule:import={url}", grant_back=f"capsule:offer={url}"
-            )
+            await asyncio.to_thread(pair, anna, bruno, grant=f"capsule:import={url}", grant_back=f"capsule:offer={url}")
             # Without a slice it is no login, and the message says why.
             code, _, error = await asyncio.to_thread(refusal, *login, "--name", "plain", home=anna.home)
             assert code == "capsule.unproven" and "crypto-key in auth/kept" in error["message"]
@@ -84,8 +81,11 @@ async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_pat
             assert shown["generation"] == 1, "nothing was written: what LevelDB does by being opened is no newer state"
             checked = await run(anna, "capsule", "check", "key")
             assert checked["verdict"] == "portable"
-            (note, _) = sorted((each["kind"], each["what"]) for each in checked["notes"] if each["kind"] == "sliced")[::-1]
-            assert note[1].endswith(f"crypto-key in auth/kept, in version {version} of the browser alone")
+            notes = sorted(each["what"] for each in checked["notes"] if each["kind"] == "sliced")
+            assert notes == [
+                f"{url}: {what} in auth/kept, in version {version} of the browser alone"
+                for what in ("blob", "crypto-key")
+            ]
 
             await run(anna, "capsule", "export", "key", "--to", "bruno", "--out", str(out))
             take = ("capsule", "import", str(out))
@@ -94,10 +94,9 @@ async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_pat
             done = await run(bruno, *work, "key")
             assert done["extracted"] == {"said": WELCOME, "notes": f"Notes of {len(NOTES)} bytes"}
             replayed = await run(bruno, "session", "replay", done["id"], "--capsule", "key")
-            assert replayed["verdict"] == "pass"
+            assert replayed["report"]["verdict"] == "pass"
             assert site.logins == logins, "nobody typed the password again"
         finally:
             await asyncio.to_thread(anna.stop)
             await asyncio.to_thread(bruno.stop)
     assert leaks(tmp_path) == []
-    assert not [path for root in usual_roots() for path in Path(root).glob("trailmesh-*/Default/IndexedDB/*")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
