@@ -123,8 +123,8 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
     untaken: tuple[Untaken, ...] = ()
     """What of the pages that were open is not in it, as far as they say."""
     slice: Slice = NO_SLICE
-    """Files of a profile: a context that begins with them is one of a browser of its own (``OpenPersistent``). Of these origins
-    ``storage`` has no IndexedDB then."""
+    """Files of a profile: a context that begins with them is one of a browser of its own (``OpenPersistent``). IndexedDB
+    of these origins is in the files, whatever ``storage`` says of it."""
 
     def __post_init__(self) -> None:
         if len(self.storage) > limits.BROWSER_STATE_BYTES_MAX:

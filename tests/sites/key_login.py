@@ -69,20 +69,28 @@ const form = () => {
     await account();
   };
 };
-account();
+const asked = new URLSearchParams(location.search);
+if (asked.has('word')) {
+  form();
+  place.querySelector('input').value = asked.get('word');
+  place.firstChild.requestSubmit();
+} else if (asked.has('reach')) {
+  fetch(asked.get('reach'), {mode: 'no-cors'}).catch(() => 'refused').then(answer => { said.textContent = 'Asked: ' + answer; });
+} else account();
 </script>"""
 
 
 class KeySite(LoopbackSite):
-    """``logins`` counts how often somebody gave the password, ``visits`` how often a signature was right."""
+    """``logins`` counts passwords that were right, ``visits`` signatures, ``asked`` all requests."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.logins = self.visits = 0
+        self.logins = self.visits = self.asked = 0
         self._key = ec.derive_private_key(int.from_bytes(PRIVATE), ec.SECP256R1())
         self._challenges: set[str] = set()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self.asked += 1
         match request.path:
             case "/login" if request.method == "POST":
                 if await request.text() != PASSWORD:
