@@ -129,10 +129,9 @@ def check_slice(given: Slice) -> Slice:
         if names != sorted(set(names)) or not all(map(is_file_name, names)):
             raise MeshError("capsule.invalid", "a file of a slice has a name that no browser gives")
         current = next((each.data for each in folder.files if each.name == _CURRENT), b"")
+        manifests = {f"{name.removeprefix('leveldb/')}\n" for name in names if "MANIFEST" in name}
         # LevelDB opens whatever file it names.
-        if current.decode("latin-1") not in {
-            f"{name.removeprefix('leveldb/')}\n" for name in names if "MANIFEST" in name
-        }:
+        if current.decode("latin-1") not in manifests:
             raise MeshError("capsule.invalid", "a database of a slice names no file of its own")
     return given
 

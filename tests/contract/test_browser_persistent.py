@@ -98,6 +98,7 @@ async def test_a_key_and_a_blob_are_there_in_a_fresh_browser_that_begins_with_th
 
 
 async def test_only_the_folders_of_the_origins_that_are_asked_for_are_read(site: KeySite, root: Path) -> None:
+    """Guard: adapters/browser/persistent.py, _read."""
     async with KeySite() as other:
         browser = await persistent_launcher(SETTINGS)(Profile(), NO_SLICE)
         try:
@@ -154,7 +155,6 @@ async def test_a_browser_that_ends_by_itself_gives_no_slice_and_leaves_nothing(s
 
 
 async def test_a_context_with_a_slice_counts_as_one_and_ends_with_its_browser(site: KeySite, root: Path) -> None:
-    """Guard: node/live/pool.py, Pool.seat."""
     held = await logged_in(site)
     browsers = Browsers(
         launcher(SETTINGS),

@@ -65,7 +65,6 @@ def leaks(directory: Path) -> list[str]:
 
 
 async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_path: Path) -> None:
-    """Guard: node/capsules/exchange.py, CapsuleExchange.taken."""
     anna, bruno = (Node(tmp_path / name, name).create(tmp_path, CONFIG) for name in ("anna", "bruno"))
 
     async def run(node: Node, *words: str) -> Any:
@@ -128,7 +127,7 @@ async def node_at(directory: Path, persistent: OpenPersistent) -> AsyncIterator[
 
 
 async def test_what_a_site_renews_in_files_is_sealed_and_every_kind_of_work_begins_with_it(tmp_path: Path) -> None:
-    """Guard: protocol/capsule/slices.py, same_content."""
+    """Guard: node/live/mounting.py, Mount.leave."""
     async with KeySite() as site:
         async with node_at(tmp_path, persistent_launcher(SETTINGS)) as node:
             flow_of(tmp_path, site.origin)

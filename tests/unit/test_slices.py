@@ -17,6 +17,7 @@ from node.capsules.proving import Shown
 from node.capsules.sealing import seal, unseal, within
 from node.capsules.unsealing import left_out, pages_of
 from node.live import Wish, mounted
+from node.live.pool import Pool
 from node.verbs.capsule import PolicyParams
 from protocol import limits
 from protocol.capsule.capsule import BrowserProfile, OriginState, read_header
@@ -50,6 +51,7 @@ from tests.capsules import (
 )
 from tests.mesh_memory import MemoryMesh
 from tests.slices import FILES, VERSION, batch, folder, log_of, slice_of
+from tests.twins.browser import MemoryBrowser, MemorySite
 
 SLICED = msgspec.structs.replace(STATE, slice=slice_of())
 KEYS = {
@@ -172,6 +174,7 @@ def test_what_is_written_into_a_profile_is_read_again_and_nothing_of_others_is(t
 
 @pytest.mark.parametrize("kind", ["link", "folder link", "unknown", "pipe", "deep"])
 def test_something_else_than_the_files_of_a_database_is_not_read(tmp_path: Path, kind: str) -> None:
+    """Guard: adapters/browser/profile_files.py, _below."""
     (tmp_path / "Default").mkdir()
     write_slice(tmp_path, slice_of())
     place = tmp_path / "Default" / "IndexedDB" / "https_shop.example_0.indexeddb.leveldb"
@@ -209,6 +212,7 @@ def test_more_than_a_capsule_keeps_is_an_error_before_it_is_read(tmp_path: Path,
 
 
 def test_only_what_was_written_makes_a_slice_newer() -> None:
+    """Guard: node/capsules/browser_state.py, same."""
     written = batch(f"{CANARY}-key".encode())
     opened = slice_of(folder(**{"leveldb/000003.log": log_of(written, batch(), batch())}))
     assert opened != slice_of() and same_content(slice_of(), opened)
@@ -243,6 +247,7 @@ def test_a_record_that_spans_blocks_of_a_log_is_one_batch() -> None:
 
 
 def test_a_slice_is_a_part_of_the_state_and_kept_of_the_own_origins_alone() -> None:
+    """Guard: node/capsules/sealing.py, _within."""
     assert decode_state(encode_state(SLICED)) == SLICED
     assert CANARY not in repr(SLICED.slice) + repr(SLICED) + repr(SLICED.slice.folders[0].files)
     both = msgspec.structs.replace(STATE, slice=slice_of(folder("https://evil.example"), folder()))
@@ -368,3 +373,22 @@ async def test_a_slice_of_a_peer_is_taken_only_if_the_owner_says_so(nodes: list[
     taken = await bob.take(file, slice=True)
     assert taken.slice_version == VERSION
     assert CANARY.encode() not in file.read_bytes()
+
+
+async def test_nothing_else_is_done_in_the_browser_of_a_login_with_a_slice() -> None:
+    """Guard: node/live/pool.py, Pool.seat."""
+    started: list[MemoryBrowser] = []
+
+    async def start() -> MemoryBrowser:
+        started.append(MemoryBrowser(MemorySite({})))
+        return started[-1]
+
+    pool = Pool(start, contexts_per_browser_max=8, idle_s=60)
+    own = await pool.seat(start)
+    usual, other = await pool.seat(), await pool.seat(start)
+    assert len({id(each.browser) for each in (own, usual, other)}) == 3 and pool.contexts == pool.browsers == 3
+    for each in (own, other):
+        each.leave()
+    assert pool.browsers == 1, "it ends with its one context"
+    usual.leave()
+    await pool.close()
