@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from protocol.capsule.slices import Slice, SliceFile, SliceFolder
 from tests.capsules import CANARY, SHOP
@@ -28,9 +28,9 @@ FILES = {
 }
 
 
-def folder(origin: str = SHOP, **changes: Any) -> SliceFolder:
+def folder(origin: str = SHOP, *, changes: Mapping[str, bytes | None] | None = None) -> SliceFolder:
     """The folder of ``origin``. changes: other content of files, by name; None for none."""
-    files = {name: data for name, data in (FILES | changes).items() if data is not None}
+    files = {name: data for name, data in {**FILES, **(changes or {})}.items() if data is not None}
     return SliceFolder(
         origin=origin, files=tuple(SliceFile(name=name, data=data) for name, data in sorted(files.items()))
     )

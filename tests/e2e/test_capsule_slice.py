@@ -157,7 +157,12 @@ async def test_what_a_site_renews_in_files_is_sealed_and_every_kind_of_work_begi
             await ask(node, "live.act", session=opened.session, action=f"wait: {{text: {WELCOME}}}")
             await ask(node, "live.close", session=opened.session)
             assert await generation() == 2
-            given = {"goal": "see the account", "start": f"{site.origin}/account", "capsule": "key", "seconds": 60}
+            given: dict[str, Any] = {
+                "goal": "see the account",
+                "start": f"{site.origin}/account",
+                "capsule": "key",
+                "seconds": 60,
+            }
             found = await ask(node, "explore.run", **given, until={"text": WELCOME})
             assert found.session
             visits = site.visits

@@ -138,11 +138,11 @@ def test_a_file_with_a_name_that_no_browser_gives_is_neither_opened_nor_written(
         slice_of(folder("https://shop.example/")),
         slice_of(msgspec.structs.replace(folder(), files=folder().files[::-1])),
         slice_of(msgspec.structs.replace(folder(), files=folder().files + folder().files[-1:])),
-        slice_of(folder(**{"leveldb/CURRENT": b"../../../Local State\n"})),
-        slice_of(folder(**{"leveldb/CURRENT": b"MANIFEST-000002\n"})),
-        slice_of(folder(**{"leveldb/CURRENT": None})),
-        slice_of(folder(**{"blob/1/00/3": bytes(limits.CAPSULE_SLICE_BYTES_MAX)})),
-        slice_of(folder(**{f"blob/1/00/{number:x}": b"" for number in range(limits.CAPSULE_SLICE_FILES_MAX)})),
+        slice_of(folder(changes={"leveldb/CURRENT": b"../../../Local State\n"})),
+        slice_of(folder(changes={"leveldb/CURRENT": b"MANIFEST-000002\n"})),
+        slice_of(folder(changes={"leveldb/CURRENT": None})),
+        slice_of(folder(changes={"blob/1/00/3": bytes(limits.CAPSULE_SLICE_BYTES_MAX)})),
+        slice_of(folder(changes={f"blob/1/00/{number:x}": b"" for number in range(limits.CAPSULE_SLICE_FILES_MAX)})),
     ],
 )
 def test_a_slice_in_another_form_is_refused(bad: Slice) -> None:
@@ -151,7 +151,7 @@ def test_a_slice_in_another_form_is_refused(bad: Slice) -> None:
 
 def test_what_a_database_is_opened_with_names_no_file_elsewhere() -> None:
     """Guard: protocol/capsule/slices.py, check_slice."""
-    assert code_of(check_slice, slice_of(folder(**{"leveldb/CURRENT": b"../../x\n"}))) == "capsule.invalid"
+    assert code_of(check_slice, slice_of(folder(changes={"leveldb/CURRENT": b"../../x\n"}))) == "capsule.invalid"
     assert check_slice(slice_of()) == slice_of()
 
 
@@ -214,7 +214,7 @@ def test_more_than_a_capsule_keeps_is_an_error_before_it_is_read(tmp_path: Path,
 def test_only_what_was_written_makes_a_slice_newer() -> None:
     """Guard: node/capsules/browser_state.py, same."""
     written = batch(f"{CANARY}-key".encode())
-    opened = slice_of(folder(**{"leveldb/000003.log": log_of(written, batch(), batch())}))
+    opened = slice_of(folder(changes={"leveldb/000003.log": log_of(written, batch(), batch())}))
     assert opened != slice_of() and same_content(slice_of(), opened)
     assert same(SLICED, msgspec.structs.replace(SLICED, slice=opened))
     for changed in (
@@ -225,7 +225,7 @@ def test_only_what_was_written_makes_a_slice_newer() -> None:
         {"blob/1/00/2": b"other"},
         {"blob/1/00/2": None},
     ):
-        other = slice_of(folder(**changed))
+        other = slice_of(folder(changes=changed))
         assert not same_content(slice_of(), other)
         assert not same(SLICED, msgspec.structs.replace(SLICED, slice=other))
     assert not same(SLICED, STATE) and not same_content(slice_of(), slice_of(version="1"))
@@ -241,9 +241,9 @@ def test_a_record_that_spans_blocks_of_a_log_is_one_batch() -> None:
         log += bytes(4) + size.to_bytes(2, "little") + bytes([kind]) + pieces[-1]
         at += size
     more = log + log_of(batch())
-    one, two_ = (slice_of(folder(**{"leveldb/000003.log": each})) for each in (log, more))
+    one, two_ = (slice_of(folder(changes={"leveldb/000003.log": each})) for each in (log, more))
     assert len(pieces) == 3 and same_content(one, two_)
-    assert not same_content(one, slice_of(folder(**{"leveldb/000003.log": more[:-1]})))
+    assert not same_content(one, slice_of(folder(changes={"leveldb/000003.log": more[:-1]})))
 
 
 def test_a_slice_is_a_part_of_the_state_and_kept_of_the_own_origins_alone() -> None:

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import cbor2
@@ -238,9 +239,9 @@ FILES = {
 }
 
 
-def sliced(version: str = "156.0.8078.108", origin: str = SHOP, **files: bytes) -> bytes:
+def sliced(version: str = "156.0.8078.108", origin: str = SHOP, *, files: Mapping[str, bytes] | None = None) -> bytes:
     """A state with files of a profile. files: other ones, by name."""
-    listed = [{"name": name, "data": data} for name, data in sorted((FILES | files).items())]
+    listed = [{"name": name, "data": data} for name, data in sorted({**FILES, **(files or {})}.items())]
     return encoded(PLAIN | {"slice": {"version": version, "folders": [{"origin": origin, "files": listed}]}})
 
 
@@ -284,13 +285,13 @@ def sealed_cases() -> list[Fields]:
         with_files("files that the header tells and the state lacks", STATE, "capsule.invalid"),
         with_files(
             "a file that is to be written elsewhere",
-            sliced(**{"leveldb/../../../Preferences": b""}),
+            sliced(files={"leveldb/../../../Preferences": b""}),
             "capsule.invalid",
         ),
-        with_files("a file that is no database's", sliced(**{"leveldb/LOCK": b""}), "capsule.invalid"),
+        with_files("a file that is no database's", sliced(files={"leveldb/LOCK": b""}), "capsule.invalid"),
         with_files(
             "a database that is to be opened with a file elsewhere",
-            sliced(**{"leveldb/CURRENT": b"../../../../x\n"}),
+            sliced(files={"leveldb/CURRENT": b"../../../../x\n"}),
             "capsule.invalid",
             size=size - 3,
         ),
