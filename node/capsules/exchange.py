@@ -103,6 +103,7 @@ class CapsuleExchange:
             expires_ms=header.policy.expires_ms,
             recipients=tuple(self._name(each.node) for each in header.recipients),
             policy=rules(header.policy),
+            slice=bool(header.slice_version),
         )
 
     async def _on_terms(self, text: str, to: str, owner: str) -> tuple[CapsuleRecord, Header]:

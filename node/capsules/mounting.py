@@ -28,7 +28,7 @@ from protocol.capsule.policy import Policy, Task
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.page.secret_search import Search
-from protocol.recording.session import BrowserInfo, UsedLogin
+from protocol.recording.session import LAUNCHED, BrowserInfo, UsedLogin
 from protocol.risk.classes import WRITE_CLASS
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import ANY, common, fits, origin_of
@@ -121,10 +121,15 @@ class Mounting:
         """Check that the browser is the one that reads the slice of a capsule, if it has one.
 
         Asked before the use is counted, and again of the browser that was started for it. Errors: ``capsule.slice_version``,
-        ``browser.*``.
+        ``browser.*`` (``browser.no_profile``: it is somebody else's).
         """
-        if header.slice_version and header.slice_version != (version := (await self._browser()).version):
-            told = f"{version}, and the files are of {header.slice_version}"
+        if not header.slice_version:
+            return
+        found = await self._browser()
+        if found.backend != LAUNCHED:
+            raise MeshError("browser.no_profile")
+        if header.slice_version != found.version:
+            told = f"{found.version}, and the files are of {header.slice_version}"
             raise MeshError("capsule.slice_version", told, capsule=header.id)
 
     async def _granted(self, capsule: str, task: str) -> CapsuleRecord:

@@ -44,13 +44,13 @@ class SealedState(msgspec.Struct, frozen=True, kw_only=True):
 async def seal(
     state: CapsuleState, header: Header, keys: Mapping[str, bytes], content_key: bytes, consent: tuple[bytes, bytes]
 ) -> SealedState:
-    """``state`` sealed under ``header``, whose ``state_bytes`` and ``slice_version`` are set here.
+    """``state`` sealed under ``header``, whose ``state_bytes`` is set here.
 
     keys: the sealing key of each recipient, public, by node. content_key: 32 random bytes. consent: key and envelope, or empty.
     Errors: ``input.too_large``, ``capsule.invalid``.
     """
     data = await asyncio.to_thread(_encoded, state)
-    made = msgspec.structs.replace(header, state_bytes=len(data), slice_version=state.slice.version)
+    made = msgspec.structs.replace(header, state_bytes=len(data))
     check_sliced(made, state)
     encoded = cbor.encode(made)
     read_header(encoded)  # nothing is signed that a reader would refuse

@@ -65,6 +65,8 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
     click.echo(f"{asked['name']} ({asked['capsule']}), for {', '.join(asked['recipients'])}", err=True)
     for line in words.rules(asked["policy"]):
         click.echo(line, err=True)
+    if asked["slice"]:
+        click.echo("with keys of the login's own browser, which no script can read", err=True)
     key = open_key(home_path(home), who.id, who.name)
     said = Consent(capsule=asked["capsule"], terms=bytes.fromhex(asked["terms"]), expires_ms=asked["expires_ms"])
     signed = seal_consent(said, key, **_now())

@@ -318,6 +318,8 @@ class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
     recipients: tuple[str, ...]
     """Names of the nodes that will be able to open it."""
     policy: Rules
+    slice: bool = False
+    """Whether files of the browser's profile go along, with keys that no script can read."""
 
 
 class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from node.process.wiring import open_node
 from protocol.capsule.slices import Slice
 from protocol.recording.session import Profile
 from tests.canaries import found_in
+from tests.e2e.test_canaries_capsule import Watch
 from tests.e2e.test_mounting import ask
 from tests.e2e.test_mounting import refusal as refusal_of
 from tests.mesh_nodes import CONFIG, Node, refusal
@@ -64,6 +65,16 @@ def leaks(directory: Path) -> list[str]:
     return [name for name, data in every.items() if not name.endswith("word.txt") and found_in(data, SECRETS)]
 
 
+@contextlib.contextmanager
+def stopped(*nodes: Node) -> Iterator[None]:
+    """Stops them at the end."""
+    try:
+        yield
+    finally:
+        for node in nodes:
+            node.stop()
+
+
 async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_path: Path) -> None:
     anna, bruno = (Node(tmp_path / name, name).create(tmp_path, CONFIG) for name in ("anna", "bruno"))
 
@@ -75,7 +86,8 @@ async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_pat
         login = ("capsule", "login", f"{url}/account", *flow_of(tmp_path, url))
         work = ("session", "record", work_of(tmp_path, url), "--capsule")
         out = tmp_path / "login.capsule"
-        try:
+        # While they work, too: files lie in the directory of a browser alone.
+        with Watch(SECRETS, tmp_path / "anna", tmp_path / "bruno") as watch, stopped(anna, bruno):
             await asyncio.to_thread(anna.start)
             await asyncio.to_thread(bruno.start)
             await asyncio.to_thread(pair, anna, bruno, grant=f"capsule:import={url}", grant_back=f"capsule:offer={url}")
@@ -109,9 +121,7 @@ async def test_a_key_that_no_script_reads_and_a_file_go_along_in_a_slice(tmp_pat
             replayed = await run(bruno, "session", "replay", done["id"], "--capsule", "key")
             assert replayed["report"]["verdict"] == "pass"
             assert site.logins == logins, "nobody typed the password again"
-        finally:
-            await asyncio.to_thread(anna.stop)
-            await asyncio.to_thread(bruno.stop)
+    assert watch.found == set() and "store.db" in watch.read
     assert (tmp_path / "login.capsule").exists() and leaks(tmp_path) == []
 
 

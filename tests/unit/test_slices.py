@@ -20,6 +20,7 @@ from node.live import Wish, mounted
 from node.live.pool import Pool
 from node.verbs.capsule import PolicyParams
 from protocol import limits
+from protocol.capsule.artefacts import terms_digest, terms_of
 from protocol.capsule.capsule import BrowserProfile, OriginState, read_header
 from protocol.capsule.handle import cookies_of, is_handle
 from protocol.capsule.portability import findings, verdict_of
@@ -35,7 +36,7 @@ from protocol.capsule.slices import (
 )
 from protocol.capsule.state import Lost, decode_state, encode_state
 from protocol.errors import MeshError
-from protocol.recording.session import BrowserInfo
+from protocol.recording.session import ATTACHED, LAUNCHED, BrowserInfo
 from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.capsule_nodes import CapsuleNode, two
@@ -288,9 +289,8 @@ async def test_a_header_that_tells_of_another_slice_than_the_state_has_is_refuse
         == code_of(read_header, cbor.encode(told(1, "")))
         == "capsule.invalid"
     )
-    good = await seal(SLICED, told(size, ""), KEYS, bytes(32), (b"", b""))
+    good = await seal(SLICED, told(size, VERSION), KEYS, bytes(32), (b"", b""))
     made = read_header(good.sealed.header)
-    assert made.slice_version == VERSION
     opened = await unseal(good.sealed, made, good.stream, node=ALICE_ID, key=ALICE_SEALING)
     assert opened == SLICED
     for other in (told(size + 1, VERSION), told(size, "1.2.3.4"), told(0, "")):
@@ -349,8 +349,13 @@ async def test_another_version_of_the_browser_is_refused_before_the_use_is_count
     assert (made.slice_version, made.origins[0].slice) == (VERSION, slice_of().size_bytes(SHOP))
     wish = Wish(task="replay", guard=GuardPolicy(), start_url=f"{SHOP}/", risk_max=3)
 
-    async def running(version: str) -> BrowserInfo:
-        return BrowserInfo(backend="launched", name="chromium", version=version)
+    async def running(version: str, backend: str = LAUNCHED) -> BrowserInfo:
+        return BrowserInfo(backend=backend, name="chromium", version=version)
+
+    with pytest.raises(MeshError) as caught:
+        async with mounted(Mounting(alice.capsules, lambda: running(VERSION, ATTACHED)), "shop", wish):
+            raise AssertionError("it was mounted")
+    assert caught.value.code == "browser.no_profile"
 
     with pytest.raises(MeshError) as caught:
         async with mounted(Mounting(alice.capsules, lambda: running("157.0.0.1")), "shop", wish):
@@ -392,3 +397,13 @@ async def test_nothing_else_is_done_in_the_browser_of_a_login_with_a_slice() -> 
     assert pool.browsers == 1, "it ends with its one context"
     usual.leave()
     await pool.close()
+
+
+async def test_a_consent_to_a_login_is_none_to_its_slice() -> None:
+    with_slice = header(
+        origins=(OriginState(origin=SHOP, cookies=1, local=1, session=1, databases=1, slice=5),), slice_version=VERSION
+    )
+    assert terms_of(with_slice).slice and not terms_of(header()).slice
+    assert terms_digest(terms_of(with_slice)) != terms_digest(terms_of(header()))
+    newer = msgspec.structs.replace(with_slice, slice_version="157.0.0.1")
+    assert terms_of(newer) == terms_of(with_slice), "a login with a newer browser needs no new one"

@@ -181,6 +181,7 @@ def terms(made: Fields) -> bytes:
         "origins": [each["origin"] for each in made["origins"]],
         "policy": made["policy"],
         "recipients": [each["node"] for each in made["recipients"]],
+        "slice": bool(made["slice_version"]),
     }
     return hashlib.sha256(b"trailmesh-capsule-terms-v1\0" + encoded(said)).digest()
 

@@ -230,6 +230,7 @@ export function termsOf(header) {
     ['origins', header.origins.map((one) => one.get('origin'))],
     ['policy', header.policy],
     ['recipients', header.recipients.map((one) => one.get('node'))],
+    ['slice', header.slice_version !== ''],
   ]
   return hashIn('trailmesh-capsule-terms-v1', encode(new Map(fields)))
 }
