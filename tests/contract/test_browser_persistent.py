@@ -133,9 +133,13 @@ async def test_a_slice_of_another_version_and_one_without_files_leave_no_browser
 
 
 async def refused(given: Slice) -> str:
-    with pytest.raises(MeshError) as caught:
-        await persistent_launcher(SETTINGS)(Profile(), given)
-    return caught.value.code
+    """The code with which a browser is refused; empty if it was started."""
+    try:
+        browser = await persistent_launcher(SETTINGS)(Profile(), given)
+    except MeshError as error:
+        return error.code
+    await browser.close()
+    return ""
 
 
 async def test_a_browser_that_ends_by_itself_gives_no_slice_and_leaves_nothing(site: KeySite, root: Path) -> None:

@@ -162,7 +162,7 @@ async def test_what_a_site_renews_in_files_is_sealed_and_every_kind_of_work_begi
             await ask(node, "live.act", session=opened.session, action=f"wait: {{text: {WELCOME}}}")
             await ask(node, "live.close", session=opened.session)
             assert await generation() == 1, "nothing was written"
-            # The site makes another key and another Blob: scripts see the same as before.
+            # The site puts another key in its place: a script sees the same as before.
             opened = await ask(node, "live.open", url=f"{site.origin}/account?renew", capsule="key")
             await ask(node, "live.act", session=opened.session, action=f"wait: {{text: {WELCOME}}}")
             await ask(node, "live.close", session=opened.session)

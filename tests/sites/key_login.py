@@ -50,7 +50,7 @@ const account = async () => {
   if (!answer.ok) return form();
   const blob = await load('notes');
   notes.textContent = blob instanceof Blob ? 'Notes of ' + (await blob.arrayBuffer()).byteLength + ' bytes' : 'No notes';
-  if (location.search === '?renew') await save({key: await made(), more: new Blob(['more'])});
+  if (location.search === '?renew') await save({key: await made()});
   said.textContent = await answer.text() + (key.extractable ? ' in clear' : '');
 };
 const made = async () => {
