@@ -158,7 +158,7 @@ def _content(given: Slice) -> dict[tuple[str, str], object]:
 
 def _batches(log: bytes) -> Iterator[bytes]:
     """What a log of LevelDB holds (doc/log_format.md), without the empty batches; of one in another form, all of it."""
-    at, pending = 0, b""
+    at, pending = 0, bytearray()
     while at < len(log):
         left = _LOG_BLOCK - at % _LOG_BLOCK
         if left < _LOG_HEAD:
@@ -172,6 +172,6 @@ def _batches(log: bytes) -> Iterator[bytes]:
         at += _LOG_HEAD + size
         if kind[0] in (_FULL, _LAST):
             if pending[_BATCH_HEAD - 4 : _BATCH_HEAD] != bytes(4):
-                yield pending
-            pending = b""
-    yield pending
+                yield bytes(pending)
+            pending = bytearray()
+    yield bytes(pending)
