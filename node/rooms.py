@@ -181,7 +181,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
     capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
-    browsers.mounts = mounting = Mounting(capsules, browsers.info)
+    browsers.mounts = mounting = Mounting(capsules, browsers.info_for_work)
     capsules.prove = Proving(capsules.kept, browsers, config).prove
     capsule_exchange.ended.append(mounting.ended)
     capsules.removed.append(mounting.ended)

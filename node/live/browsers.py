@@ -112,6 +112,11 @@ class Browsers:
         assert self._info is not None, "a seat is in a browser that was started"
         return self._info
 
+    async def info_for_work(self) -> BrowserInfo:
+        """As ``info``, for a caller with time with a browser left: none is started for others. Errors: also ``Metering.check``."""
+        await self.metering.check()
+        return await self.info()
+
     async def context(
         self,
         profile: Profile,

@@ -153,6 +153,9 @@ async def test_what_a_site_renews_in_files_is_sealed_and_every_kind_of_work_begi
                 approve_class=7,
             )
             assert (kept.proven, kept.generation) == ("proven", 1)
+            assert (await ask(node, "session.show", session=kept.session)).session.verdict == "pass"
+            shown = await ask(node, "capsule.show", capsule="key", names=True)
+            assert shown.lost == () and [each.name for each in shown.holds] == ["auth"]
 
             async def generation() -> int:
                 (found,) = (await ask(node, "capsule.list")).capsules
