@@ -16,7 +16,8 @@ from node.capsules.browser_state import from_browser, same, to_browser
 from node.capsules.proving import Shown
 from node.capsules.sealing import seal, unseal, within
 from node.capsules.unsealing import left_out, pages_of
-from node.live import Wish, mounted
+from node.live import Browsers, Wish, mounted
+from node.live.metering import Unmetered
 from node.live.pool import Pool
 from node.verbs.capsule import PolicyParams
 from protocol import limits
@@ -407,3 +408,19 @@ async def test_a_consent_to_a_login_is_none_to_its_slice() -> None:
     assert terms_digest(terms_of(with_slice)) != terms_digest(terms_of(header()))
     newer = msgspec.structs.replace(with_slice, slice_version="157.0.0.1")
     assert terms_of(newer) == terms_of(with_slice), "a login with a newer browser needs no new one"
+
+
+async def test_no_browser_is_started_to_learn_its_version_for_a_caller_without_time_left() -> None:
+    class Spent(Unmetered):
+        async def check(self) -> None:
+            raise MeshError("caller.refused", "no time with a browser is left")
+
+    async def start() -> MemoryBrowser:
+        raise AssertionError("it was started")
+
+    browsers = Browsers(start)
+    browsers.metering = Spent()
+    with pytest.raises(MeshError) as caught:
+        await browsers.info_for_work()
+    assert (caught.value.code, browsers.running) == ("caller.refused", 0)
+    await browsers.close()
