@@ -16,11 +16,13 @@ from adapters.ports import (
     NewTreeWriter,
     Notifier,
     OpenBrowser,
+    OpenPersistent,
     PairingClient,
     PairingServer,
     PeerClient,
     PeerServer,
     Store,
+    no_persistent,
 )
 from node.approvals import Approvals, OwnerKeys
 from node.base import LoopWatch, Serving
@@ -63,6 +65,8 @@ class Ports:
     keys: KeyStore
     """Where the witness key is kept."""
     open_browser: OpenBrowser
+    open_persistent: OpenPersistent = no_persistent
+    """A browser of its own for a login with a slice of its profile."""
     server: PeerServer
     client: PeerClient
     pairing_server: Callable[[], PairingServer]
@@ -155,7 +159,7 @@ class Rooms:
 def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     """Build the rooms of the node ``own``; nothing is loaded or started yet."""
     store, clock, client, server = ports.store, ports.clock, ports.client, ports.server
-    browsers = open_browsers(config, ports.open_browser)
+    browsers = open_browsers(config, ports.open_browser, ports.open_persistent)
     witness = Witness(own, store, clock)
     peers = Peers(witness, config, store, clock, server)
     peers.addresses = ports.addresses
@@ -177,7 +181,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
     capsules, capsule_exchange = _capsules(home, ports, witness, peers, calls, keys_of_owners)
-    browsers.mounts = mounting = Mounting(capsules)
+    browsers.mounts = mounting = Mounting(capsules, browsers.info_for_work)
     capsules.prove = Proving(capsules.kept, browsers, config).prove
     capsule_exchange.ended.append(mounting.ended)
     capsules.removed.append(mounting.ended)
@@ -267,7 +271,9 @@ def _capsules(
     return capsules, exchange
 
 
-def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
+def open_browsers(
+    config: Config, open_browser: OpenBrowser, open_persistent: OpenPersistent = no_persistent
+) -> Browsers:
     """Build the pool of browsers with the sizes and waiting times of the configuration."""
     browser = config.browser
     return Browsers(
@@ -281,4 +287,5 @@ def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
         queue_max=browser.queue_max,
         queue_s=browser.queue_seconds,
         idle_s=browser.idle_seconds,
+        open_persistent=open_persistent,
     )

@@ -97,9 +97,9 @@ class CapsuleNode:
         await self.exchange.export(ExportParams(capsule=text, to=other.node.name, out=str(out)))
         return out
 
-    async def take(self, file: Path) -> KeptCapsule:
+    async def take(self, file: Path, *, slice: bool = False) -> KeptCapsule:
         """Import a file."""
-        return await self.exchange.take_in(ImportParams(file=str(file)))
+        return await self.exchange.take_in(ImportParams(file=str(file), slice=slice))
 
 
 async def two(mesh: MemoryMesh, home: Path, *, machines: tuple[str, str] = (MACHINE, MACHINE)) -> list[CapsuleNode]:

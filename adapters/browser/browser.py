@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -145,9 +145,8 @@ class ChromiumBrowser:
 
         Errors: ``browser.state``, ``browser.launch``; those of Playwright.
         """
-        cookies = {"cookies": state["cookies"], "origins": []}
         try:
-            context = await self._browser.new_context(**self._options(profile), storage_state=cast(Any, cookies))
+            context = await self._fresh(profile, state["cookies"])
         except PlaywrightError as error:
             if not state["cookies"] or is_gone(error) or isinstance(error, PlaywrightTimeoutError):
                 raise
@@ -158,6 +157,11 @@ class ChromiumBrowser:
         except BaseException:
             await asyncio.shield(context.close())
             raise
+
+    async def _fresh(self, profile: Profile, cookies: Sequence[Mapping[str, Any]]) -> BrowserContext:
+        """A fresh context with ``cookies``. Errors: those of Playwright."""
+        state = {"cookies": cookies, "origins": []}
+        return await self._browser.new_context(**self._options(profile), storage_state=cast(Any, state))
 
     async def ended(self) -> None:
         """``adapters.ports.Browser.ended``."""
@@ -182,10 +186,10 @@ class ChromiumBrowser:
         self._lost()
 
     def _options(self, profile: Profile) -> dict[str, Any]:
-        return _options(profile) | (self._ground.options if isinstance(self._ground, Beside) else {})
+        return context_options(profile) | (self._ground.options if isinstance(self._ground, Beside) else {})
 
 
-def _options(profile: Profile) -> dict[str, Any]:
+def context_options(profile: Profile) -> dict[str, Any]:
     """How a context is made: nothing is granted, downloads are deleted, no service worker answers in the place of a site."""
     return {
         "viewport": {"width": profile.width_px, "height": profile.height_px},
@@ -232,7 +236,12 @@ def _outliving_faults() -> Iterator[None]:
 
 
 async def connected(
-    connect: Callable[[Playwright], Awaitable[Browser]], *, ground: Ground | Beside, otherwise: str, doing: str
+    connect: Callable[[Playwright], Awaitable[Browser]],
+    *,
+    ground: Ground | Beside,
+    otherwise: str,
+    doing: str,
+    kind: type[ChromiumBrowser] = ChromiumBrowser,
 ) -> ChromiumBrowser:
     """A browser over a fresh Playwright driver.
 
@@ -259,7 +268,7 @@ async def connected(
             await driver.stop()
         await ground.close()
         raise
-    return ChromiumBrowser(driver, browser, _backend(ground), judge, ground)
+    return kind(driver, browser, _backend(ground), judge, ground)
 
 
 async def _grounded(browser: Browser, ground: Ground | Beside) -> BrowserJudge | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from playwright.async_api import Browser, Playwright
 
@@ -27,6 +27,27 @@ def leashed(*command: str) -> list[str]:
     return [sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *command]
 
 
+def launch_options(settings: BrowserSettings, ground: Ground, driver: Playwright) -> dict[str, Any]:
+    """How Playwright starts a Chromium on ``ground``. Errors: ``browser.missing``."""
+    program, *arguments = leashed(
+        find_executable(settings, driver.chromium.executable_path),
+        *launch_args(settings, profile_directory=str(ground.profile_directory), entries=ground.entries),
+    )
+    return {
+        "executable_path": program,
+        "headless": settings.headless,
+        "ignore_default_args": True,
+        "args": arguments,
+        "env": environment(ground.profile_directory),
+        # Removed with it, also by the next start after node and driver were killed in the middle of a download.
+        "downloads_path": str(ground.profile_directory / "downloads"),
+        "timeout": settings.launch_timeout_ms,
+        "handle_sigint": False,
+        "handle_sigterm": False,
+        "handle_sighup": False,
+    }
+
+
 def launcher(settings: BrowserSettings) -> OpenBrowser:
     """An ``OpenBrowser`` that starts a Chromium per call.
 
@@ -38,23 +59,7 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
         ground = await Ground.made(tunnel=not own_way(settings))
 
         async def connect(driver: Playwright) -> Browser:
-            program, *arguments = leashed(
-                find_executable(settings, driver.chromium.executable_path),
-                *launch_args(settings, profile_directory=str(ground.profile_directory), entries=ground.entries),
-            )
-            return await driver.chromium.launch(
-                executable_path=program,
-                headless=settings.headless,
-                ignore_default_args=True,
-                args=arguments,
-                env=environment(ground.profile_directory),
-                # Removed with it, also by the next start after node and driver were killed in the middle of a download.
-                downloads_path=str(ground.profile_directory / "downloads"),
-                timeout=settings.launch_timeout_ms,
-                handle_sigint=False,
-                handle_sigterm=False,
-                handle_sighup=False,
-            )
+            return await driver.chromium.launch(**launch_options(settings, ground, driver))
 
         return await connected(connect, ground=ground, otherwise="browser.launch", doing="starting Chromium")
 

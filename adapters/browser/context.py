@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 from playwright.async_api import BrowserContext, CDPSession, Page, Response
 from playwright.async_api import Error as PlaywrightError
 
@@ -30,6 +31,7 @@ from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from adapters.ports import BrowserState, HearPasskey, Passkey, Untaken, deaf
 from protocol import limits
+from protocol.capsule.slices import Slice
 from protocol.errors import MeshError
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import origin_of
@@ -74,6 +76,8 @@ class ChromiumContext:
         """By origin, the sessionStorage of the first page. A tab that is opened beside it begins without, as for a person."""
         self.apart = Partitions()
         """The storage of frames that is kept apart for the site on top."""
+        self.slicing: Callable[[Sequence[str]], Awaitable[Slice]] | None = None
+        """Ends the browser, and reads what its profile keeps of origins; None if nothing is written to a profile."""
         self._guards: set[NetworkGuard] = set()
         """Of the pages that are open."""
         self._activities: set[Activity] = set()
@@ -262,6 +266,11 @@ class ChromiumContext:
         for entries in each:
             tabs |= entries  # of two pages that show one origin, those of the newer
         return stored, tabs, lost
+
+    async def last_state(self, origins: Sequence[str]) -> BrowserState:
+        """``adapters.ports.Context.last_state``."""
+        held = await self.state(whole=True)
+        return held if self.slicing is None else msgspec.structs.replace(held, slice=await self.slicing(origins))
 
     def note_offers(self) -> list[str]:
         """``adapters.ports.Context.note_offers``."""

@@ -85,7 +85,11 @@ class Partitions:
             found = await asyncio.to_thread(json.loads, answer["result"]["value"])
             lost = found.pop("lost")
             self._held[key] = {"origin": origin, "storageKey": key, **found}
-            self._untaken[key] = tuple(Untaken(origin=origin, what=each) for each in lost if WHAT.fullmatch(each))
+            self._untaken[key] = tuple(
+                Untaken(origin=origin, what=f"{each} within {site_on_top(origin, key)}")
+                for each in lost
+                if WHAT.fullmatch(each)
+            )
 
 
 def _elsewhere(frame: Frame, page: Page) -> bool:

@@ -86,7 +86,10 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def read_state(state: BrowserState) -> Stored:
-    """What ``state`` holds. Errors: ``input.invalid``, which says nothing of its values."""
+    """What ``state`` holds, but for IndexedDB that stands in the files of its slice.
+
+    Errors: ``input.invalid``, which says nothing of its values.
+    """
     try:
         stored = msgspec.json.decode(state.storage, type=Stored)
         for origin in stored.origins:
@@ -95,7 +98,12 @@ def read_state(state: BrowserState) -> Stored:
                 raise MeshError("input.invalid")
     except (msgspec.MsgspecError, UnicodeError, MeshError):
         raise MeshError("input.invalid", "this is not the state of a browser context") from None
-    return stored
+    given = {each.origin for each in state.slice.folders}
+    origins = tuple(
+        each if each.storageKey or each.origin not in given else msgspec.structs.replace(each, indexedDB=msgspec.UNSET)
+        for each in stored.origins
+    )
+    return msgspec.structs.replace(stored, origins=origins)
 
 
 def plain_state(stored: Stored) -> Any:

@@ -15,11 +15,13 @@ from adapters.ports.browser import (
     GivenFile,
     HearPasskey,
     OpenBrowser,
+    OpenPersistent,
     Outcome,
     Page,
     Passkey,
     Untaken,
     deaf,
+    no_persistent,
 )
 from adapters.ports.clock import Clock, Events, Notifier
 from adapters.ports.discovery import Announcement, Discovery, Sighting
@@ -104,6 +106,7 @@ __all__ = [
     "NewTreeWriter",
     "Notifier",
     "OpenBrowser",
+    "OpenPersistent",
     "OpenWatched",
     "Outcome",
     "Page",
@@ -129,4 +132,5 @@ __all__ = [
     "Untaken",
     "Watched",
     "deaf",
+    "no_persistent",
 ]

@@ -10,6 +10,7 @@ import msgspec
 from protocol import limits
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
+from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError
 from protocol.page.action import Action
 from protocol.page.covering import Covering
@@ -121,6 +122,9 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
     ``storageKey`` beside its origin. Errors when it is too long: ``input.too_large``."""
     untaken: tuple[Untaken, ...] = ()
     """What of the pages that were open is not in it, as far as they say."""
+    slice: Slice = NO_SLICE
+    """Files of a profile: a context that begins with them is one of a browser of its own (``OpenPersistent``). IndexedDB
+    of these origins is in the files, whatever ``storage`` says of it."""
 
     def __post_init__(self) -> None:
         if len(self.storage) > limits.BROWSER_STATE_BYTES_MAX:
@@ -279,6 +283,13 @@ class Context(Protocol):
         Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``.
         """
 
+    async def last_state(self, origins: Sequence[str]) -> BrowserState:
+        """The whole state, as the last thing that is asked of a context: nothing but ``close`` may follow.
+
+        origins: patterns. Of a persistent browser, which ends by this, the slice of these origins is in it too.
+        Errors: those of ``state``; ``browser.state`` (files that no browser gives).
+        """
+
     def note_offers(self) -> list[str]:
         """From now on, the origins whose answers offer to bind a session to this device; the list grows, each once.
 
@@ -331,3 +342,13 @@ class Browser(Protocol):
 
 OpenBrowser = Callable[[], Awaitable[Browser]]
 """Starts or attaches to a browser. Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``."""
+OpenPersistent = Callable[[Profile, Slice], Awaitable[Browser]]
+"""Starts a browser of its own, whose one context is written to a fresh profile, which begins with a slice.
+
+Errors: ``browser.missing``, ``browser.launch``; ``browser.no_profile`` (browsers are somebody else's), ``capsule.slice_version``.
+"""
+
+
+async def no_persistent(profile: Profile, given: Slice) -> Browser:
+    """An ``OpenPersistent`` where no browser has a profile of ours."""
+    raise MeshError("browser.no_profile")

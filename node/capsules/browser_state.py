@@ -1,7 +1,8 @@
 """The state of a capsule as a browser takes it, and back. What no port carries stays in the capsule as it is.
 
 A context takes cookies, localStorage and IndexedDB of pages, and of frames whose storage is kept apart for the site on top; for its
-first page sessionStorage. It takes no storage with a key of another form.
+first page sessionStorage. It takes no storage with a key of another form. Of an origin with files of
+a profile, IndexedDB is in these.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import msgspec
 from adapters.ports import BrowserState
 from node.capsules.reading import state_of
 from protocol import limits
+from protocol.capsule.slices import Slice, same_content
 from protocol.capsule.state import CapsuleState, Cookie, Database, Entry, Index, Lost, ObjectStore, OriginStorage
 from protocol.capsule.storage_key import site_on_top
 from protocol.trust.origin import origin_of
@@ -26,12 +28,14 @@ def to_browser(state: CapsuleState, *, now_s: int) -> BrowserState:
     stored = {
         "cookies": [_cookie(each) for each in state.cookies if not each.expires_s or each.expires_s > now_s],
         "origins": [
-            _storage(each)
+            _storage(each, state.slice)
             for each in state.storage
             if _is_taken(each) and (each.local or each.databases or (each.session and not each.key))
         ],
     }
-    return BrowserState(storage=json.dumps(stored, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return BrowserState(
+        storage=json.dumps(stored, ensure_ascii=False).encode("utf-8", "surrogatepass"), slice=state.slice
+    )
 
 
 def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
@@ -52,11 +56,18 @@ def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
     known = {(each.origin, each.key) for each in now.storage}
     storage += [each for each in before.storage if each.key and (each.origin, each.key) not in known]
     lost = dict.fromkeys((*before.lost, *(Lost(origin=each.origin, what=each.what) for each in found.untaken)))
-    return msgspec.structs.replace(now, storage=tuple(storage), lost=tuple(lost)[: limits.CAPSULE_STORAGES_MAX])
+    return msgspec.structs.replace(
+        now,
+        storage=tuple(storage),
+        lost=tuple(lost)[: limits.CAPSULE_STORAGES_MAX],
+        slice=found.slice or before.slice,
+    )
 
 
 def same(one: CapsuleState, other: CapsuleState) -> bool:
     """Whether both hold the same, in whatever order."""
+    if not same_content(one.slice, other.slice):
+        return False
     return _sorted(one) == _sorted(other)
 
 
@@ -94,7 +105,7 @@ def _is_taken(stored: OriginStorage) -> bool:
     return not stored.key or bool(site_on_top(stored.origin, stored.key))
 
 
-def _storage(stored: OriginStorage) -> dict[str, Any]:
+def _storage(stored: OriginStorage, given: Slice) -> dict[str, Any]:
     made: dict[str, Any] = {
         "origin": origin_of(stored.origin) or stored.origin,
         "localStorage": [{"name": each.name, "value": each.value} for each in stored.local],
@@ -103,7 +114,8 @@ def _storage(stored: OriginStorage) -> dict[str, Any]:
         made["storageKey"] = stored.key
     elif stored.session:
         made["sessionStorage"] = [{"name": each.name, "value": each.value} for each in stored.session]
-    if stored.databases:
+    # Of an origin with files the entry stands all the same: what a document of it was shown for is read at the end.
+    if stored.databases and (stored.key or not given.has(made["origin"])):
         made["indexedDB"] = [_database(each) for each in stored.databases]
     return made
 

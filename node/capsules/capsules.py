@@ -39,6 +39,7 @@ from protocol.capsule.artefacts import KIND_USE, Use
 from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
 from protocol.capsule.minimal import as_minimal, parts_of
 from protocol.capsule.policy import Facts, judge_use
+from protocol.capsule.portability import is_carried
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -266,7 +267,7 @@ class Capsules:
         weak = await self.attesting.words(record, state)
         if state is None:
             return ShownCapsule(**fields, weak=weak)
-        lost = tuple(f"{each.origin}: {each.what}" for each in state.lost)
+        lost = tuple(f"{each.origin}: {each.what}" for each in state.lost if not is_carried(state, each))
         return ShownCapsule(**fields, holds=held_in(state), lost=lost, weak=weak)
 
     async def remove(self, given: CapsuleParams) -> RemovedCapsule:

@@ -103,6 +103,7 @@ class CapsuleExchange:
             expires_ms=header.policy.expires_ms,
             recipients=tuple(self._name(each.node) for each in header.recipients),
             policy=rules(header.policy),
+            slice=bool(header.slice_version),
         )
 
     async def _on_terms(self, text: str, to: str, owner: str) -> tuple[CapsuleRecord, Header]:
@@ -175,6 +176,7 @@ class CapsuleExchange:
             out=given.out,
             bytes=len(data),
             key_ends_ms=min(certificate.ends_ms, before.policy.expires_ms),
+            slice_version=before.slice_version,
         )
 
     async def sealed_to(
@@ -205,13 +207,16 @@ class CapsuleExchange:
 
         Checks, in order: the file, its signatures and its proof; the peer may send it (``capsule:offer`` for its origins);
         sealed after the present witness log began, and not in the future; its policy lets another node use it, and has not
-        expired; its consent; this node can open it; revocation and generation. Errors: ``input.*``, ``capsule.*``,
-        ``envelope.*``, ``log.invalid``, ``peer.*``, ``store.*``.
+        expired; its consent; files of a browser's profile only if they are wanted; this node can open it; revocation and
+        generation. Errors: ``input.*``, ``capsule.*``, ``envelope.*``, ``log.invalid``, ``peer.*``, ``store.*``.
         """
-        return await self._capsules.one(await self.taken(await asyncio.to_thread(_read, Path(given.file))))
+        data = await asyncio.to_thread(_read, Path(given.file))
+        return await self._capsules.one(await self.taken(data, slices=given.slice))
 
-    async def taken(self, data: bytes, expects: Expects | None = None) -> CapsuleRecord:
-        """Keep the capsule of a file. expects: asked before it is kept. Errors: those of ``take_in``, what ``expects`` raises."""
+    async def taken(self, data: bytes, expects: Expects | None = None, *, slices: bool = False) -> CapsuleRecord:
+        """Keep the capsule of a file. expects: asked before it is kept. slices: whether the owner of this node wants files for its
+        browser in it. Errors: those of ``take_in``, what ``expects`` raises.
+        """
         file = files.unpack(data)
         capsule = await asyncio.to_thread(files.open_file, file, self._kept.peers.find_key)
         header = capsule.header
@@ -230,6 +235,8 @@ class CapsuleExchange:
             raise MeshError("capsule.expired", capsule=header.id)
         if header.policy.consent and consent_until_ms(header, capsule.sealed) <= self._kept.clock.now_ms():
             raise MeshError("capsule.consent", capsule=header.id)
+        if header.slice_version and not slices:
+            raise MeshError("capsule.slice", capsule=header.id, version=header.slice_version)
         state = await self._kept.unsealed(capsule, file.stream)
         if expects is not None:
             await expects(header, state)

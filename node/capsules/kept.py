@@ -222,7 +222,8 @@ class Kept:
         """``state`` sealed to this node and ``others`` (public sealing keys, by node), signed, and in the witness log; and its
         stream.
 
-        header: recipients, owner, times and head are set here. Of ``consents`` the one on these terms goes along.
+        header: recipients, owner, times, head and version of the slice are set here. Of ``consents`` the one on these terms goes
+        along.
         Errors: ``input.too_large``, ``capsule.invalid``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
         own = await self.keys.current()
@@ -233,6 +234,7 @@ class Kept:
             owner="",
             sealed_ms=max(self.clock.now_ms(), header.captured_ms),
             head=self.head(),
+            slice_version=state.slice.version,
         )
         terms = terms_digest(terms_of(made))
         consent = next((each for each in consents if each.terms == terms), None)

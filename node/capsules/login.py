@@ -25,7 +25,7 @@ from node.verbs import capsule_login as verbs
 from node.verbs.capsule import PolicyParams
 from node.verbs.capsule_login import KeepParams, LoggedIn, LoginParams
 from node.verbs.session_results import RecordedSession
-from protocol.capsule.capsule import BrowserProfile
+from protocol.capsule.capsule import BrowserProfile, Header
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.login import Look, judge_login
 from protocol.capsule.state import CapsuleState
@@ -51,9 +51,10 @@ class Perform(Protocol):
         after: Any,
         before: Any,
         makes: Any,
+        persistent: bool,
     ) -> Awaitable[RecordedSession]:
         """before: called with the context and its blank page. after: once all actions are done, before the context is closed.
-        makes: after each, for what is redacted."""
+        makes: after each, for what is redacted. persistent: in a browser with a profile of its own."""
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +91,7 @@ class Logins:
         until = _condition(given.until)
         if not given.actions:
             raise MeshError("input.invalid", "name the action file that logs in with --with")
-        await self._capsules.replaced(given)
+        origins = _origins(given, await self._capsules.replaced(given), given.url)
         held: list[CapsuleState] = []
         registered: list[int] = []
         lent = await self._lent(given)
@@ -106,9 +107,12 @@ class Logins:
             registered.append(len({each.credential for each in now_held} - {each.credential for each in lent}))
             if given.register_passkey and not registered[0]:
                 raise MeshError("capsule.no_passkey", "the steps are done, and the site has made no passkey")
-            state = await asyncio.to_thread(from_browser, await context.state(whole=True), CapsuleState())
-            page = context.pages[0]
-            now = Look(seen=await page.observe(), held=await asyncio.to_thread(digests, state))
+            seen = await context.pages[0].observe()
+            found = await (context.last_state(origins) if given.slice else context.state(whole=True))
+            state = await asyncio.to_thread(from_browser, found, CapsuleState())
+            if given.slice and not state.slice:
+                tell({"note": "there is no slice: the browser keeps no IndexedDB of the origins of the capsule"})
+            now = Look(seen=seen, held=await asyncio.to_thread(digests, state))
             # The condition is about the page at ``url``, which the proof opens: not about where the steps end.
             if fails := judge_login(Look(), now, None):
                 raise MeshError("capsule.not_logged_in", fails)
@@ -129,6 +133,7 @@ class Logins:
                 after=after,
                 before=before,
                 makes=makes,
+                persistent=given.slice,
             )
         finally:
             await heard.kept()  # also of steps that failed: the site knows what they made
@@ -169,10 +174,7 @@ class Logins:
 
     async def _kept(self, given: PolicyParams, login: Login, tell: Tell) -> LoggedIn:
         before = await self._capsules.replaced(given)
-        if before is not None:
-            origins = before.policy.origins
-        else:
-            origins = widest(parse_pattern(each) for each in given.origins or (origin_of(login.url),))
+        origins = _origins(given, before, login.url)
         asked = Asked(
             state=within(login.state, origins),
             origins=origins,
@@ -192,6 +194,13 @@ class Logins:
         policy = msgspec.structs.replace(given, origins=origins)
         kept = await self._capsules.keep(policy, login.state, browser, shown)
         return LoggedIn(**msgspec.structs.asdict(kept), session=login.session)
+
+
+def _origins(given: PolicyParams, before: Header | None, url: str) -> tuple[str, ...]:
+    """Patterns of what a login at ``url`` is kept of. before: the capsule that newer state is for."""
+    if before is not None:
+        return before.policy.origins
+    return widest(parse_pattern(each) for each in given.origins or (origin_of(url),))
 
 
 def _secrets_of(held: BrowserState) -> Iterable[str]:

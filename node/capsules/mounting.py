@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 
 import msgspec
 
@@ -22,12 +22,13 @@ from node.capsules.uses import Mounted, Wanted
 from node.live import End, Kept, LoginShown, Mount, Wish
 from node.verbs import CallerKind, current_caller
 from protocol import limits
+from protocol.capsule.capsule import Header
 from protocol.capsule.hidden import hidden_values
 from protocol.capsule.policy import Policy, Task
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.page.secret_search import Search
-from protocol.recording.session import UsedLogin
+from protocol.recording.session import LAUNCHED, BrowserInfo, UsedLogin
 from protocol.risk.classes import WRITE_CLASS
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import ANY, common, fits, origin_of
@@ -35,12 +36,23 @@ from protocol.trust.origin import ANY, common, fits, origin_of
 log = logging.getLogger(__name__)
 
 
+Running = Callable[[], Awaitable[BrowserInfo]]
+"""Which browser work is done in. Errors: ``browser.*``."""
+
+
+async def _unknown() -> BrowserInfo:
+    raise MeshError("browser.no_profile")
+
+
 class Mounting:
     """Opens capsules for work in browsers. Implements ``node.live.Mounts``."""
 
-    def __init__(self, capsules: Capsules, *, check_s: float = limits.CAPSULE_CHECK_S) -> None:
-        """check_s: how often a use that lasts is judged again."""
+    def __init__(
+        self, capsules: Capsules, browser: Running = _unknown, *, check_s: float = limits.CAPSULE_CHECK_S
+    ) -> None:
+        """browser: which one work is done in. check_s: how often a use that lasts is judged again."""
         self._capsules, self._kept, self._check_s = capsules, capsules.kept, check_s
+        self._browser = browser
         self._running: dict[str, set[End]] = {}
 
     @property
@@ -54,6 +66,7 @@ class Mounting:
         record = await self._granted(capsule, wish.task)
         header = self._kept.open(record).header
         guard = _narrowed(wish.guard, header.policy, wish.start_url)
+        await self._check_version(header)
         wanted = Wanted(
             origins=guard.origins,
             task=wish.task,
@@ -79,6 +92,7 @@ class Mounting:
                         guard=guard,
                         capsule=header.id,
                         kept=kept,
+                        origins=header.policy.origins,
                         hidden=hidden,
                         finds=finds,
                         renewed=_renewed,
@@ -102,6 +116,21 @@ class Mounting:
                             await to_its_end(self._keep(used, kept))
                 finally:
                     finds.cancel()
+
+    async def _check_version(self, header: Header) -> None:
+        """Check that the browser is the one that reads the slice of a capsule, if it has one.
+
+        Asked before the use is counted, and again of the browser that was started for it. Errors: ``capsule.slice_version``,
+        ``browser.*`` (``browser.no_profile``: it is somebody else's).
+        """
+        if not header.slice_version:
+            return
+        found = await self._browser()
+        if found.backend != LAUNCHED:
+            raise MeshError("browser.no_profile")
+        if header.slice_version != found.version:
+            told = f"{found.version}, and the files are of {header.slice_version}"
+            raise MeshError("capsule.slice_version", told, capsule=header.id)
 
     async def _granted(self, capsule: str, task: str) -> CapsuleRecord:
         """The capsule, if the caller may have it. An agent does not learn which ones there are beside its own.

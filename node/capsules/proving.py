@@ -166,7 +166,9 @@ class Proving:
     async def _minimal(self, asked: Asked, probe: Probe, hiding: Hiding, tell: Tell) -> CapsuleState:
         """The state without what the page does not need, as far as so many looks show. Errors: ``capsule.unproven``."""
         parts = parts_of(asked.state)
-        tried = shown_by(asked.page, asked.origins, parts)
+        shown = shown_by(asked.page, asked.origins, parts)
+        # Databases that stand in files of the profile go with them, or not at all.
+        tried = tuple(part for part in shown if part.kind != "database" or not asked.state.slice.has(part.host))
         others = tuple(part for part in parts if part not in tried)
         halving, looks = Halving(tried), 0
         of = counted(len(tried), "cookie or entry", "cookies and entries")
@@ -204,7 +206,7 @@ class Proving:
         async with self._browsers.opened(asked.profile, guard, state=given) as (context, page):
             secrets = await asyncio.shield(hiding) if hiding is not None else NO_SECRETS
             look = await self._opened(page, asked.page, secrets)
-            held = await context.state(whole=True) if state is not None and look.seen is not None else None
+            held = await context.last_state(asked.origins) if state is not None and look.seen is not None else None
             return look, held
 
     async def _opened(self, page: Page, url: str, secrets: Secrets) -> Look:

@@ -12,8 +12,19 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 from protocol import limits
 from protocol.capsule import stream as streams
-from protocol.capsule.capsule import Header, OriginState, Sealed, check_stream, key_info, open_state, read_header, suite
+from protocol.capsule.capsule import (
+    Header,
+    OriginState,
+    Sealed,
+    check_sliced,
+    check_stream,
+    key_info,
+    open_state,
+    read_header,
+    suite,
+)
 from protocol.capsule.policy import Policy
+from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.capsule.state import CapsuleState, Cookie, decode_state, encode_state
 from protocol.errors import MeshError
 from protocol.trust.origin import fits, origin_of
@@ -40,6 +51,7 @@ async def seal(
     """
     data = await asyncio.to_thread(_encoded, state)
     made = msgspec.structs.replace(header, state_bytes=len(data))
+    check_sliced(made, state)
     encoded = cbor.encode(made)
     read_header(encoded)  # nothing is signed that a reader would refuse
     info, hpke = key_info(encoded), suite()
@@ -73,7 +85,9 @@ async def unseal(sealed: Sealed, header: Header, stream: bytes, *, node: str, ke
 
     def run() -> CapsuleState:
         check_stream(sealed, header, stream)
-        return decode_state(open_state(sealed, stream, node=node, key=key))
+        state = decode_state(open_state(sealed, stream, node=node, key=key))
+        check_sliced(header, state)
+        return state
 
     return await asyncio.to_thread(run) if len(stream) > _INLINE_BYTES_MAX else run()
 
@@ -86,12 +100,18 @@ def within(state: CapsuleState, origins: tuple[str, ...]) -> CapsuleState:
         cookies=tuple(each for each in state.cookies if any(_is_sent(each, host) for host in hosts)),
         storage=tuple(each for each in state.storage if fits(origins, origin_of(each.origin))),
         lost=tuple(each for each in state.lost if fits(origins, origin_of(each.origin))),
+        slice=_within(state.slice, origins),
     )
+
+
+def _within(given: Slice, origins: tuple[str, ...]) -> Slice:
+    folders = tuple(each for each in given.folders if fits(origins, each.origin))
+    return Slice(version=given.version, folders=folders) if folders else NO_SLICE
 
 
 def origins_of(state: CapsuleState) -> tuple[str, ...]:
     """The origins that ``state`` is of, if nobody says: those with storage, and the hosts of cookies, over HTTPS."""
-    stored = {origin_of(each.origin) for each in state.storage}
+    stored = {origin_of(each.origin) for each in state.storage} | {each.origin for each in state.slice.folders}
     hosts = {f"https://{each.domain.lstrip('.').lower()}" for each in state.cookies}
     return tuple(sorted(origin for origin in stored | hosts if origin and origin_of(origin) == origin))
 
@@ -105,7 +125,7 @@ def counted(state: CapsuleState, policy: Policy, *, empty: bool = False) -> tupl
     named |= {origin for origin in origins_of(state) if fits(policy.origins, origin)}
     found = tuple(_count(state, origin) for origin in sorted(named))
     if not (empty and found) and not any(
-        each.cookies or each.local or each.session or each.databases for each in found
+        each.cookies or each.local or each.session or each.databases or each.slice for each in found
     ):
         raise MeshError("input.invalid", "there is no state of the origins that were named")
     if len(found) > limits.CAPSULE_ORIGINS_MAX:
@@ -121,6 +141,7 @@ def _count(state: CapsuleState, origin: str) -> OriginState:
         local=sum(len(each.local) for each in stored),
         session=sum(len(each.session) for each in stored),
         databases=sum(len(each.databases) for each in stored),
+        slice=state.slice.size_bytes(origin),
     )
 
 

@@ -35,6 +35,7 @@ def shown(kept: Kept, record: CapsuleRecord, capsule: Capsule, row: LedgerRecord
                 local=each.local,
                 session=each.session,
                 databases=each.databases,
+                slice=each.slice,
             )
             for each in header.origins
         ),
@@ -49,6 +50,7 @@ def shown(kept: Kept, record: CapsuleRecord, capsule: Capsule, row: LedgerRecord
         offered=record.offered,
         ended=_ended(header.policy, row.used if row else 0, kept.clock.now_ms()),
         page=record.page,
+        slice_version=header.slice_version,
     )
 
 

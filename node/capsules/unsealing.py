@@ -21,6 +21,7 @@ from node.verbs import Bound
 from node.verbs import capsule_unseal as verbs
 from node.verbs.capsule_unseal import UNSEALED_WARNING, UnsealedCapsule, UnsealParams
 from protocol import ids
+from protocol.capsule.slices import NO_SLICE
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -88,9 +89,9 @@ class Unsealing:
 
 
 def pages_of(state: CapsuleState) -> CapsuleState:
-    """``state`` without what Playwright takes from no file: sessionStorage, and the storage of frames."""
+    """``state`` without what Playwright takes from no file: sessionStorage, the storage of frames, and files of a profile."""
     pages = tuple(msgspec.structs.replace(each, session=()) for each in state.storage if not each.key)
-    return msgspec.structs.replace(state, storage=pages)
+    return msgspec.structs.replace(state, storage=pages, slice=NO_SLICE)
 
 
 def left_out(state: CapsuleState) -> Iterable[str]:
@@ -100,6 +101,8 @@ def left_out(state: CapsuleState) -> Iterable[str]:
             yield f"storage of a frame: {each.key}"
         elif each.session:
             yield f"sessionStorage: {each.origin}"
+    for folder in state.slice.folders:
+        yield f"files of the profile: {folder.origin}, {folder.size_bytes} bytes"
     for lost in state.lost:
         yield f"not captured: {lost.origin}: {lost.what}"
 

@@ -65,6 +65,8 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
     click.echo(f"{asked['name']} ({asked['capsule']}), for {', '.join(asked['recipients'])}", err=True)
     for line in words.rules(asked["policy"]):
         click.echo(line, err=True)
+    if asked["slice"]:
+        click.echo("with keys of the login's own browser, which no script can read", err=True)
     key = open_key(home_path(home), who.id, who.name)
     said = Consent(capsule=asked["capsule"], terms=bytes.fromhex(asked["terms"]), expires_ms=asked["expires_ms"])
     signed = seal_consent(said, key, **_now())
@@ -140,7 +142,7 @@ def _prepare_login(params: Result, typed: Result) -> None:
         params["until"] = read_condition(params["until"])
 
 
-_OF_STEPS: Final = ("secrets", "allow", "approve_class", "passkey", "register_passkey")
+_OF_STEPS: Final = ("secrets", "allow", "approve_class", "passkey", "register_passkey", "slice")
 """Options about steps of a file, which a person in a window does without."""
 
 
@@ -155,7 +157,9 @@ def _log_in(home: str | None, verb: str, params: Result, typed: Result, line: Ca
 
     owner_only("capsule login")
     if any(typed[name] for name in _OF_STEPS):
-        raise MeshError("input.invalid", "--secret, --allow, --approve-class and those for passkeys belong to --with")
+        raise MeshError(
+            "input.invalid", "--secret, --allow, --approve-class, --slice and those for passkeys belong to --with"
+        )
     if not typed["attach"]:
         refuse_without_display(dict(os.environ))
     _check_name(home, params)

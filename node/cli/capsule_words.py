@@ -18,6 +18,7 @@ _MALICE: Final = (
 _NOTES: Final = {
     "lost": "not taken at the capture",
     "key-bound": "bound to a key that only its own browser has",
+    "sliced": "in files of the browser's profile",
     "session-storage": "sessionStorage: the first tab begins with it, no other",
     "partitioned-storage": "storage of a frame, kept apart for the site on top",
     "partitioned-cookie": "partitioned cookie",
@@ -84,6 +85,9 @@ def show_capsule(r: Result) -> None:
         click.echo(f"  {each['origin']}: {', '.join(parts)}")
     for line in rules(r["policy"]):
         click.echo(line)
+    if r.get("slice_version"):
+        size = sum(each["slice"] for each in r["origins"])
+        click.echo(f"slice    {size} bytes of a browser's profile, for version {r['slice_version']} alone")
     if r.get("page"):
         click.echo(f"page     {r['page']}")
     if r.get("ended"):
@@ -180,6 +184,10 @@ def show_exported(r: Result) -> None:
     """A capsule that was written for a peer."""
     click.echo(f"wrote {r['out']}: {r['name']} for {r['to']}, {r['bytes']} bytes")
     click.echo(f"It opens there until {moment(r['key_ends_ms'])} UTC.")
+    if r["slice_version"]:
+        click.echo(
+            f"It is mounted there by version {r['slice_version']} of the browser alone, after an import with --slice."
+        )
     click.echo(_MALICE)
 
 

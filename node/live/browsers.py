@@ -7,7 +7,18 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 
-from adapters.ports import NOTHING, Browser, BrowserState, Context, Given, OpenBrowser, Outcome, Page
+from adapters.ports import (
+    NOTHING,
+    Browser,
+    BrowserState,
+    Context,
+    Given,
+    OpenBrowser,
+    OpenPersistent,
+    Outcome,
+    Page,
+    no_persistent,
+)
 from node.live.codes import NO_CODES, Codes
 from node.live.first_look import LoginShown
 from node.live.history import Held, Known, Nothing
@@ -16,6 +27,7 @@ from node.live.mounting import Mounts, NoCapsules
 from node.live.places import Places
 from node.live.pool import Pool, Seat
 from protocol import limits
+from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
 from protocol.page.secrets import Secrets
@@ -41,9 +53,10 @@ class Browsers:
         queue_max: int = limits.CONTEXT_QUEUE_MAX,
         queue_s: float = limits.CONTEXT_QUEUE_S,
         idle_s: float = limits.BROWSER_IDLE_S,
+        open_persistent: OpenPersistent = no_persistent,
     ) -> None:
         """contexts_max: of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``."""
-        self._open_browser = open_browser
+        self._open_browser, self._open_persistent = open_browser, open_persistent
         self._step_timeout_ms = step_timeout_ms
         self._navigation_timeout_ms = navigation_timeout_ms
         self._places = Places(contexts_max, for_owner=contexts_for_owner, queue_max=queue_max, queue_s=queue_s)
@@ -64,6 +77,11 @@ class Browsers:
 
     async def _start(self) -> Browser:
         browser = await self._open_browser()
+        self._info = browser.info
+        return browser
+
+    async def _start_persistent(self, profile: Profile, given: Slice) -> Browser:
+        browser = await self._open_persistent(profile, given)
         self._info = browser.info
         return browser
 
@@ -94,6 +112,11 @@ class Browsers:
         assert self._info is not None, "a seat is in a browser that was started"
         return self._info
 
+    async def info_for_work(self) -> BrowserInfo:
+        """As ``info``, for a caller with time with a browser left: none is started for others. Errors: also ``Metering.check``."""
+        await self.metering.check()
+        return await self.info()
+
     async def context(
         self,
         profile: Profile,
@@ -102,8 +125,11 @@ class Browsers:
         state: BrowserState | None = None,
         wait_s: float | None = None,
         tabs: bool = False,
+        persistent: bool = False,
     ) -> Lent:
         """A fresh isolated context. Whoever gets it closes it, which frees its place.
+
+        persistent: of a browser of its own, with a profile of its own, as it is for a ``state`` with a slice anyway.
 
         A caller who has no time with a browser left takes no place; the wait for one is not counted. A browser that turns out to
         be gone is replaced once. wait_s: for a place; None for as long as is configured. tabs: as ``Browser.open``.
@@ -113,20 +139,22 @@ class Browsers:
         free = await self._places.take(wait_s)
         try:
             try:
-                seat, context = await self._seated(profile, guard, state, tabs)
+                seat, context = await self._seated(profile, guard, state, tabs, persistent)
             except MeshError as error:
                 if error.code != "browser.crashed":
                     raise
-                seat, context = await self._seated(profile, guard, state, tabs)
+                seat, context = await self._seated(profile, guard, state, tabs, persistent)
         except BaseException:
             free()
             raise
         return Lent(context, seat.gone, self._patient, [seat.leave, free])
 
     async def _seated(
-        self, profile: Profile, guard: GuardPolicy, state: BrowserState | None, tabs: bool
+        self, profile: Profile, guard: GuardPolicy, state: BrowserState | None, tabs: bool, persistent: bool
     ) -> tuple[Seat, Context]:
-        seat = await self._pool.seat()
+        given = state.slice if state is not None else NO_SLICE
+        own = partial(self._start_persistent, profile, given) if persistent or given else None
+        seat = await self._pool.seat(own)
         try:
             return seat, await seat.browser.open(profile, guard, state=state, tabs=tabs)
         except BaseException as error:
@@ -160,9 +188,13 @@ class Browsers:
         state: BrowserState | None = None,
         wait_s: float | None = None,
         tabs: bool = False,
+        persistent: bool = False,
     ) -> AsyncIterator[tuple[Lent, Page]]:
-        """A fresh isolated context and its one page; otherwise as ``page``. state: as ``Browser.open``."""
-        context = await self.context(profile, guard, state=state, wait_s=wait_s, tabs=tabs)
+        """A fresh isolated context and its one page; otherwise as ``page``. state: as ``Browser.open``.
+
+        persistent: as ``context``.
+        """
+        context = await self.context(profile, guard, state=state, wait_s=wait_s, tabs=tabs, persistent=persistent)
         try:
             async with until_spent(self.metering.counted):
                 yield context, await context.page()
@@ -194,7 +226,7 @@ class Lent:
         self._free = free
         self._pages: dict[Page, Page] = {}
         self._closing: asyncio.Task[None] | None = None
-        self.state, self.note_offers = context.state, context.note_offers
+        self.state, self.last_state, self.note_offers = context.state, context.last_state, context.note_offers
         self.hold_passkeys, self.passkeys = context.hold_passkeys, context.passkeys
 
     @property

@@ -64,6 +64,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     capsule: str = ""
     """Id of the capsule."""
     kept: Kept | None = None
+    origins: tuple[str, ...] = ()
+    """Patterns of all that the capsule is for; the guard may let pass fewer."""
     hidden: Mapping[str, str] = {}
     """Values of the state that no text and no picture may show, by a name that says nothing of them."""
     finds: asyncio.Task[Search] | None = None
@@ -91,7 +93,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
         if self.kept is None or (self.login is not None and self.login.dead):
             return
         try:
-            self.kept.state = await context.state(whole=True)
+            self.kept.state = await context.last_state(self.origins)
         except MeshError as error:
             log.warning("the state of a login was not read again: %s", error)
 
@@ -195,12 +197,18 @@ async def mounted(mounts: Mounts, capsule: str, wish: Wish) -> AsyncIterator[Mou
 
 @contextlib.asynccontextmanager
 async def mounted_context(
-    browsers: Browsers, profile: Profile, capsule: str, wish: Wish, *, tabs: bool = False
+    browsers: Browsers, profile: Profile, capsule: str, wish: Wish, *, tabs: bool = False, persistent: bool = False
 ) -> AsyncIterator[tuple[Mount, Lent, Page]]:
-    """A fresh context with ``capsule`` in it, and its one page. Errors: those of ``mounted`` and ``Browsers.opened``."""
+    """A fresh context with ``capsule`` in it, and its one page. persistent: as ``Browsers.context``.
+
+    Errors: those of ``mounted`` and ``Browsers.opened``.
+    """
     async with (
         mounted(browsers.mounts, capsule, wish) as mount,
-        browsers.opened(profile, mount.guard, state=mount.state, tabs=tabs) as (context, page),
+        browsers.opened(profile, mount.guard, state=mount.state, tabs=tabs, persistent=persistent) as (
+            context,
+            page,
+        ),
     ):
         context.login = mount.login
         await mount.ready()
@@ -215,6 +223,7 @@ class HeldContext:
 
     def __init__(self, lent: Lent, mount: Mount, held: contextlib.AsyncExitStack) -> None:
         self.mount, self.gone, self.page, self.state = mount, lent.gone, lent.page, lent.state
+        self.last_state = lent.last_state
         self.note_offers = lent.note_offers
         self.hold_passkeys, self.passkeys = lent.hold_passkeys, lent.passkeys
         self._lent, self._held = lent, held

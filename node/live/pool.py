@@ -73,8 +73,10 @@ class Pool:
         """How many seats are taken."""
         return sum(running.contexts for running in self._running)
 
-    async def seat(self) -> Seat:
+    async def seat(self, own: Callable[[], Awaitable[Browser]] | None = None) -> Seat:
         """A seat, in a browser that is started if there is no room elsewhere.
+
+        own: starts a browser for this seat alone, which ends with it.
 
         Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``, ``node.stopped`` (after ``close``).
         """
@@ -82,7 +84,11 @@ class Pool:
             raise MeshError("node.stopped")
         free = [running for running in self._running if not running.retired and running.contexts < self._contexts_max]
         # The fullest browser that has room, so that the others become idle and can be closed.
-        running = max(free, key=lambda one: one.contexts) if free else self._start()
+        if own is not None:
+            running = self._start(own)
+            running.retired = True
+        else:
+            running = max(free, key=lambda one: one.contexts) if free else self._start(self._open_browser)
         running.contexts += 1
         if running.idle is not None:
             running.idle.cancel()
@@ -96,18 +102,18 @@ class Pool:
             raise
         return Seat(browser, running.gone, lambda retire: self._left(running, retire))
 
-    def _start(self) -> Running:
+    def _start(self, open_browser: Callable[[], Awaitable[Browser]]) -> Running:
         running = Running()
         self._running.append(running)
-        life = asyncio.create_task(self._live(running), name="life of a browser")
+        life = asyncio.create_task(self._live(running, open_browser), name="life of a browser")
         self._lives.add(life)
         life.add_done_callback(self._lives.discard)
         return running
 
-    async def _live(self, running: Running) -> None:
+    async def _live(self, running: Running, open_browser: Callable[[], Awaitable[Browser]]) -> None:
         """Start a browser, wait until it ends or is to be closed, and close it."""
         try:
-            browser = await self._open_browser()
+            browser = await open_browser()
         # BaseException, because callers wait on ``opened`` and must be released after a cancel too.
         except BaseException as error:
             self._end(running)

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
+from adapters.ports import no_persistent
 
 if TYPE_CHECKING:
-    from adapters.ports import Browser, Clock, OpenBrowser
+    from adapters.ports import Browser, Clock, OpenBrowser, OpenPersistent
     from node.config import BrowserConfig
+    from protocol.capsule.slices import Slice
+    from protocol.recording.session import Profile
 
 
 _MACHINE_IDS: Final = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
@@ -49,6 +52,18 @@ def browser_settings(config: BrowserConfig) -> BrowserSettings:
 def browser_of(config: BrowserConfig) -> OpenBrowser:
     """What opens the browser that ``config`` names. Errors of the call: ``browser.*``, ``config.invalid``."""
     return functools.partial(opened, browser_settings(config))
+
+
+def persistent_of(config: BrowserConfig) -> OpenPersistent:
+    """What opens a browser of its own with a profile of its own. Errors of the call: those of ``OpenPersistent``."""
+    settings = browser_settings(config)
+    return no_persistent if settings.cdp_url else functools.partial(_opened_persistent, settings)
+
+
+async def _opened_persistent(settings: BrowserSettings, profile: Profile, given: Slice) -> Browser:
+    from adapters.browser.persistent import persistent_launcher
+
+    return await persistent_launcher(settings)(profile, given)
 
 
 def load_driver(config: BrowserConfig) -> None:

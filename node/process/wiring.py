@@ -19,7 +19,7 @@ from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
-from adapters.ports import Clock, KeyStore, OpenBrowser, OpenWatched, Store
+from adapters.ports import Clock, KeyStore, OpenBrowser, OpenPersistent, OpenWatched, Store, no_persistent
 from adapters.ports.login_signs import HearPage, ReadSigns
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
@@ -34,7 +34,7 @@ from node.base import STORE_FILE, write_private
 from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
 from node.health import doctor
-from node.process.machine import browser_of, browser_settings, machine_id, opened, system_clock
+from node.process.machine import browser_of, browser_settings, machine_id, opened, persistent_of, system_clock
 from node.rooms import Ports, assemble, open_browsers
 from node.signing import contents, identity
 from node.verbs.node import Health
@@ -97,13 +97,14 @@ async def open_node(
     *,
     clock: Clock | None = None,
     open_browser: OpenBrowser | None = None,
+    open_persistent: OpenPersistent | None = None,
     key_lost: bool = False,
 ) -> AsyncIterator[Node]:
     """Open the node of ``home`` and hold its lock until the end of the block. It does not serve peers yet.
 
     passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
     key_lost: open it without its witness key, to recover it; the new key will be stored unencrypted (mode 0600).
-    clock, open_browser: the machine's, and what the configuration names, unless given.
+    clock, open_browser, open_persistent: the machine's, and what the configuration names, unless given.
     Browsers that a killed node left behind are ended.
     Errors: ``node.not_initialised``, ``node.incomplete``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
     """
@@ -119,7 +120,7 @@ async def open_node(
             own = identity.load(home, clock, keys)
         await asyncio.to_thread(remove_abandoned)
         store = await _open_store(home)
-        rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser))
+        rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser, open_persistent))
         try:
             # The witness first, because loading other rooms may sign or report changes.
             await rooms.witness.load()
@@ -240,6 +241,7 @@ def _ports(
     store: Store,
     clock: Clock,
     open_browser: OpenBrowser | None,
+    open_persistent: OpenPersistent | None = None,
 ) -> Ports:
     """The adapters that the configuration asks for. Errors: ``config.invalid``."""
     listen = config.listen
@@ -261,6 +263,8 @@ def _ports(
         clock=clock,
         keys=keys,
         open_browser=open_browser or browser_of(config.browser),
+        # Where browsers are given, none is started beside them.
+        open_persistent=open_persistent or (no_persistent if open_browser else persistent_of(config.browser)),
         server=server,
         client=MeshClient(
             own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file, refusals=refusals

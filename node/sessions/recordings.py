@@ -77,11 +77,13 @@ class Recordings:
         after: After | None = None,
         before: After | None = None,
         makes: Makes | None = None,
+        persistent: bool = False,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them. capsule: the login to begin with; empty for the one of the file.
 
         ``after``: called with the browser context once all of them are done. ``before``: with it and its blank page. ``makes``:
-        after each action, for the values that are redacted from there on.
+        after each action, for the values that are redacted from there on. ``persistent``: in a browser of its own with a profile of
+        its own.
 
         ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
@@ -102,6 +104,7 @@ class Recordings:
             after=after,
             before=before,
             makes=makes,
+            persistent=persistent,
         )
 
     async def fork(
@@ -175,6 +178,7 @@ class Recordings:
         after: After | None = None,
         before: After | None = None,
         makes: Makes | None = None,
+        persistent: bool = False,
     ) -> RecordedSession:
         """Errors: those of ``record``; ``session.unlike`` with ``following``."""
         missing = sorted(set(file.secrets) - secrets.keys())
@@ -199,7 +203,9 @@ class Recordings:
             tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
         guard = guard_for(self._work.config.policy, allow)
         wish = self._work.wish("record", guard, file.start_url, allow=allow, approve_class=approve_class)
-        async with mounted_context(self._work.browsers, file.profile, capsule, wish, tabs=True) as (
+        async with mounted_context(
+            self._work.browsers, file.profile, capsule, wish, tabs=True, persistent=persistent
+        ) as (
             mount,
             context,
             page,

@@ -193,6 +193,13 @@ class ImportParams(Params, frozen=True, kw_only=True):
     """``capsule.import``"""
 
     file: Annotated[str, argument("The file of an export.", metavar="FILE", reads="path", max_length=4_096)]
+    slice: Annotated[
+        bool,
+        option(
+            "Take files of the other node's browser profile, if the capsule has some: the browser of this machine reads them"
+            " outside of its sandbox."
+        ),
+    ] = False
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -206,6 +213,8 @@ class StateOf(msgspec.Struct, frozen=True, kw_only=True):
     local: int
     session: int
     databases: int
+    slice: int = 0
+    """Bytes of files of the browser's profile."""
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,6 +263,8 @@ class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is not used any more; empty while it is."""
     page: str = ""
     """Page that `check` and `refresh` open; empty if none was named."""
+    slice_version: str = ""
+    """The one version of the browser that it is mounted in; empty for any."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -307,6 +318,8 @@ class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
     recipients: tuple[str, ...]
     """Names of the nodes that will be able to open it."""
     policy: Rules
+    slice: bool = False
+    """Whether files of the browser's profile go along, with keys that no script can read."""
 
 
 class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,6 +333,8 @@ class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     key_ends_ms: int
     """Until when the peer can open it."""
+    slice_version: str = ""
+    """The one version of the browser that it is mounted in; empty for any."""
 
 
 class RemovedCapsule(msgspec.Struct, frozen=True, kw_only=True):
@@ -406,7 +421,7 @@ IMPORT: Final = Verb(
     gives=KeptCapsule,
     help="""Keep a capsule that a peer exported to this node.
 
-    The peer must be granted `capsule:offer` for its origins here.
+    The peer must be granted `capsule:offer` for its origins here. Files of a browser's profile are taken with --slice only.
     """,
     callers=OWNER_ONLY,
     row=Row(),

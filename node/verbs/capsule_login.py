@@ -51,6 +51,14 @@ class LoginParams(PolicyParams, frozen=True, kw_only=True):
         option("With --with: the steps add a passkey to the account; this node keeps it, and never gives it away."),
     ] = False
 
+    slice: Annotated[
+        bool,
+        option(
+            "With --with: keep files of the browser's profile too, with keys that no script can read. Such a capsule is mounted in"
+            " the same version of the browser only."
+        ),
+    ] = False
+
     def __repr__(self) -> str:
         return f"LoginParams(name={self.name!r}, secrets={sorted(self.secrets)})"
 

@@ -72,6 +72,8 @@ class Terms(_Record, frozen=True, kw_only=True):
     origins: tuple[str, ...]
     policy: Policy
     recipients: tuple[ids.NodeId, ...]
+    slice: bool
+    """Whether keys go along that no script can read: who has consented to a login has not consented to that."""
 
 
 class Consent(_Record, frozen=True, kw_only=True):
@@ -132,6 +134,7 @@ def terms_of(header: Header) -> Terms:
         origins=tuple(each.origin for each in header.origins),
         policy=header.policy,
         recipients=tuple(each.node for each in header.recipients),
+        slice=bool(header.slice_version),
     )
 
 

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from protocol import ids, limits
 from protocol.capsule import stream as streams
 from protocol.capsule.policy import Policy, Time, check_policy
+from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
 from protocol.trust.origin import fits, origin_of
@@ -48,6 +49,8 @@ class OriginState(_Record, frozen=True, kw_only=True):
     local: Count
     session: Count
     databases: Count
+    slice: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_SLICE_BYTES_MAX)] = 0
+    """Bytes of the files of a browser's profile that go with it; 0 for none."""
 
 
 class BrowserProfile(_Record, frozen=True, kw_only=True):
@@ -101,6 +104,8 @@ class Header(_Record, frozen=True, kw_only=True):
     sealed_ms: Time
     state_bytes: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_STATE_BYTES_MAX)]
     head: LogHead
+    slice_version: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
+    """The one version of the browser that a state with files of a profile is mounted in; empty without such files."""
 
 
 class Sealed(_Record, frozen=True, kw_only=True):
@@ -148,7 +153,8 @@ def read_header(data: bytes) -> Header:
     """The header in ``data``.
 
     Checks, in order: form and bounds; the suite is known; policy (``check_policy``); origins and recipients sorted, each once,
-    origins within the policy; the tenant is a recipient; times in order, expiry within ``CAPSULE_DAYS_MAX``.
+    origins within the policy; the tenant is a recipient; the version of a slice if there
+    is one; times in order, expiry within ``CAPSULE_DAYS_MAX``.
     Errors: ``cbor.*``, ``message.invalid``, ``capsule.suite``, ``capsule.invalid``.
     """
     header = cbor.decode_as(data, Header, bytes_max=limits.CAPSULE_HEADER_BYTES_MAX)
@@ -163,6 +169,8 @@ def read_header(data: bytes) -> Header:
     nodes = [each.node for each in header.recipients]
     if nodes != sorted(set(nodes)) or header.tenant not in nodes:
         raise MeshError("capsule.invalid", "the recipients of a header are sorted, each once, the tenant among them")
+    if bool(header.slice_version) != any(each.slice for each in header.origins):
+        raise MeshError("capsule.invalid", "the version of a browser stands there if, and only if, there is a slice")
     if header.owner and not ids.is_id("own", header.owner):
         raise MeshError("capsule.invalid", "the owner is no id of an owner's key")
     if not header.captured_ms <= header.sealed_ms < policy.expires_ms <= header.captured_ms + _LIFE_MS:
@@ -224,6 +232,14 @@ def open_state(sealed: Sealed, stream: bytes, *, node: str, key: X25519PrivateKe
     if len(content_key) != streams.CONTENT_KEY_BYTES:
         raise MeshError("capsule.altered")
     return streams.open_stream(stream, sealed.header, content_key, state_bytes=header.state_bytes)
+
+
+def check_sliced(header: Header, state: CapsuleState) -> None:
+    """Check that the header tells what slice the state has: by that a use is judged. Errors: ``capsule.invalid``."""
+    told = {each.origin: each.slice for each in header.origins if each.slice}
+    found = {each.origin: each.size_bytes for each in state.slice.folders}
+    if header.slice_version != state.slice.version or told != found:
+        raise MeshError("capsule.invalid", "the slice is not the one that the header tells of", capsule=header.id)
 
 
 def sealing_key_id(public_key: bytes) -> bytes:

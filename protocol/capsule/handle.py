@@ -13,13 +13,13 @@ from protocol.errors import MeshError
 
 def cookies_of(header: Header, state: CapsuleState) -> tuple[Header, CapsuleState]:
     """Header and state without storage. The names of origins stay, so that a consent to the capsule covers it."""
-    origins = tuple(msgspec.structs.replace(each, local=0, session=0, databases=0) for each in header.origins)
-    return msgspec.structs.replace(header, origins=origins), CapsuleState(cookies=state.cookies)
+    origins = tuple(msgspec.structs.replace(each, local=0, session=0, databases=0, slice=0) for each in header.origins)
+    return msgspec.structs.replace(header, origins=origins, slice_version=""), CapsuleState(cookies=state.cookies)
 
 
 def is_handle(header: Header) -> bool:
     """Whether a capsule says that it holds cookies alone."""
-    return not any(each.local or each.session or each.databases for each in header.origins)
+    return not any(each.local or each.session or each.databases or each.slice for each in header.origins)
 
 
 def attested(header: Header, state: CapsuleState, *, node: str, at_ms: int) -> Attestation:

@@ -11,9 +11,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from protocol import limits
-from protocol.capsule.state import CapsuleState, Entry
+from protocol.capsule.state import CapsuleState, Entry, Lost
 from protocol.capsule.storage_key import site_on_top
 from protocol.page.observation import Element, Observation
+from protocol.trust.origin import origin_of
 
 Standing = Literal["alive", "dead", "unknown"]
 """Whether a site takes a login: seen in a fresh browser. ``unknown``: the page that was asked shows everybody the same."""
@@ -23,6 +24,9 @@ to a device, and such a one soon ends elsewhere. ``software-bound``: the login n
 _WEB_TOKEN: Final = re.compile(  # each piece is read once, as in ``token_looks.WEB_TOKEN``
     r"(?<![A-Za-z0-9_-])(?:(?!eyJ)[A-Za-z0-9_-])*+eyJ[A-Za-z0-9_-]{4,}+\.(eyJ[A-Za-z0-9_-]{4,}+)\.[A-Za-z0-9_-]*"
 )
+_KEY: Final = "crypto-key"
+_WITHIN: Final = " within "
+"""Before the site on top, where a frame keeps something: no slice has that."""
 _SOON_S: Final = 86_400
 _LOGOUT: Final = re.compile(
     r"(?:log|sign)[ -]?(?:me )?(?:out|off)|logout|signout"
@@ -47,6 +51,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal[
         "lost",
         "key-bound",
+        "sliced",
         "session-storage",
         "partitioned-storage",
         "partitioned-cookie",
@@ -73,8 +78,14 @@ def findings(state: CapsuleState, *, now_s: int) -> tuple[Finding, ...]:
 
 def _bound(state: CapsuleState) -> Iterator[Finding]:
     for lost in state.lost:
-        kind: Literal["key-bound", "lost"] = "key-bound" if lost.what.startswith("crypto-key") else "lost"
+        if is_carried(state, lost):
+            what = f"{lost.origin}: {lost.what}, in version {state.slice.version} of the browser alone"
+            yield Finding(kind="sliced", travels=True, what=what)
+            continue
+        kind: Literal["key-bound", "lost"] = "key-bound" if lost.what.startswith(_KEY) else "lost"
         yield Finding(kind=kind, travels=False, what=f"{lost.origin}: {lost.what}")
+    if any(each.what.startswith(_KEY) and is_carried(state, each) for each in state.lost):
+        return  # the key that a token names goes along: whether it is the one, a fresh browser shows
     for cookie in state.cookies:
         if _is_bound(cookie.value):
             yield Finding(kind="key-bound", travels=False, what=f"{cookie.domain}: cookie {cookie.name}")
@@ -82,6 +93,12 @@ def _bound(state: CapsuleState) -> Iterator[Finding]:
         for item in (*stored.local, *stored.session):
             if _is_bound(item.value):
                 yield Finding(kind="key-bound", travels=False, what=f"{stored.origin}: entry {item.name}")
+
+
+def is_carried(state: CapsuleState, lost: Lost) -> bool:
+    """Whether the files of the profile hold what the capture could not take: a key, or a Blob, of a page."""
+    kept = lost.what.startswith((_KEY, "blob")) and _WITHIN not in lost.what
+    return kept and state.slice.has(origin_of(lost.origin))
 
 
 def _untaken(state: CapsuleState) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from protocol import limits
+from protocol.capsule.slices import NO_SLICE, Slice, check_slice
 from protocol.errors import MeshError
 from protocol.wire import cbor
 
@@ -113,6 +114,8 @@ class CapsuleState(_Record, frozen=True, kw_only=True):
     cookies: Annotated[tuple[Cookie, ...], msgspec.Meta(max_length=limits.CAPSULE_COOKIES_MAX)] = ()
     storage: Annotated[tuple[OriginStorage, ...], msgspec.Meta(max_length=limits.CAPSULE_STORAGES_MAX)] = ()
     lost: Annotated[tuple[Lost, ...], msgspec.Meta(max_length=limits.CAPSULE_STORAGES_MAX)] = ()
+    slice: Slice = NO_SLICE
+    """Files of the browser's profile, if the owner has asked for them. ``storage`` says what scripts see of these databases."""
 
     def __repr__(self) -> str:
         return f"CapsuleState({len(self.cookies)} cookies, {len(self.storage)} storages)"
@@ -131,9 +134,11 @@ def encode_state(state: CapsuleState) -> bytes:
 def decode_state(data: bytes) -> CapsuleState:
     """The state in ``data``. Errors: ``capsule.invalid``, which quotes nothing of it."""
     try:
-        return cbor.decode_as(
+        state = cbor.decode_as(
             data, CapsuleState, bytes_max=limits.CAPSULE_STATE_BYTES_MAX, items_max=limits.CAPSULE_ITEMS_MAX
         )
     except MeshError as error:
         # ``from None``: the message of the decoder may quote a key or a value of the state.
         raise MeshError("capsule.invalid", f"the sealed state cannot be read ({error.code})") from None
+    check_slice(state.slice)
+    return state

@@ -195,6 +195,19 @@ CAPSULES: Final[dict[str, Code]] = {
         "This node has no passkey for the site, or the site has not made one while it was to be registered.",
         "Register one once: log in with a file whose steps add a passkey, and --register-passkey. No other node's passkey can be used.",
     ),
+    "capsule.slice": Code(
+        _C,
+        False,
+        "The capsule holds files of a browser's profile, which this node takes only if its owner says so.",
+        "Ask who gave it what they are for. If you trust the node that captured it with the browser of this machine, import it with --slice.",
+    ),
+    "capsule.slice_version": Code(
+        _O,
+        False,
+        "The capsule holds files of a browser's profile, which only the version that has written them reads, and this is another one.",
+        "Log in again with this browser: `trailmesh capsule login URL --with FILE --slice --replaces ID`. Or set `browser.executable` to"
+        " the version that `trailmesh capsule show` names.",
+    ),
     "capsule.attestation": Code(
         _E,
         False,

@@ -56,6 +56,12 @@ PAGES: Final[dict[str, Code]] = {
         "The browser has no authenticator for the passkeys of this node.",
         "Use a Chromium that this node starts: leave `browser.cdp_url` out of the configuration. A passkey may also be damaged: register another.",
     ),
+    "browser.no_profile": Code(
+        _E,
+        False,
+        "The work needs files of a browser's profile, and the browser is not one that this node starts.",
+        "Leave `browser.cdp_url` out of the configuration, or log in again without --slice: `trailmesh capsule login --replaces`.",
+    ),
     "browser.state": Code(
         _E,
         False,

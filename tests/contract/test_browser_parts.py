@@ -108,7 +108,7 @@ async def test_a_download_that_does_not_end_is_ended_at_the_limit(
 async def test_what_a_download_has_written_so_far_goes_with_the_directory_of_its_browser(
     browser: Browser, page: Page, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/chromium.py, launcher."""
+    """Guard: adapters/browser/chromium.py, launch_options."""
     if browser.info.backend != "launched":
         pytest.skip("it has no directory of this node")
     site.hold.clear()

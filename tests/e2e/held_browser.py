@@ -1,4 +1,4 @@
-"""A node in a process of its own that holds a page open: ``held_browser.py HOME ADDRESS [unleashed]``. Tests kill it.
+"""A node in a process of its own that holds a page open: ``held_browser.py HOME ADDRESS [unleashed] [persistent]``. Tests kill it.
 
 Its one line of output says where its browser lives and which process drives it.
 """
@@ -28,8 +28,11 @@ def _profile_directory(driver: int) -> str:
     return next(word.removeprefix(PROFILE_ARGUMENT) for word in words if word.startswith(PROFILE_ARGUMENT))
 
 
-async def _hold(directory: Path, address: str) -> None:
-    async with open_node(directory) as node, node.rooms.browsers.page(Profile(), GuardPolicy()) as page:
+async def _hold(directory: Path, address: str, *, persistent: bool) -> None:
+    async with (
+        open_node(directory) as node,
+        node.rooms.browsers.opened(Profile(), GuardPolicy(), persistent=persistent) as (_, page),
+    ):
         await page.perform(Goto(url=address))
         driver = _child(os.getpid())
         print(json.dumps({"profile_directory": _profile_directory(driver), "driver": driver}), flush=True)
@@ -39,4 +42,4 @@ async def _hold(directory: Path, address: str) -> None:
 if __name__ == "__main__":
     if "unleashed" in sys.argv:
         chromium.leashed = lambda *command: list(command)
-    asyncio.run(_hold(Path(sys.argv[1]), sys.argv[2]))
+    asyncio.run(_hold(Path(sys.argv[1]), sys.argv[2], persistent="persistent" in sys.argv))

@@ -111,6 +111,17 @@ async def test_no_process_of_the_browser_outlives_what_ties_it_to_the_node(tmp_p
         assert await node.left() == []
 
 
+async def test_of_a_browser_with_a_profile_of_its_own_nothing_outlives_a_killed_node(tmp_path: Path) -> None:
+    async with held(tmp_path / "home", "persistent") as node:
+        assert (node.browser / "Default").is_dir()
+        node.process.kill()
+        os.kill(node.driver, signal.SIGKILL)
+        assert await node.left() == []
+        await node.process.wait()
+        async with open_node(node.directory):
+            assert not node.browser.exists()
+
+
 async def test_what_a_killed_node_left_all_the_same_is_ended_by_the_next_start(tmp_path: Path) -> None:
     """Guard: adapters/browser/profile_directory.py, _removed_if_abandoned."""
     async with held(tmp_path / "home", "unleashed") as node:

@@ -20,7 +20,7 @@ document.cookie = 'it=cookie; max-age=600'; localStorage.setItem('it', 'stored')
 
 
 async def test_pages_share_neither_cookies_nor_stored_data() -> None:
-    """Guard: adapters/browser/browser.py, ChromiumBrowser._made."""
+    """Guard: adapters/browser/browser.py, ChromiumBrowser._fresh."""
 
     async def page(request: web.Request) -> web.Response:
         return web.Response(text=SITE, content_type="text/html")

@@ -50,6 +50,7 @@ from tests.chunks import reseal
 from tests.fuzz import seeds
 from tests.key_logs import log_of
 from tests.session_samples import KEY, NODE, find_key, sign
+from tests.slices import slice_of
 from tests.trees import SEARCH, public_key
 from tests.vectors import generate
 
@@ -444,7 +445,8 @@ def _state(data: bytes) -> object:
 def _register_capsules() -> None:
     _add("capsule", _capsule, cbor.encode(sample()[0]))
     _add("capsule.open", _sealed_state, cbor.encode(sample()[0]))
-    _add("capsule.state", _state, encode_state(STATE))
+    sliced = msgspec.structs.replace(STATE, slice=slice_of())
+    _add("capsule.state", _state, encode_state(STATE), encode_state(sliced))
     file = capsule_file.CapsuleFile(envelope=b"envelope", proof=b"proof", stream=b"stream")
     _add("capsule.file", capsule_file.unpack, capsule_file.pack(file))
 

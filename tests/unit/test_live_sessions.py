@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -78,7 +78,7 @@ class Bench:
         serving = Serving(Path("/nowhere"))
         serving.address = "https://127.0.0.1:1"
         config = Config(policy=policy or PolicyConfig())
-        self.browsers = Browsers(self._start, **pool)
+        self.browsers = Browsers(self._start, **cast(Any, pool))
         self.live = LiveSessions(self.witness, config, self.store, self.clock, self.browsers, serving)
         self._run = {verb.name: (verb, run) for verb, run in LiveVerbs(self.live, read_step).bound.items()}
 

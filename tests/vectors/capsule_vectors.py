@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import cbor2
@@ -143,7 +144,7 @@ def header(state: bytes, **changes: Any) -> Fields:
         "tenant": ALICE_ID,
         "owner": owner_id(ANNA),
         "name": "shop",
-        "origins": [{"origin": SHOP, "cookies": 1, "local": 0, "session": 0, "databases": 0}],
+        "origins": [{"origin": SHOP, "cookies": 1, "local": 0, "session": 0, "databases": 0, "slice": 0}],
         "browser": {"name": "", "version": "", "user_agent": "", "profile": profile},
         "policy": policy(),
         "recipients": [{"node": node, "key": public[node][:8]} for node in sorted(SEALING)],
@@ -153,6 +154,7 @@ def header(state: bytes, **changes: Any) -> Fields:
         "sealed_ms": NOW_MS,
         "state_bytes": len(state),
         "head": {"number": 0, "size": 1, "root": bytes(32)},
+        "slice_version": "",
     }
     return usual | changes
 
@@ -179,6 +181,7 @@ def terms(made: Fields) -> bytes:
         "origins": [each["origin"] for each in made["origins"]],
         "policy": made["policy"],
         "recipients": [each["node"] for each in made["recipients"]],
+        "slice": bool(made["slice_version"]),
     }
     return hashlib.sha256(b"trailmesh-capsule-terms-v1\0" + encoded(said)).digest()
 
@@ -208,26 +211,47 @@ def capsule(made: Fields, state: bytes, *, told: Fields | None = None, **changes
     return fields | changes, stream
 
 
-STATE = encoded(
-    {
-        "cookies": [
-            {
-                "name": "sid",
-                "value": "secret",
-                "domain": "shop.example",
-                "path": "/",
-                "expires_s": 0,
-                "http_only": True,
-                "secure": True,
-                "same_site": "lax",
-                "partition": "",
-                "cross_site": False,
-            }
-        ],
-        "storage": [],
-        "lost": [],
-    }
-)
+NO_SLICE: Fields = {"version": "", "folders": []}
+PLAIN: Fields = {
+    "cookies": [
+        {
+            "name": "sid",
+            "value": "secret",
+            "domain": "shop.example",
+            "path": "/",
+            "expires_s": 0,
+            "http_only": True,
+            "secure": True,
+            "same_site": "lax",
+            "partition": "",
+            "cross_site": False,
+        }
+    ],
+    "storage": [],
+    "lost": [],
+    "slice": NO_SLICE,
+}
+STATE = encoded(PLAIN)
+FILES = {
+    "blob/1/00/2": b"a file",
+    "leveldb/000003.log": b"a key",
+    "leveldb/CURRENT": b"MANIFEST-000001\n",
+    "leveldb/MANIFEST-000001": b"a manifest",
+}
+
+
+def sliced(version: str = "156.0.8078.108", origin: str = SHOP, *, files: Mapping[str, bytes] | None = None) -> bytes:
+    """A state with files of a profile. files: other ones, by name."""
+    listed = [{"name": name, "data": data} for name, data in sorted({**FILES, **(files or {})}.items())]
+    return encoded(PLAIN | {"slice": {"version": version, "folders": [{"origin": origin, "files": listed}]}})
+
+
+def sliced_header(
+    state: bytes, *, size: int = sum(map(len, FILES.values())), version: str = "156.0.8078.108"
+) -> Fields:
+    """A header that tells of them. size: of all files."""
+    origin = {"origin": SHOP, "cookies": 1, "local": 0, "session": 0, "databases": 0, "slice": size}
+    return header(state, origins=[origin], slice_version=version)
 
 
 def sealed_cases() -> list[Fields]:
@@ -238,17 +262,41 @@ def sealed_cases() -> list[Fields]:
     cut = stream[:-1]
     swapped = stream[:-20] + bytes([stream[-20] ^ 1]) + stream[-19:]
 
-    def case(name: str, fields: Fields, data: bytes, code: str = "", **more: Any) -> Fields:
+    def case(name: str, fields: Fields, data: bytes, code: str = "", state: bytes = STATE, **more: Any) -> Fields:
         signer, issuer = more.pop("signer", ALICE), more.pop("issuer", ALICE_ID)
         reader = {"node": BOB_ID, "key": SEALING[BOB_ID].hex()} | more
-        told = {"code": code} if code else {"state": STATE.hex(), "consent_until_ms": NOW_MS + 3_600_000}
+        told = {"code": code} if code else {"state": state.hex(), "consent_until_ms": NOW_MS + 3_600_000}
         made = sign1(fields, signer, "capsule", issuer)
         return {"name": name, "hex": made.hex(), "stream": data.hex()} | reader | told
 
     def signed(data: bytes) -> Fields:
         return good | {"stream": hashlib.sha256(data).digest()}
 
+    def with_files(name: str, state: bytes, code: str = "", **told: Any) -> Fields:
+        return case(name, *capsule(sliced_header(state, **told), state), code, state)
+
+    files = sliced()
+    size = sum(map(len, FILES.values()))
     return [
+        with_files("files of a profile", files),
+        with_files("files of more bytes than the header tells", files, "capsule.invalid", size=size - 1),
+        with_files("files of another version than the header tells", files, "capsule.invalid", version="1.2.3.4"),
+        with_files("a version without files", STATE, "capsule.invalid", size=0),
+        with_files("files without a version", files, "capsule.invalid", version=""),
+        with_files("files that the header tells and the state lacks", STATE, "capsule.invalid"),
+        with_files(
+            "a file that is to be written elsewhere",
+            sliced(files={"leveldb/../../../Preferences": b""}),
+            "capsule.invalid",
+        ),
+        with_files("a file that is no database's", sliced(files={"leveldb/LOCK": b""}), "capsule.invalid"),
+        with_files(
+            "a database that is to be opened with a file elsewhere",
+            sliced(files={"leveldb/CURRENT": b"../../../../x\n"}),
+            "capsule.invalid",
+            size=size - 3,
+        ),
+        with_files("files of an origin in another form", sliced(origin=SHOP + "/"), "capsule.invalid"),
         case("opened by its importer", good, stream),
         case("opened by its tenant", good, stream, node=ALICE_ID, key=SEALING[ALICE_ID].hex()),
         case("opened by a node that is no recipient", good, stream, "capsule.recipient", key=OTHER.hex()),

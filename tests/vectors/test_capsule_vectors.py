@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from nacl.signing import VerifyKey
 
 from protocol.capsule.artefacts import consent_until_ms, terms_digest, terms_of
-from protocol.capsule.capsule import check_stream, open_capsule, open_state, read_header
+from protocol.capsule.capsule import check_sliced, check_stream, open_capsule, open_state, read_header
 from protocol.capsule.policy import Facts, Policy, judge_use
 from protocol.capsule.state import decode_state, encode_state
 from protocol.capsule.stream import header_digest
@@ -49,6 +49,7 @@ def opened(case: dict[str, Any]) -> tuple[bytes, int]:
     check_stream(capsule.sealed, capsule.header, stream)
     key = X25519PrivateKey.from_private_bytes(bytes.fromhex(case["key"]))
     state = open_state(capsule.sealed, stream, node=case["node"], key=key)
+    check_sliced(capsule.header, decode_state(state))
     return state, consent_until_ms(capsule.header, capsule.sealed)
 
 

@@ -1,12 +1,12 @@
 // Capsules: a login that was sealed to this node, and its policy (docs/protocol/capsule.md). Node.js alone is enough for it.
 
 import { createDecipheriv, createHmac, createPrivateKey, createPublicKey, diffieHellman, timingSafeEqual } from 'node:crypto'
-import { encode } from './cbor.mjs'
+import { decode, encode } from './cbor.mjs'
 import { open } from './envelope.mjs'
 import { as, demand, MeshError } from './errors.mjs'
 import { covers, isOrigins } from './grants.mjs'
 import { hashIn, isId, isNodeId, ownId, sha256 } from './ids.mjs'
-import { among, bool, bytes, exactly, list, optional, parse, record, text, whole } from './records.mjs'
+import { among, bool, bytes, exactly, list, optional, parse, read, record, text, whole } from './records.mjs'
 
 const ENVELOPE_MAX = 128 * 1024
 const CHUNK = 64 * 1024
@@ -32,7 +32,7 @@ export const POLICY = {
   consent: bool,
 }
 const counts = whole(2 ** 31)
-const ORIGIN = { origin: text(300), cookies: counts, local: counts, session: counts, databases: counts }
+const ORIGIN = { origin: text(300), cookies: counts, local: counts, session: counts, databases: counts, slice: optional(whole(8 * 1024 * 1024), 0) }
 const RECIPIENT = { node: isNodeId, key: exactly(8) }
 const HEADER = {
   suite: whole(2 ** 16, 1),
@@ -51,7 +51,14 @@ const HEADER = {
   sealed_ms: times,
   state_bytes: whole(16 * 1024 * 1024),
   head: record({ number: counts, size: whole(), root: exactly(32) }),
+  slice_version: optional(line(64), ''),
 }
+const SLICE_BYTES = 8 * 1024 * 1024
+const FILE = { name: text(64, 1), data: bytes(SLICE_BYTES) }
+const FOLDER = { origin: text(300, 1), files: list(record(FILE), 512, 1) }
+const SLICE = { version: optional(line(64), ''), folders: optional(list(record(FOLDER), 64), []) }
+const FILE_NAME =
+  /^(?:leveldb\/(?:CURRENT|MANIFEST-[0-9]{6,20}|[0-9]{6,20}\.(?:log|ldb))|blob\/[0-9a-f]{1,16}\/[0-9a-f]{2}\/[0-9a-f]{1,16})$/
 const SEALED = {
   header: bytes(64 * 1024),
   keys: list(exactly(80), 16),
@@ -91,6 +98,7 @@ export function readHeader(raw) {
   valid(isSorted(origins) && origins.every((one) => !one.includes('*') && covers(patterns, one)), 'origins')
   const nodes = header.recipients.map((one) => one.get('node'))
   valid(isSorted(nodes) && nodes.includes(header.tenant), 'recipients')
+  valid((header.slice_version !== '') === header.origins.some((one) => one.get('slice')), 'version of a slice')
   valid(header.owner === '' || isId('own')(header.owner), 'owner')
   const [captured, sealed, expires] = [header.captured_ms, header.sealed_ms, policy.get('expires_ms')].map(Number)
   valid(captured <= sealed && sealed < expires && expires <= captured + 366 * DAY, 'times')
@@ -187,7 +195,31 @@ export function openCapsule(envelope, stream, { keysOf, node, key }) {
   const contentKey = unsealed('capsule.altered', () => unwrap(sealed.keys[place], key, info))
   demand(stream.length === due, 'capsule.chunks', 'bytes after the last chunk')
   const state = openStream(stream, sealed.header, contentKey, size)
+  checkSlice(header, state)
   return { header, state, consentUntil: consentUntil(header, sealed) }
+}
+
+/** The slice in a state may be written into a profile, and is the one that the header tells of. */
+function checkSlice(header, state) {
+  const held = as('capsule.invalid', () => decode(state, { bytesMax: 16 * 1024 * 1024, itemsMax: 400_000 }))
+  const given = held.has('slice') ? read(held.get('slice'), SLICE, 'capsule.invalid') : { version: '', folders: [] }
+  valid((given.version !== '') === given.folders.length > 0, 'a version, and folders')
+  const folders = given.folders.map((one) => read(one, FOLDER, 'capsule.invalid'))
+  const origins = folders.map((one) => one.origin)
+  valid(isSorted(origins) && isOrigins(origins) && origins.every((one) => !one.includes('*')), 'origins of folders')
+  const sizes = new Map()
+  for (const { origin, files } of folders) {
+    const named = new Map(files.map((one) => [one.get('name'), one.get('data')]))
+    valid(isSorted(files.map((one) => one.get('name'))), 'files, sorted, each once')
+    valid([...named.keys()].every((name) => FILE_NAME.test(name)), 'a name that no browser gives')
+    const current = (named.get('leveldb/CURRENT') ?? Buffer.alloc(0)).toString('latin1')
+    valid(/^MANIFEST-[0-9]+\n$/.test(current) && named.has(`leveldb/${current.trimEnd()}`), 'what it is opened with')
+    sizes.set(origin, [...named.values()].reduce((sum, data) => sum + data.length, 0))
+  }
+  valid([...sizes.values()].reduce((sum, size) => sum + size, 0) <= SLICE_BYTES, 'too many bytes')
+  const told = header.origins.filter((one) => one.get('slice'))
+  valid(header.slice_version === given.version && told.length === sizes.size, 'another slice than the header tells of')
+  valid(told.every((one) => Number(one.get('slice')) === sizes.get(one.get('origin'))), 'another slice')
 }
 
 /** What a person signs of a header. */
@@ -198,6 +230,7 @@ export function termsOf(header) {
     ['origins', header.origins.map((one) => one.get('origin'))],
     ['policy', header.policy],
     ['recipients', header.recipients.map((one) => one.get('node'))],
+    ['slice', header.slice_version !== ''],
   ]
   return hashIn('trailmesh-capsule-terms-v1', encode(new Map(fields)))
 }

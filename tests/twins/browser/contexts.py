@@ -103,6 +103,10 @@ class MemoryContext:
         self._require_open()
         return self.kept.state(whole=whole)
 
+    async def last_state(self, origins: Sequence[str]) -> BrowserState:
+        """``adapters.ports.Context.last_state``. No browser has a profile here."""
+        return await self.state(whole=True)
+
     async def hold_passkeys(self, held: Sequence[Passkey], hear: HearPasskey = deaf) -> None:
         """``adapters.ports.Context.hold_passkeys``. Its pages have no scripts, so none is made or used here."""
         self._require_open()
