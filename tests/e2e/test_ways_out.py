@@ -16,8 +16,10 @@ from playwright.async_api import Playwright, async_playwright
 from adapters.browser import arguments
 from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
+from adapters.browser.persistent import persistent_launcher
 from adapters.browser.settings import BrowserSettings, find_executable
 from adapters.ports import Browser, Context
+from protocol.capsule.slices import NO_SLICE
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
 from protocol.recording.session import ATTACHED_WALLED, Profile
@@ -94,11 +96,14 @@ async def _pressed(context: Context, url: str, press: bool) -> Leave:
 
 @contextlib.asynccontextmanager
 async def browsers(kind: str, extra: tuple[str, ...], patch: pytest.MonkeyPatch) -> AsyncIterator[Browser]:
-    """One that is started or attached to, with the arguments that only these tests need."""
+    """One that is started, attached to, or started with a profile of its own, with the arguments that only these tests need."""
     async with contextlib.AsyncExitStack() as stack:
         if kind == "launched":
             patch.setattr(arguments, "DETERMINISM_ARGS", (*arguments.DETERMINISM_ARGS, *extra))
             browser = await launcher(SETTINGS)()
+        elif kind == "persistent":
+            patch.setattr(arguments, "DETERMINISM_ARGS", (*arguments.DETERMINISM_ARGS, *extra))
+            browser = await persistent_launcher(SETTINGS)(Profile(), NO_SLICE)
         else:
             address, _ = await stack.enter_async_context(running_chromium(*extra))
             browser = await attacher(BrowserSettings(cdp_url=address))()
@@ -107,7 +112,10 @@ async def browsers(kind: str, extra: tuple[str, ...], patch: pytest.MonkeyPatch)
         yield browser
 
 
-@pytest.mark.parametrize("kind", ["launched", pytest.param("attached", marks=pytest.mark.field)])
+@pytest.mark.parametrize(
+    "kind",
+    ["launched", *(pytest.param(kind, marks=pytest.mark.field) for kind in ("attached", "persistent"))],
+)
 async def test_none_of_two_hundred_ways_out_of_a_page_gets_past_the_guard(
     ground: Ground, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +128,7 @@ async def test_none_of_two_hundred_ways_out_of_a_page_gets_past_the_guard(
     async with browsers(kind, extra, monkeypatch) as browser:
         context = await browser.open(Profile(), policy)
         quiet_s = 1.5 if ground.argument else 0.8
-        at_once = _AT_ONCE if kind == "launched" else 1  # every request is stopped twice there
+        at_once = 1 if kind == "attached" else _AT_ONCE  # every request is stopped twice there
         await visited(ground, ground.pages(), lambda url, press: _pressed(context, url, press), quiet_s, at_once)
     assert not ground.ways() - ground.served, f"not tried: {listed(ground.ways() - ground.served)}"
     assert len(ROWS) > 200
