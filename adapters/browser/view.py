@@ -150,11 +150,12 @@ class _Builder:
         self._order: list[Node] = []
         self._end: list[int] = []
         self._parent: list[int] = []
-        # Playwright numbers frames over the life of the page, including the main frame; here they are numbered per
-        # snapshot.
-        self._frames: dict[str, str] = {self._prefix(next((root.ref for root in roots if root.ref), "")): ""}
         self._counts: dict[str, int] = {}
         self._number(roots)
+        # Playwright numbers frames over the life of the page, including the main frame; here they are numbered per
+        # snapshot. The first ref is one of the main frame: without a ref of its own, a frame is not looked into. The outermost
+        # nodes need not have one.
+        self._frames: dict[str, str] = {self._prefix(next((node.ref for node in self._order if node.ref), "")): ""}
         self._headings = [i for i, node in enumerate(self._order) if node.role == "heading"]
         self._labels: dict[int, str] = {}
         self._listed: list[int] = []
