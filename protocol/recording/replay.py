@@ -256,21 +256,6 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
     return "masked" if old == new else compare_text(old, new)
 
 
-def unless_it_matched(match: StepMatch, met: Met, later: Met) -> Met:
-    """``later`` with what of ``met`` was as recorded.
-
-    What changed in that since is not what was waited for, and the recorded text is at hand only where it differed.
-    """
-    text = match.text in ("numbers", "differs")
-    return msgspec.structs.replace(
-        later,
-        url=met.url if match.url else later.url,
-        title=met.title if match.title else later.title,
-        text=later.text if text else met.text,
-        digest=later.digest if text else met.digest,
-    )
-
-
 def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = False) -> tuple[Difference, ...]:
     """The differences between page and recording, those first that matter most: at most ``DIFFERENCES_PER_STEP_MAX``.
 

@@ -31,13 +31,9 @@ _GENERIC: Final = word_set("param job m f type what request req func2 verb event
 """Of the keys that may say what is to be done, those that say anything else as often: they need an object."""
 _CORE_ENDINGS: Final = ("action", "cmd")
 _PUT: Final = CARTS | {"product", "item"}
-_VERBS: Final = tuple(
-    sorted(
-        (verb for verb in (CLEAR | WEAK | CHANGING) - CHANGING_NAMES if verb.isascii() and len(verb) > 2),
-        key=len,
-        reverse=True,
-    )
-)
+_SPELT: Final = {verb for verb in (CLEAR | WEAK | CHANGING) - CHANGING_NAMES if verb.isascii() and verb.isalpha()}
+_VERBS: Final = re.compile("|".join(sorted((verb for verb in _SPELT if len(verb) > 2), key=len, reverse=True)))
+"""The longest first; one look for all of them."""
 _ENDINGS: Final = frozenset({"ing", "ings", "ers", "ion", "ions", "able", "ance", "ment", "ments", "edit"})
 _PASSWORD: Final = re.compile(
     r"(?:reset|lost|forgot|recover|change)[a-z_-]*pass|pass[a-z_-]*(?:reset|lost|forgot|recover|change)"
@@ -139,7 +135,8 @@ def _verb_beside(value: str, has_object: bool) -> Order | None:
         changing = word in CHANGING and (word not in CHANGING_NAMES or (has_object and len(words) == 1))
         if named and (word in WEAK or changing):
             return Order(word, "changing" if changing else "weak", whole=False)
-    verb = next((verb for verb in _VERBS if words[0].startswith(verb)), "")
+    begins = _VERBS.match(words[0])
+    verb = begins[0] if begins else ""
     rest = words[0].removeprefix(verb)
     named = (rest in NOUNS and has_object) or (len(verb) >= 5 and len(rest) >= 3 and rest not in _ENDINGS)
     return Order(verb, "weak", whole=False) if verb and named else None

@@ -96,9 +96,9 @@ const of = (id) => document.getElementById(id), waiting = [];
 let socket, ready = false;
 function connect() {
   socket = new WebSocket(`ws://${location.host}/echo`);
-  socket.onopen = () => { socket.send('hello'); if (SHOWS) of('state').textContent = 'connected'; };
+  socket.onopen = () => socket.send('hello');
   socket.onmessage = () => { ready = true; waiting.splice(0).forEach((each) => socket.send(each)); };
-  socket.onclose = () => setTimeout(connect, 1000);
+  socket.onclose = () => { if (SHOWS) of('state').textContent = 'lost'; setTimeout(connect, 1000); };
 }
 connect();
 const say = (text) => socket.readyState === 1 && socket.send(text);
