@@ -27,7 +27,7 @@ MEMORY_BYTES_MAX_GATES = 128 * limits.MIB
 """What led a reading back to the text is kept until the text has been read, in some cases a hundred bytes for each escape, …"""
 MEMORY_BYTES_MAX_HITS = 256 * limits.MIB
 """… and of half a million places all are kept until they are in order."""
-ROUNDS = 8
+ROUNDS = 12
 """The quickest of so many counts: other programs on the machine make a round slower, never faster."""
 
 _ALIKE = {name for name in TARGETS if name.startswith(("message.", "artefact.")) and name != "message.status"}
