@@ -186,7 +186,8 @@ CAPSULES: Final[dict[str, Code]] = {
         _O,
         False,
         "A fresh browser that was given the captured state is not logged in, or that cannot be told: nothing was kept.",
-        "Name an address that only the login opens, or --until. If the site binds the login to its browser"
+        "Name an address that only the login opens, or --until. A key in IndexedDB that no script reads goes along with"
+        " `capsule login --with FILE --slice`. If the site binds the login to its browser otherwise"
         " (`trailmesh capsule probe URL`), let this node do the work.",
     ),
     "capsule.no_passkey": Code(
