@@ -188,7 +188,7 @@ def test_no_page_takes_more_than_its_length(text: str) -> None:
     search = Search({f"n{index}": "a" * (4 + 100 * index) for index in range(limits.SECRETS_MAX)})
     began = time.process_time()
     assert search.replace(text, lambda name: "") is not None
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 10  # 2 to 6 s, as slow as the machine is; what is not linear takes minutes
 
 
 def test_base32_is_what_the_standard_library_makes_of_it() -> None:
