@@ -423,6 +423,7 @@ TUNNEL_ADMITTED_S: Final = (
 SOCKETS_MAX: Final = 64  # WebSockets that one page opens
 SOCKET_MESSAGES_MAX: Final = 10_000  # over one WebSocket, both directions together
 SOCKET_BYTES_MAX: Final = 16 * MIB
+SOCKET_HEARD_BYTES_MAX: Final = 64 * KIB  # of a message that is told from others in a probe
 STREAMS_MAX: Final = 64  # addresses at which one page opens EventSources
 STREAM_EVENTS_MAX: Final = 10_000  # from one address
 STREAM_BYTES_MAX: Final = 16 * MIB

@@ -256,7 +256,7 @@ class NetworkGuard:
             if rule == SOCKET and self.policy.holds_sockets and self._sockets < limits.SOCKETS_MAX:
                 self._sockets += 1
                 self._refuse(line, "websocket", self._mark("WS", socket.url, "", {}))
-                hold(socket, lambda said: self._refuse(line, "websocket", self._mark("WS", socket.url, repr(said), {})))
+                hold(socket, lambda said: self._refuse(line, "websocket", self._mark("WS", socket.url, said, {})))
             else:
                 self._refuse(line, "websocket")
                 await refuse(socket)

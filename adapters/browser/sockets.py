@@ -43,10 +43,11 @@ def pass_on(page: WebSocketRoute, full: Callable[[], None]) -> None:
     site.on_message(passes(page))
 
 
-def hold(page: WebSocketRoute, heard: Callable[[str | bytes], None]) -> None:
+def hold(page: WebSocketRoute, heard: Callable[[str | None], None]) -> None:
     """Leave the WebSocket of a page open to nowhere: nothing is connected, and no answer comes.
 
-    heard: given what the page says on it. On one that is refused a page says nothing, so nobody would know what it would have said.
+    heard: given what the page says on it, as text; None for a message too long to be told from others. On a refused WebSocket a
+    page says nothing, so nobody would know what it would have said.
     """
     flow = Flow(limits.SOCKET_MESSAGES_MAX, limits.SOCKET_BYTES_MAX)
     closing: list[asyncio.Task[None]] = []
@@ -54,8 +55,10 @@ def hold(page: WebSocketRoute, heard: Callable[[str | bytes], None]) -> None:
     def message(content: str | bytes) -> None:
         if closing:
             return
-        heard(content)
-        if not flow.takes(content):
+        fits = flow.takes(content)
+        # Of each message a digest is made, in the event loop.
+        heard(repr(content) if fits and len(content) <= limits.SOCKET_HEARD_BYTES_MAX else None)
+        if not fits:
             closing.append(asyncio.ensure_future(refuse(page)))
 
     page.on_message(message)
