@@ -113,7 +113,7 @@ bench-drift: install            ## Flows on real applications in two versions (h
 MINUTES ?= 0
 APPLICATION ?=
 .PHONY: bench-risk
-bench-risk: install            ## What controls of real applications change, and what class they have (hours; MINUTES, APPLICATION: less)
+bench-risk: install            ## What class controls of real applications have, against what they change (an hour; MINUTES, APPLICATION: less)
 	$(PYTHON) scripts/drift_apps.py install
 	$(PYTHON) -m benchmarks.bench_risk --minutes $(MINUTES) $(if $(APPLICATION),--only $(APPLICATION),--publish)
 

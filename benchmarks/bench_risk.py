@@ -1,9 +1,9 @@
 """``make bench-risk``: what the product calls dangerous, compared with what controls of real applications change (ADR 45).
 
-Four stages, each goes on where it was. *collect* drives the controls in a disposable copy and notes what they change. That is
-the truth, and does not depend on the product. *probe* has the checked-out product try what it leaves open where no write can leave,
-and checks that nothing changed. *judge* asks it about the same controls and requests. *figures* counts. Takes hours, so ``make
-bench`` does not run it.
+Each stage goes on where it was. *collect* drives the controls in a disposable copy and notes what they change. That is the truth,
+and does not depend on the product: one is kept in ``benchmarks/risk/truth``, so this stage runs only if it is named, and *keep* puts
+there what it found. *probe* has the checked-out product try what it leaves open where no write can leave, and checks that nothing
+changed. *judge* asks it about the same controls and requests. *figures* counts. Takes an hour, so ``make bench`` does not run it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -33,12 +33,13 @@ from benchmarks.risk.driving import LANGUAGE
 from benchmarks.risk.effects import effects
 from benchmarks.risk.figures import Rate, RequestVerdict
 from benchmarks.risk.judging import judge, languages_of, product_browser, refusal, requests_of
+from benchmarks.risk.kept import Collected, Head, read, write
 from benchmarks.risk.probing import probe, remembered
-from benchmarks.risk.records import Book, Probed, Truth, Verdict
+from benchmarks.risk.records import Book, Probed, Request, Truth, Verdict
 from benchmarks.risk.targets import TARGETS, TRAPS, Target
 
 OUT: Final = Path(os.environ.get("TRAILMESH_RISK_OUT", REPOSITORY / "risk-out")).absolute()
-STAGES: Final = ("all", "collect", "sample", "probe", "judge", "figures")
+STAGES: Final = ("all", "collect", "sample", "keep", "probe", "judge", "figures")
 _CONSOLE: Final = Console(soft_wrap=True, highlight=False)
 
 
@@ -87,12 +88,25 @@ async def run_collect(options: argparse.Namespace) -> None:
             tell(f"{target.name}: {error}")
 
 
-def truths_of(target: Target) -> list[Truth]:
-    """What is known of one application; of each action the last run."""
-    listed = [each for each in Book(OUT / "truth.jsonl").read(Truth) if each.application == target.name]
+def collected(target: Target) -> Collected | None:
+    """What was collected of one application, here or else for the repository; of each action the last run."""
+    file = OUT / "maps" / f"{target.name}.json"
+    here = [each for each in Book(OUT / "truth.jsonl").read(Truth) if each.application == target.name]
+    if not here or not file.is_file():
+        return read(target.name, target.origin)
+    made = msgspec.json.decode(file.read_bytes(), type=Map)
+    head = Head(origin=target.origin, noise=tuple(made.noise), loads=tuple(made.loads))
     # What has become known as noise since then is noise in older runs too.
-    cleaned = (msgspec.structs.replace(each, effect=tuple(effects(each.effect, frozenset()))) for each in listed)
-    return list({each.key: each for each in cleaned}.values())
+    cleaned = (msgspec.structs.replace(each, effect=tuple(effects(each.effect, frozenset()))) for each in here)
+    return Collected(head=head, truths=tuple({each.key: each for each in cleaned}.values()))
+
+
+def run_keep(options: argparse.Namespace) -> None:
+    """Keep in the repository what was collected here."""
+    for target in chosen(options):
+        found = collected(target)
+        if found is not None:
+            tell(f"{target.name}: {len(found.truths)} actions in {write(target.name, found)}")
 
 
 def verdicts_file(revision: str, kind: str) -> Path:
@@ -108,10 +122,11 @@ async def run_judge(options: argparse.Namespace, revision: str) -> None:
         asked.clear()
     done = {(each.application, each.language) for each in controls.read(Verdict)}
     for target in chosen(options):
-        truths = [each for each in truths_of(target) if each.language == LANGUAGE]
+        known = collected(target)
         languages = [each for each in languages_of(target, options.languages) if (target.name, each) not in done]
-        if not truths or not languages:
+        if known is None or not languages:
             continue
+        truths = [each for each in known.truths if each.language == LANGUAGE]
         async with Copy(target, OUT).serving() as copy:
             async with plain_browser() as browser:
                 state = await signed_in(browser, copy)
@@ -120,7 +135,7 @@ async def run_judge(options: argparse.Namespace, revision: str) -> None:
                     for verdict in await judge(product, copy, state, language, truths, history, tell):
                         controls.add(verdict)
         if LANGUAGE in languages:
-            for each in judged_requests(target, truths):
+            for each in judged_requests(target, truths, known.head.loads):
                 asked.add(each)
 
 
@@ -138,11 +153,11 @@ async def run_probe(options: argparse.Namespace, revision: str) -> None:
         for target in targets:
             shutil.rmtree(found_out(revision, target), ignore_errors=True)
     for target in targets:
-        truths = [each for each in truths_of(target) if each.language == LANGUAGE]
-        map_file = OUT / "maps" / f"{target.name}.json"
-        if not truths or not map_file.is_file():
+        known = collected(target)
+        if known is None:
             continue
-        noise = frozenset(msgspec.json.decode(map_file.read_bytes(), type=Map).noise)
+        truths = [each for each in known.truths if each.language == LANGUAGE]
+        noise = frozenset(known.head.noise)
         async with Copy(target, OUT).serving() as copy, remembered(found_out(revision, target)) as history:
             async with plain_browser() as browser:
                 state = await signed_in(browser, copy)
@@ -151,13 +166,11 @@ async def run_probe(options: argparse.Namespace, revision: str) -> None:
                 await probe(copy, state, language, truths, history, book, tell, noise=noise, minutes=options.minutes)
 
 
-def judged_requests(target: Target, truths: list[Truth]) -> Iterator[RequestVerdict]:
-    """The guard's verdicts on the requests of the truth runs, each form once in each part."""
-    file = OUT / "maps" / f"{target.name}.json"
-    loads = msgspec.json.decode(file.read_bytes(), type=Map).loads if file.is_file() else []
+def judged_requests(target: Target, truths: list[Truth], loads: Sequence[Request]) -> Iterator[RequestVerdict]:
+    """The guard's verdicts on the requests of the truth runs and of ``loads``, each form once in each part."""
     for part in ("development", "test"):
         listed = [each for each in truths if target.part_of(each.place.path) == part]
-        for request, changes in requests_of(listed, loads if listed else []).values():
+        for request, changes in requests_of(listed, loads if listed else ()).values():
             yield RequestVerdict(
                 application=target.name, part=part, request=request, changes=changes, refused=refusal(request) or ""
             )
@@ -233,7 +246,7 @@ def run_figures(options: argparse.Namespace, revision: str) -> None:
         asked = [each for each in asked if each.application in names]
         probes = [each for each in probes if each.application in names]
     show(controls, asked, probes, most=options.worst)
-    same, of = agreement(Book(OUT / "truth.jsonl").read(Truth))
+    same, of = agreement(truth for target in chosen(options) if (known := collected(target)) for truth in known.truths)
     tell(f"\ntruth in other languages: {same} of {of} as in {LANGUAGE}")
     if options.publish:
         for item, rate in published(controls, asked, probes):
@@ -262,8 +275,10 @@ def main() -> None:
     # Else an application would go on running, and hold its port.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     revision = options.revision or commit()
-    if options.stage in ("all", "collect", "sample"):
+    if options.stage in ("collect", "sample"):
         asyncio.run(run_collect(options))
+    if options.stage == "keep":
+        run_keep(options)
     if options.stage in ("all", "probe"):
         asyncio.run(run_probe(options, revision))
     if options.stage in ("all", "judge"):
