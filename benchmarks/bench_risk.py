@@ -1,9 +1,10 @@
 """``make bench-risk``: what the product calls dangerous, compared with what controls of real applications change (ADR 45).
 
 Each stage goes on where it was. *collect* drives the controls in a disposable copy and notes what they change. That is the truth,
-and does not depend on the product: one is kept in ``benchmarks/risk/truth``, so this stage runs only if it is named, and *keep* puts
-there what it found. *probe* has the checked-out product try what it leaves open where no write can leave, and checks that nothing
-changed. *judge* asks it about the same controls and requests. *figures* counts. Takes an hour, so ``make bench`` does not run it.
+and does not depend on the product: one is kept in ``benchmarks/risk/truth``, so this stage runs only if it is named, and *keep*
+puts there what it found. *probe* has the checked-out product try what it leaves open where no write can leave, and checks that
+nothing changed. *judge* asks it about the same controls and requests. *figures* counts. Takes an hour, so ``make bench`` does not
+run it.
 """
 
 from __future__ import annotations

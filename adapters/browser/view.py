@@ -117,7 +117,8 @@ def wanted_refs(roots: Sequence[Node]) -> list[str]:
         node.ref
         for root in roots
         for node in root.walk()
-        if node.ref and (node.role in INTERACTIVE_ROLES or node.pointer)
+        # What has a name and no role can be the ``summary`` of a page that has no other control.
+        if node.ref and (node.role in INTERACTIVE_ROLES or node.pointer or (node.role == "generic" and node.name))
     ]
 
 

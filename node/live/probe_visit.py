@@ -20,8 +20,9 @@ from protocol.page.locator import locate, resolve
 from protocol.page.observation import Element, Observation
 from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.fields import reads_by_get, takes_text
-from protocol.risk.history import Deed, Press, deed_of, judge_press
+from protocol.risk.history import Deed, Press, deed_of, has_label, judge_press
 from protocol.risk.refused import PROBED_PAGE
+from protocol.risk.words import say
 
 _SILENT_DIALOGS: Final = frozenset({"alert", "beforeunload"})
 """Kinds of dialogs that ask nothing about what the control does: a probe leaves a page whatever it asks then. Every other one is
@@ -59,6 +60,7 @@ class _Done(msgspec.Struct, frozen=True, kw_only=True):
     deed: Deed
     refused: list[Refusal]
     shows: bool
+    silent: bool
     home: str
     asks: bool
 
@@ -113,8 +115,14 @@ class Visit:
         self._heard = heard
         self._last: _Done | None = None
 
-    async def press(self, action: Action) -> None:
-        """Do ``action`` on the opened page, which stays. Errors: ``action.*``, ``risk.refused``, ``browser.*``."""
+    async def press(self, action: Action, *, patient: bool = False) -> None:
+        """Do ``action`` on the opened page, which stays.
+
+        patient: let time run ahead before, so that scripts that come late are there.
+        Errors: ``action.*``, ``risk.refused``, ``browser.*``.
+        """
+        if patient:
+            await self._as_time_passes()  # what the page sends by itself says nothing about the press
         before, deed = self._driver.observation, deed_of(action)
         assert before is not None and deed, "the page was opened"
         target = target_of(action)
@@ -140,10 +148,12 @@ class Visit:
         # Outside of a form, what Enter does is done by a script or by nobody.
         native = deed in ("type", "choose") or (deed == "enter" and not in_form)
         shows = native or _shows(before, outcome, shown)
+        silent = not shows and not in_form and _is_name(prepared.element)
         if self._has_socket(refused):
             # It may have kept a command for a server that has not answered yet, and show what it expects to come of that. Over one
             # that is refused it says nothing, whatever was pressed.
             shows = self._holds_sockets and _leads(prepared.element, before, outcome, shown, refused)
+            silent = False
         asks = any(dialog.kind not in _SILENT_DIALOGS for dialog in outcome.dialogs)
         if in_form and outcome.form != "complete":
             # A form that is not filled in only complains. What it would have sent is not known then.
@@ -155,6 +165,7 @@ class Visit:
             deed=deed,
             refused=refused,
             shows=shows,
+            silent=silent,
             home=home,
             asks=asks,
         )
@@ -213,7 +224,7 @@ class Visit:
             return Press(clear=False), as_before
         lines = self._heard.lines
         tried = self._heard.beyond([*last.refused, *(each for each in refused if each.line not in lines)])
-        press = judge_press(tried, lines, shows=last.shows, home=last.home, asks=last.asks)
+        press = judge_press(tried, lines, shows=last.shows, home=last.home, asks=last.asks, silent=last.silent)
         await self._history.note(last.element, last.page, press, last.deed)
         return press, as_before
 
@@ -269,6 +280,11 @@ def _listed(lines: Sequence[str], rules: Sequence[str], marks: Sequence[frozense
 def _form(element: Element) -> tuple[str, str, str]:
     """The form of a control, as far as an observation tells."""
     return (element.frame, element.traits.form_method, element.traits.form_action)
+
+
+def _is_name(element: Element) -> bool:
+    """Whether its label was read and asks for nothing, as names of things do."""
+    return has_label(element) and say(element.name).asks_nothing
 
 
 def _shows(before: Observation, outcome: Outcome, later: Observation) -> bool:

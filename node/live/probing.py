@@ -138,6 +138,7 @@ class Probing:
             async with self._in_time():
                 tried = await self._try(visit, trial, pressed)
                 press, as_before = await visit.leave()
+            trial.patient = press.silent
             if not tried or trial.ends(press):
                 waiting.popleft()
             if not as_before:
@@ -189,7 +190,7 @@ class Probing:
         self.ledger.tried.add(trial.key)
         trial.begun = True
         try:
-            await visit.press(trial.next)
+            await visit.press(trial.next, patient=trial.patient)
         except MeshError as error:
             if not error.code.startswith("action.") and error.code != "risk.refused":
                 raise
@@ -224,6 +225,8 @@ class _Trial(msgspec.Struct, kw_only=True):
     """How many it takes to know it."""
     done: int = 0
     begun: bool = False
+    patient: bool = False
+    """Whether nothing was seen the last time: it may have come before the scripts of the page were ready."""
 
     @property
     def next(self) -> Action:

@@ -169,8 +169,9 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def interactive(self) -> bool:
-        """Whether a person could act on it now."""
-        return self.role in INTERACTIVE_ROLES and "disabled" not in self.states
+        """Whether a person could act on it now. A ``summary``, which opens and closes the text around it, has no role of its own."""
+        acts = self.role in INTERACTIVE_ROLES or self.traits.tag == "summary"
+        return acts and "disabled" not in self.states
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -63,7 +63,9 @@ class Press(msgspec.Struct, frozen=True, kw_only=True):
     tried: int = 0
     """The worst class of what it tried to send; 0 for nothing but plain reads."""
     clear: bool = True
-    """Whether everything that it caused could be seen, and it did cause something that a person would see."""
+    """Whether everything that it caused could be seen, and it did cause something that a person would see, or is ``silent``."""
+    silent: bool = False
+    """Whether it is the name of something, and nothing was seen or tried."""
 
 
 Deed = Literal["press", "type", "choose", "enter"]
@@ -147,7 +149,13 @@ def _places(element: Element, page: Observation) -> list[str]:
 
 
 def judge_press(
-    refused: Iterable[tuple[str, str]], noise: frozenset[str], *, shows: bool, home: str = "", asks: bool = False
+    refused: Iterable[tuple[str, str]],
+    noise: frozenset[str],
+    *,
+    shows: bool,
+    home: str = "",
+    asks: bool = False,
+    silent: bool = False,
 ) -> Press:
     """What a press did by what the guard of a probe refused meanwhile, as ``METHOD address`` with the rule that refused it.
 
@@ -156,6 +164,7 @@ def judge_press(
     unless it sent a form that reads.
     home: address of the page, if what goes to other sites says nothing. Of a control that says that it is harmless, that mostly
     counts clicks.
+    silent: whether one that shows nothing counts as one that reads: a name that is no link, and no part of a form.
     asks: whether a dialog asked back. What its other answer does is not known; what only reads asks nothing.
     """
     refused = list(refused)
@@ -163,7 +172,7 @@ def judge_press(
     believed = bool(home)
     tried, clear = (
         APPROVAL_CLASS if asks and believed else 0,
-        not asks and (shows or any(rule == PROBED_PAGE for _, rule in refused)),
+        not asks and (shows or silent or any(rule == PROBED_PAGE for _, rule in refused)),
     )
     for line, rule in refused:
         level = _tried(line, rule)
@@ -171,7 +180,7 @@ def judge_press(
             clear = False
         else:
             tried = max(tried, level)
-    return Press(tried=tried, clear=clear)
+    return Press(tried=tried, clear=clear, silent=silent and clear and not refused)
 
 
 def _elsewhere(line: str, home: str) -> bool:

@@ -18,6 +18,8 @@ _DESTROYING: Final = frozenset(
 )  # fmt: skip
 _ALWAYS: Final = frozenset({"delete", "trash", "bin", "destroy", "wipe", "erase", "purge", "danger", "destructive"})
 """Those that count although the label is harmless: “Clear search” often has the class ``remove``."""
+_COLOURS: Final = frozenset({"danger", "destructive"})
+"""Those that only say how a control is painted. “Cancel” beside “Save” is often as red as “Delete”."""
 _PAYING: Final = frozenset({"pay", "buy", "purchase", "checkout", "donate"})
 _CHANGING: Final = frozenset(
     {"send", "submit", "save", "publish", "post", "upload", "like", "follow", "share", "subscribe"}
@@ -123,7 +125,13 @@ _MAIL: Final = re.compile(rf"(?:{_BESIDE_MAIL} )*e ?mail(?: address)?(?: {_BESID
 def destroying(tokens: tuple[str, ...], *, harmless: bool) -> str:
     """The word among ``tokens`` that marks something destructive, empty if none. harmless: the label is a view."""
     counted = _ALWAYS if harmless else _DESTROYING
-    return next((token for token in tokens if token in counted), "")
+    found = [token for token in tokens if token in counted]
+    return min(found, key=paints, default="")
+
+
+def paints(token: str) -> bool:
+    """Whether ``token`` only says how a control is painted."""
+    return token in _COLOURS
 
 
 def nameless(tokens: tuple[str, ...]) -> tuple[int, str]:

@@ -57,6 +57,11 @@ def _opens_page(element: Element) -> bool:
     return scheme in ("http", "https") and not element.url.endswith("#")
 
 
+def _drafts_mail(element: Element) -> bool:
+    """Whether it is a link by which the browser hands an address and a text to a mail program, where a person sends them."""
+    return element.role == "link" and element.url.lower().startswith("mailto:")
+
+
 def _link(element: Element) -> list[Evidence]:
     found = [_unless_scripted(element, "a link")]
     if reason := destructive_url(element.url):
@@ -122,6 +127,8 @@ def _being(element: Element, spoken: Spoken, page: Observation) -> list[Evidence
         return [Evidence(source="structure", level=4, certain=False, says=sent)]
     if traits.tag in _NATIVE_VIEWS:
         return [_structure(1, f"a {traits.tag}")]
+    if _drafts_mail(element):
+        return [_unless_scripted(element, "opens a draft in a mail program", level=3)]
     if element.role in _CLAIMED or element.role in FIELD_ROLES:
         return [_claim(spoken, f"a {element.role}")]
     if "expanded" in element.states or traits.opens:
@@ -197,16 +204,18 @@ def _nameless(element: Element) -> list[Evidence]:
 def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
     token = marks.destroying(element.traits.tokens, harmless=spoken.views)
     says = f"its id, class or icon says “{token}”"
-    return [Evidence(source="claim", level=7, certain=True, says=says)] if token else []
+    # Where a link leads, its address tells better than its colour.
+    certain = not (marks.paints(token) and _opens_page(element))
+    return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []
 
 
 def _structure(level: int, says: str) -> Evidence:
     return Evidence(source="structure", level=level, certain=True, says=says)
 
 
-def _unless_scripted(element: Element, says: str) -> Evidence:
+def _unless_scripted(element: Element, says: str, *, level: int = 1) -> Evidence:
     """What the browser does with it by itself. An inline handler may do something else, so with one the page only claims it."""
-    return Evidence(source="claim" if element.traits.handler else "structure", level=1, certain=True, says=says)
+    return Evidence(source="claim" if element.traits.handler else "structure", level=level, certain=True, says=says)
 
 
 def _claim(spoken: Spoken, says: str) -> Evidence:

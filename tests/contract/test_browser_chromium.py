@@ -259,6 +259,17 @@ async def test_what_opens_and_what_stands_around_a_button_is_seen(page: Page, si
     assert levels == {"Wug": 1, "Blick": 1, "Fep": 4, "Fine": 7, "Cancel": 1, "Dax": 5}
 
 
+async def test_what_opens_the_text_around_it_is_a_control_also_where_it_is_the_only_one(
+    page: Page, site: PageServer
+) -> None:
+    seen = await shown(page, site, "<details><summary>Zib</summary>more</details><div aria-label=Pon>text</div>")
+    found = {item.name: (item.interactive, item.traits.tag) for item in seen.elements if item.name}
+    assert found == {"Zib": (True, "summary"), "Pon": (False, "div")}
+    (summary,) = (item for item in seen.elements if item.interactive)
+    opened = await page.perform(Click(target=ANY), ref=summary.ref)
+    assert "more" in opened.observation.text and "more" not in seen.text
+
+
 async def test_what_the_page_states_to_do_when_something_changes_is_seen(page: Page, site: PageServer) -> None:
     seen = await shown(
         page,

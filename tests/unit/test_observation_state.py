@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol.page.observation import BLANK, Element, Observation, encode, state_hash, truncate
+from protocol.page.observation import BLANK, Element, Observation, Traits, encode, state_hash, truncate
 from protocol.wire import cbor
 
 BUTTON = Element(ref="e1", role="button", name="Order 12 mugs", states=("expanded",), value="x")
@@ -100,6 +100,10 @@ def test_a_person_can_act_on_controls_that_are_not_disabled(
     role: str, states: tuple[str, ...], interactive: bool
 ) -> None:
     assert Element(ref="e1", role=role, states=states).interactive is interactive
+
+
+def test_a_person_can_act_on_what_opens_the_text_around_it() -> None:
+    assert Element(ref="e1", role="generic", name="More", traits=Traits(tag="summary")).interactive
 
 
 def test_an_observation_is_encoded_with_what_it_says_only() -> None:

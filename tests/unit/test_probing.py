@@ -283,11 +283,23 @@ async def test_what_a_script_sends_in_place_of_a_form_counts_as_before(fate: For
         assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
 
 
-async def test_a_control_that_shows_nothing_stays_in_doubt() -> None:
-    async with probing(site=shop(button("Quux"))) as (anna,):
-        found = await anna.run(NEVER, seconds=600)
-        counts = await probes(anna, found.id)
-        assert (counts.probed, counts.harmless) == (2, 1)
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [("Quux", 1), ("10 minutes ago", 1), ("Archive", 4), ("7", 4), ("რუკა", 4)],
+    ids=["a name", "a time", "a command", "no label", "a script that is not read"],
+)
+async def test_of_what_shows_nothing_and_sends_nothing_only_a_name_is_harmless(name: str, level: int) -> None:
+    """Guard: node/live/probe_visit.py, _is_name."""
+    async with trying(start_page(button(name))) as classes:
+        assert await classes(Click(target=Locator(role="button", name=name))) == [level]
+
+
+async def test_a_button_of_a_form_is_no_name() -> None:
+    """Guard: node/live/probe_visit.py, Visit.press."""
+    traits = Traits(tag="button", submits=True, form_method="post", form_action="/rows")
+    element = Element(ref="", role="button", name="Quux", traits=traits)
+    async with trying(start_page(Control(element=element, effect=Effect(form="complete")))) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,27 @@ def test_removing_a_filter_only_widens_a_list() -> None:
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
     """Guard: protocol/risk/structure.py, _marked."""
     assert button(name, tokens=tokens) == 7
-    assert link(name, "https://shop.example/x", *tokens) == 7
+    assert link(name, "https://shop.example/x", *tokens) == (1 if "danger" in tokens else 7)
+
+
+def test_the_colour_of_a_link_says_less_than_its_address() -> None:
+    """Guard: protocol/risk/structure.py, _marked."""
+    assert link("Cancel", "https://shop.example/rows", "btn", "danger") == 1
+    assert link("Abbrechen", "https://shop.example/rows/7/delete", "btn", "danger") == 7
+    assert link("Cancel", "https://shop.example/rows", "btn", "danger", "trash") == 7
+    assert link("Cancel", "#", "btn", "danger") == 7
+
+
+def test_a_link_to_a_mail_program_opens_a_draft_unless_a_script_may_do_more() -> None:
+    """Guard: protocol/risk/structure.py, _drafts_mail."""
+    assert link("E-mail", "mailto:ann@example.org?subject=figs") == 3
+    assert link("Account löschen", "MAILTO:ann@example.org") == 7
+    assert link("Call", "tel:+4722334455") == 4
+    scripted = Element(
+        ref="e1", role="link", name="E-mail", url="mailto:ann@example.org", traits=Traits(tag="a", handler=True)
+    )
+    risk = classify(Click(target=Locator(role="link", name="E-mail")), scripted, PAGE)
+    assert (risk.level, risk.unproven) == (3, True)
 
 
 def test_a_nameless_view_control_is_known_by_its_marks() -> None:

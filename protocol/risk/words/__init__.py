@@ -27,6 +27,7 @@ _SHOWN_CHARS: Final = 40
 _LIKELY: Final = 0.5
 _GRAVE_CLASS: Final = 5
 _GRAVE: Final = ("pay", "access", "destroy")
+_ASK_NOTHING: Final = ("view", "search", "other")
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +49,11 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     def views(self) -> bool:
         """Whether it certainly only shows, opens, moves on, closes or searches."""
         return self.certain and self.level == 1
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether it was read, and is more likely the name of something than anything that changes something."""
+        return self.legible and self.kind in _ASK_NOTHING and not self.leans
 
 
 NOTHING: Final = Spoken()

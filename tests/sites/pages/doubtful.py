@@ -1,6 +1,6 @@
 """A site in Japanese and Thai whose menus, accordions, tabs and dialogs are opened by buttons that nobody understands.
 
-Behind each of them lies a page that nothing else leads to. Other buttons, which look the same, write in every way a page can.
+Behind each of them, and in a ``<details>``, lies a page that nothing else leads to. Other buttons, which look the same, write in every way a page can.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _WRITES: Final = {
     "ตะกร้า": "window.addEventListener('pagehide', () => navigator.sendBeacon('/left', '1'))",
     "จุด": "localStorage.pending = '/stored'",
 }
-BEHIND: Final = frozenset(address for _, address in _OPENS.values())
+FOLDED: Final = "/folded"
+"""What a ``<details>`` leads to: the browser itself opens it."""
+BEHIND: Final = frozenset(address for _, address in _OPENS.values()) | {FOLDED}
 
 
 def pages() -> dict[str, str]:
@@ -47,7 +49,11 @@ def pages() -> dict[str, str]:
     function said(button) { button.insertAdjacentHTML('afterend', '<p>済</p>'); }
     if (localStorage.pending) fetch(localStorage.pending, {method: 'POST'});
     """
-    home = f"<!doctype html><meta charset=utf-8><title>店</title><h1>店</h1>{opening}{writing}{hidden}<script>{script}</script>"
+    folded = f"<details><summary>備考</summary><a href={FOLDED}>備考 一覧</a></details>"
+    home = (
+        f"<!doctype html><meta charset=utf-8><title>店</title><h1>店</h1>{opening}{writing}{hidden}{folded}"
+        f"<script>{script}</script>"
+    )
     behind = {
         address: f"<!doctype html><meta charset=utf-8><title>{address}</title><h1>{address}</h1>" for address in BEHIND
     }
@@ -61,6 +67,7 @@ IDIOMS: Final = """<!doctype html><meta charset=utf-8><title>店</title><main>
 <select aria-label=Size><option>S<option>M</select>
 <input aria-label=Task id=task> <input aria-label=Filter id=filter>
 <button id=later>Later</button> <button id=more>More</button> <button id=wug>Wug</button>
+<button id=quoin>Quoin</button> <button id=ansible>Ansible</button> <button id=archive>Archive</button> <button id=dot>•</button>
 <form method=post action=/rooms id=rooms><input aria-label=Start><input aria-label=End><button>Gostak</button></form>
 <form method=post action=/guests id=guests><input aria-label=Guest><input aria-label=Room><button>Dosh</button></form></main>
 <script>
@@ -74,6 +81,7 @@ of('nick').addEventListener('blur', () => send('/nick'));
 of('task').addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.target.value) send('/tasks'); });
 of('later').onclick = () => setTimeout(async () => { await fetch('/ready'); setTimeout(() => send('/undo'), 3000); }, 4000);
 of('more').onclick = () => of('more').after('more');
+setTimeout(() => { of('ansible').onclick = () => send('/late'); }, 4000);
 setInterval(() => send('/beat'), 3000);
 of('wug').onclick = () => { of('wug').after('wug'); fetch('/beat', {method: 'POST', body: 'wug'}); };
 const kept = (id, act) => of(id).addEventListener('submit', (event) => {
