@@ -169,7 +169,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def interactive(self) -> bool:
-        """Whether a person could act on it now. A ``summary``, which opens and closes the text around it, has no role of its own."""
+        """Whether a person could act on it now. A ``summary``, which opens the text around it, has no role of its own."""
         acts = self.role in INTERACTIVE_ROLES or self.traits.tag == "summary"
         return acts and "disabled" not in self.states
 
