@@ -1,7 +1,7 @@
 """A site in Japanese and Thai whose menus, accordions, tabs and dialogs are opened by buttons that nobody understands.
 
-Behind each of them, and in a ``<details>``, lies a page that nothing else leads to. Other buttons, which look the same, write in every
-way a page can.
+Behind each of them, and in a ``<details>``, lies a page that nothing else leads to. Other buttons, which look the same, write in
+every way a page can.
 """
 
 from __future__ import annotations
