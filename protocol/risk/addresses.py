@@ -99,6 +99,17 @@ def destructive_url(url: str, kind: str = "") -> str:
     return "" if order is None else order.word
 
 
+def of_record(url: str) -> list[list[str]]:
+    """The words of each segment of an address that names one record, by an id in its path or its query; empty if it names none."""
+    try:
+        parts = urlsplit(url[:URL_CHARS_MAX])
+    except ValueError:
+        return []
+    parameters = Parameters(parts.query)
+    segments = _segments(decoded(parts.path), parameters)
+    return [words_in(each) for each in segments] if parameters.has_id or any(map(is_id, segments)) else []
+
+
 def _order(url: str, kind: str) -> Order | None:
     url = url[:URL_CHARS_MAX].partition("#")[0]
     try:

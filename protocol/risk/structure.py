@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
-from protocol.risk.addresses import destructive_url
+from protocol.risk.addresses import destructive_url, of_record
 from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get, sends_mail_address
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
+from protocol.risk.segments import words_in
 from protocol.risk.surroundings import beside
 from protocol.risk.words import Spoken, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
@@ -63,10 +64,14 @@ def _drafts_mail(element: Element) -> bool:
 
 
 def _link(element: Element) -> list[Evidence]:
-    found = [_unless_scripted(element, "a link")]
+    spoken = say(element.name)
+    if _orders(element, spoken):
+        # What a page says is all that tells a command by GET (“Approve”) from a page of a form. No probe sends it to find out.
+        found = [_words(spoken.level, True, f"link to one record says “{spoken.text}”")]
+    else:
+        found = [_unless_scripted(element, "a link")]
     if reason := destructive_url(element.url):
         found.append(_request(f"link address says {reason}"))
-    spoken = say(element.name)
     found.extend(_marked(element, spoken))
     if not element.name.strip():
         found.extend(each for each in _nameless(element) if each.level >= GRAVE_CLASS)
@@ -78,6 +83,15 @@ def _link(element: Element) -> list[Evidence]:
         if level:
             found.append(_words(level, certain, f"link says “{spoken.text}”"))
     return found
+
+
+def _orders(element: Element, spoken: Spoken) -> bool:
+    """Whether it says that it changes something, and its address names what: “Approve” at ``/articles/approve/7``."""
+    if not (spoken.certain and spoken.kind == "change" and _is_command(element.name)):
+        return False
+    segments, said = of_record(element.url), words_in(element.name)
+    # “Set theory” at ``/set-theory/7`` is the title of what it leads to.
+    return bool(segments) and not (len(said) > 1 and said in segments)
 
 
 def _is_command(name: str) -> bool:

@@ -123,6 +123,24 @@ def test_the_colour_of_a_link_says_less_than_its_address() -> None:
     assert link("Cancel", "#", "btn", "danger") == 7
 
 
+@pytest.mark.parametrize(
+    ("name", "path", "expected"),
+    [
+        ("Approve", "/articles/7", 4),
+        ("Подтвердить", "/orders/7", 4),
+        ("Follow", "/people?id=7", 4),
+        ("Follow", "/people", 1),  # of nobody
+        ("Edit", "/articles/7", 1),  # opens a form first
+        ("Reply", "/comments/7", 1),
+        ("Set theory", "/set-theory/7", 1),  # a title
+        ("Accept the things you cannot change", "/poems/7", 1),  # no command is as long
+    ],
+)
+def test_a_link_that_says_what_it_changes_and_names_a_record_is_a_command(name: str, path: str, expected: int) -> None:
+    """Guard: protocol/risk/structure.py, _orders."""
+    assert link(name, f"https://shop.example{path}") == expected
+
+
 def test_a_link_to_a_mail_program_opens_a_draft_unless_a_script_may_do_more() -> None:
     """Guard: protocol/risk/structure.py, _drafts_mail."""
     assert link("E-mail", "mailto:ann@example.org?subject=figs") == 3
