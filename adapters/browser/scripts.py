@@ -138,7 +138,8 @@ FACTS: Final = (
     + _BUSY
     + r"""
 let busy = false;
-const items = [], secrets = [];
+const items = [], secrets = [], leads = [];
+const address = getter(HTMLAnchorElement.prototype, 'href');
 const roles = new Set(ROLES), fields = new Set(['INPUT', 'TEXTAREA', 'SUMMARY']);
 const visit = root => {
   busy = busy || isBusy(root);
@@ -150,12 +151,14 @@ const visit = root => {
     }
     if (known && (roles.has(known.role) || fields.has(e.tagName)))
       items.push([known.ref, ...traits(e)]);
+    if (known && known.role !== 'link' && e instanceof HTMLAnchorElement && attribute(e, 'href'))
+      leads.push([known.ref, address.call(e).slice(0, 10000)]);
     if (e.shadowRoot) visit(e.shadowRoot);
   }
 };
 visit(document);
 return JSON.stringify({base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
-  clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
+  leads, clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
 })()"""
 )

@@ -39,6 +39,8 @@ class Facts:
     """By Playwright ref."""
     bases: dict[str, str] = field(default_factory=dict)
     """Base address by Playwright's frame prefix (``f3``; empty for the main frame)."""
+    leads: dict[str, str] = field(default_factory=dict)
+    """Where links lead that have the role of something else, such as ``<a role=button>``, by Playwright ref."""
     title: str = ""
     """Title of the main frame's document."""
     clobbered: str = ""
@@ -250,11 +252,12 @@ class _Builder:
         return ref.rpartition("e")[0]
 
     def _link(self, node: Node) -> str:
-        if "url" not in node.properties:
+        stated = node.properties.get("url", self._facts.leads.get(node.ref))
+        if stated is None:
             return ""
         base = self._facts.bases.get(self._prefix(node.ref), self._url)
         try:
-            return self._mask(urljoin(base, node.properties["url"].strip()))[: limits.URL_CHARS_MAX]
+            return self._mask(urljoin(base, stated.strip()))[: limits.URL_CHARS_MAX]
         except ValueError:
             return ""
 

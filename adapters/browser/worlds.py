@@ -91,6 +91,7 @@ class Worlds:
                 facts.traits[ref] = _traits(traits)
                 prefix = ref[: ref.rindex("e")]
             facts.bases[prefix] = value["base"]
+            facts.leads.update(_well_formed(value["leads"]))
             facts.title = value["title"] if value["top"] else facts.title
             facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
             facts.busy = facts.busy or value["busy"]

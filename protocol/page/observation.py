@@ -158,7 +158,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     states: tuple[str, ...] = ()
     """Sorted: checked, disabled, expanded, pressed, selected, active, level=2 …"""
     url: str = ""
-    """Where a link leads, absolute."""
+    """Where a link leads, absolute, also if the page calls it a button."""
     context: str = ""
     """Name of the nearest enclosing list item, row, article, region or form: tells look-alikes apart."""
     options: tuple[str, ...] = ()

@@ -49,8 +49,6 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
 
 def _opens_page(element: Element) -> bool:
     """Whether it is a link to another address. One to “#” or to a script is a button."""
-    if element.role != "link":
-        return False
     try:
         scheme = urlsplit(element.url).scheme
     except ValueError:
@@ -60,7 +58,7 @@ def _opens_page(element: Element) -> bool:
 
 def _drafts_mail(element: Element) -> bool:
     """Whether it is a link by which the browser hands an address and a text to a mail program, where a person sends them."""
-    return element.role == "link" and element.url.lower().startswith("mailto:")
+    return element.url.lower().startswith("mailto:")
 
 
 def _link(element: Element) -> list[Evidence]:
@@ -89,6 +87,8 @@ def _orders(element: Element, spoken: Spoken) -> bool:
     """Whether it says that it changes something, and its address names what: “Approve” at ``/articles/approve/7``."""
     if not (spoken.certain and spoken.kind == "change" and _is_command(element.name)):
         return False
+    if element.role != "link":
+        return True  # the page calls it a button
     segments, said = of_record(element.url), words_in(element.name)
     # “Set theory” at ``/set-theory/7`` is the title of what it leads to.
     return bool(segments) and not (len(said) > 1 and said in segments)
@@ -109,7 +109,7 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     # The address of the form counts whatever the label: a harmless label may send a destructive request.
     if traits.submits and (reason := destructive_url(traits.form_action)):
         found.append(_request(f"form address says {reason}"))
-    if element.role == "link" and _is_broken(element.url):
+    if _is_broken(element.url):
         found.append(Evidence(source="request", level=4, certain=True, says="its address cannot be read"))
     if element.role not in _CLICKED and traits.tag != "summary":
         return [*[each for each in found if each.level >= GRAVE_CLASS], _around(element)]
@@ -168,7 +168,7 @@ def _runs_script(element: Element) -> str:
 
     Of a button it says nothing: every button without a form runs a script.
     """
-    if element.role == "link" and element.url.lower().startswith("javascript:") and not _INERT.fullmatch(element.url):
+    if element.url.lower().startswith("javascript:") and not _INERT.fullmatch(element.url):
         return "its address is a script"
     if element.traits.tag == "summary" and element.traits.reacts:
         return "runs a script when it opens"
@@ -228,8 +228,11 @@ def _structure(level: int, says: str) -> Evidence:
 
 
 def _unless_scripted(element: Element, says: str, *, level: int = 1) -> Evidence:
-    """What the browser does with it by itself. An inline handler may do something else, so with one the page only claims it."""
-    return Evidence(source="claim" if element.traits.handler else "structure", level=level, certain=True, says=says)
+    """What the browser does with it by itself. An inline handler may do something else, so with one the page only claims it; so may
+    a script of a link that the page calls a button.
+    """
+    scripted = element.traits.handler or (element.url and element.role != "link")
+    return Evidence(source="claim" if scripted else "structure", level=level, certain=True, says=says)
 
 
 def _claim(spoken: Spoken, says: str) -> Evidence:

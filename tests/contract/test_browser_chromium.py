@@ -259,6 +259,17 @@ async def test_what_opens_and_what_stands_around_a_button_is_seen(page: Page, si
     assert levels == {"Wug": 1, "Blick": 1, "Fep": 4, "Fine": 7, "Cancel": 1, "Dax": 5}
 
 
+async def test_where_a_link_leads_is_seen_whatever_the_page_calls_it(page: Page, site: PageServer) -> None:
+    seen = await shown(
+        page,
+        site,
+        "<a role=button href=/rows/7>Zib</a><a role=menuitem href=\"javascript:save('x')\">Pon</a><a role=button>Fep</a>"
+        "<button>Wug</button><a href=/rows>Tass</a>",
+    )
+    found = {item.name: item.url.removeprefix(site.origin) for item in seen.elements if item.name}
+    assert found == {"Zib": "/rows/7", "Pon": "javascript:save('x')", "Fep": "", "Wug": "", "Tass": "/rows"}
+
+
 async def test_what_opens_the_text_around_it_is_a_control_also_where_it_is_the_only_one(
     page: Page, site: PageServer
 ) -> None:

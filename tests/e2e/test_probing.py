@@ -164,6 +164,7 @@ async def tried(html: str, actions: Sequence[Action]) -> tuple[dict[str, bool], 
 
 
 async def test_what_listeners_send_on_a_link_while_typing_choosing_and_after_seconds_is_found_out() -> None:
+    """Guard: node/live/probe_visit.py, Visit.press."""
     found, reached = await tried(IDIOMS, (*_WRITE, *_READ))
     assert found == {
         **dict.fromkeys(("News", "Notes", "Nick", "State", "Task", "Later", "Wug", "Dosh", "Guest"), True),

@@ -116,7 +116,6 @@ def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...
 
 
 def test_the_colour_of_a_link_says_less_than_its_address() -> None:
-    """Guard: protocol/risk/structure.py, _marked."""
     assert link("Cancel", "https://shop.example/rows", "btn", "danger") == 1
     assert link("Abbrechen", "https://shop.example/rows/7/delete", "btn", "danger") == 7
     assert link("Cancel", "https://shop.example/rows", "btn", "danger", "trash") == 7
@@ -141,13 +140,34 @@ def test_a_link_that_says_what_it_changes_and_names_a_record_is_a_command(name: 
     assert link(name, f"https://shop.example{path}") == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "url", "tokens", "expected"),
+    [
+        ("Details", "/rows", (), (1, True, False)),
+        ("Details", "#", (), (4, False, True)),
+        ("Save", "/rows", (), (4, False, False)),
+        ("Details", "/rows/7/delete", (), (7, False, False)),
+        ("Delete", "/rows", (), (7, False, False)),
+        ("Cancel", "/rows", ("btn", "danger"), (4, False, True)),
+        ("Cancel", "/rows", ("btn", "trash"), (7, False, False)),
+    ],
+)
+def test_a_link_that_the_page_calls_a_button_is_believed_to_lead_where_it_says(
+    name: str, url: str, tokens: tuple[str, ...], expected: tuple[int, bool, bool]
+) -> None:
+    element = Element(
+        ref="e1", role="button", name=name, url=f"https://shop.example{url}", traits=Traits(tag="a", tokens=tokens)
+    )
+    risk = classify(Click(target=ANY), element, PAGE)
+    assert (risk.level, risk.unproven, risk.doubt) == expected
+
+
 def test_a_link_to_a_mail_program_opens_a_draft_unless_a_script_may_do_more() -> None:
-    """Guard: protocol/risk/structure.py, _drafts_mail."""
     assert link("E-mail", "mailto:ann@example.org?subject=figs") == 3
     assert link("Account löschen", "MAILTO:ann@example.org") == 7
     assert link("Call", "tel:+4722334455") == 4
     scripted = Element(
-        ref="e1", role="link", name="E-mail", url="mailto:ann@example.org", traits=Traits(tag="a", handler=True)
+        ref="e1", role="link", name="E-mail", url="mailto:ann@example.org", traits=Traits(tag="a", handler="0badcafe")
     )
     risk = classify(Click(target=Locator(role="link", name="E-mail")), scripted, PAGE)
     assert (risk.level, risk.unproven) == (3, True)
