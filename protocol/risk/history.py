@@ -21,6 +21,7 @@ from protocol.approval.forms import path_form, place_of
 from protocol.page.action import Action, Check, Click, Fill, Select
 from protocol.page.action import Press as Key
 from protocol.page.observation import Element, Observation
+from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
 from protocol.risk.refused import PROBED, PROBED_PAGE, WINDOW
@@ -90,8 +91,8 @@ def deed_of(action: Action) -> Deed | Literal[""]:
 def element_key(element: Element, page: Observation, key: bytes, deed: Deed = "press") -> bytes:
     """The form of ``element``, 16 bytes: what it is, what it says and where it stands, at the origin of ``page``.
 
-    key: of this installation. Each ``deed`` has forms of its own. The label, the words of id, class and icon, and an inline handler
-    count without case and digits; of what stands around it the roles of the next three containers, and the frame. Outside of what
+    key: of this installation. Each ``deed`` has forms of its own. The label, an inline handler, and the words of id, class and icon
+    (beside a label only those that say what it does) count without case and digits; of what stands around it the roles of the next three containers, and the frame. Outside of what
     is the same everywhere (a navigation, a banner) also the path of the page, with its ids and digits replaced. In a form, a dialog
     or the panel of a tab, and without a label, also the rest of the address and the name of the nearest container.
     """
@@ -107,7 +108,7 @@ def element_key(element: Element, page: Observation, key: bytes, deed: Deed = "p
         traits.tag,
         traits.input_type,
         _folded(element.name),
-        sorted({_folded(token) for token in traits.tokens}),
+        sorted({_folded(token) for token in (marks.meant(traits.tokens) if has_label(element) else traits.tokens)}),
         traits.submits,
         traits.form_method,
         path_form(traits.form_action),
@@ -117,7 +118,7 @@ def element_key(element: Element, page: Observation, key: bytes, deed: Deed = "p
         [path, _rest(page.url), _folded(element.context)] if narrow else [path] if placed else [],
         *([] if deed == "press" else [deed]),
     ]
-    return hmac.new(key, b"trailmesh-element-v3\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
+    return hmac.new(key, b"trailmesh-element-v4\x00" + cbor.encode(facts), hashlib.sha256).digest()[:_KEY_BYTES]
 
 
 def has_label(element: Element) -> bool:

@@ -143,6 +143,11 @@ def nameless(tokens: tuple[str, ...]) -> tuple[int, str]:
     return 0, ""
 
 
+def meant(tokens: tuple[str, ...]) -> frozenset[str]:
+    """Those of ``tokens`` that say what a control does. Others are names, states (``active``), or made up anew at each load."""
+    return frozenset(tokens) & (_DESTROYING | _PAYING | _CHANGING | _VIEWING | _SEARCHING)
+
+
 def searching(tokens: tuple[str, ...]) -> bool:
     """Whether ``tokens`` mark a field or list that searches or sorts."""
     return not _SEARCHING.isdisjoint(tokens)

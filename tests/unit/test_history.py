@@ -60,6 +60,13 @@ def test_a_control_is_known_again_in_another_row_and_page_and_with_other_numbers
     assert key_of(on=page(path="/rows/7")) == key_of(on=page(path="/rows/8", context="another row"))
 
 
+def test_beside_a_label_words_of_the_markup_count_only_if_they_say_what_a_control_does() -> None:
+    other = msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "active", "pt")))
+    assert key_of() == key_of(other)
+    nameless = [msgspec.structs.replace(each, name="×") for each in (BUTTON, other)]
+    assert len({key_of(each, on=page(each)) for each in nameless}) == 2
+
+
 def test_a_control_is_known_again_on_pages_of_another_form_only_in_what_is_the_same_everywhere() -> None:
     """Guard: protocol/risk/history.py, element_key."""
     same = {role: key_of(on=page(role=role)) == key_of(on=page(path="/b/c", role=role)) for role in _ROLES}
@@ -130,7 +137,7 @@ def test_what_runs_a_script_when_it_changes_is_class_3_once_it_was_seen_to_write
         msgspec.structs.replace(BUTTON, role="menuitem"),
         msgspec.structs.replace(BUTTON, name="III. Frobnicate 7 all"),
         msgspec.structs.replace(BUTTON, traits=Traits(tag="div", tokens=("btn", "x-12"))),
-        msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "icon-bin"))),
+        msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "icon", "bin"))),
         msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "x-12"), submits=True)),
         msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "x-12"), handler="811c9dc5")),
     ],
