@@ -214,6 +214,19 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
             node = self.tree.parents[node]
         return None
 
+    def may_hold_controls(self, element: Element) -> bool:
+        """Whether a control or a frame stands in ``element``, or that is not known."""
+        place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
+        if place < 0 or place not in self.tree.elements:
+            return True
+        node = self.tree.elements.index(place)
+        for inner in range(node + 1, len(self.tree.parents)):
+            if self.tree.parents[inner] < node:
+                break
+            if self.tree.roles[inner] in INTERACTIVE_ROLES or self.tree.roles[inner] == "iframe":
+                return True
+        return False
+
     @property
     def state(self) -> bytes:
         """The state hash (16 bytes): equal for pages that look alike to a user, whatever their numbers."""

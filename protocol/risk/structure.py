@@ -19,7 +19,8 @@ from protocol.risk.words.text import NO_SPACES, read, script_of
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
 """Roles of what only shows something when it is clicked: so the page says."""
 _NATIVE_VIEWS: Final = frozenset({"summary", "select"})
-# A header of a table sorts; a ``summary`` expands. Anything else without a role of a control only contains controls.
+# A header of a table sorts; a ``summary`` expands. Anything else without the role of a control contains controls, or nobody says that
+# it is one.
 _CLICKED: Final = INTERACTIVE_ROLES | {"columnheader"}
 _INERT: Final = re.compile(
     r"javascript:[\s/;]*(?:void\s*\(?\s*0\s*\)?|undefined|\{\}|(?:window\.)?(?:history\.(?:back|forward)\(\)|print\(\)))?[\s;]*",
@@ -111,11 +112,16 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
         found.append(_request(f"form address says {reason}"))
     if _is_broken(element.url):
         found.append(Evidence(source="request", level=4, certain=True, says="its address cannot be read"))
-    if element.role not in _CLICKED and traits.tag != "summary":
+    if element.role not in _CLICKED and traits.tag != "summary" and not _is_unnamed_control(element, page):
         return [*[each for each in found if each.level >= GRAVE_CLASS], _around(element)]
     if not spoken.views:
         found.extend(beside(element, page))
     return [*found, *_being(element, spoken, page)]
+
+
+def _is_unnamed_control(element: Element, page: Observation) -> bool:
+    """Whether it has no role and no control in it: where a click on it goes is sure, and a script may take it for a button."""
+    return element.role == "generic" and not page.may_hold_controls(element)
 
 
 def _around(element: Element) -> Evidence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import APPROVAL_CLASS, classify
 
 ANY = Locator()
@@ -160,6 +160,28 @@ def test_a_link_that_the_page_calls_a_button_is_believed_to_lead_where_it_says(
     )
     risk = classify(Click(target=ANY), element, PAGE)
     assert (risk.level, risk.unproven, risk.doubt) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "inner", "expected"),
+    [
+        ("Frobnicate", "text", (4, True)),
+        ("Show more", "img", (1, False)),
+        ("Save", "text", (4, False)),
+        ("Delete", "text", (7, False)),
+        ("Show more", "button", (4, False)),
+        ("Show more", "iframe", (4, False)),
+    ],
+)
+def test_what_has_no_role_is_judged_as_a_button_unless_a_control_stands_in_it(
+    name: str, inner: str, expected: tuple[int, bool]
+) -> None:
+    """Guard: protocol/risk/structure.py, _is_unnamed_control."""
+    element = Element(ref="e1", role="generic", name=name, traits=Traits(tag="div"))
+    tree = Tree(parents=(-1, 0, 1, 0), roles=("main", "generic", inner, "button"), elements=(-1, 0, -1, -1))
+    seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
+    risk = classify(Click(target=ANY), element, seen)
+    assert (risk.level, risk.doubt) == expected
 
 
 def test_a_link_to_a_mail_program_opens_a_draft_unless_a_script_may_do_more() -> None:
