@@ -19,8 +19,8 @@ from protocol.risk.words.text import NO_SPACES, read, script_of
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
 """Roles of what only shows something when it is clicked: so the page says."""
 _NATIVE_VIEWS: Final = frozenset({"summary", "select"})
-# A header of a table sorts; a ``summary`` expands. Anything else without the role of a control contains controls, or is one that nobody
-# calls so.
+# A header of a table sorts; a ``summary`` expands. Anything else without the role of a control contains controls, or is one that
+# nobody calls so.
 _CLICKED: Final = INTERACTIVE_ROLES | {"columnheader"}
 _INERT: Final = re.compile(
     r"javascript:[\s/;]*(?:void\s*\(?\s*0\s*\)?|undefined|\{\}|(?:window\.)?(?:history\.(?:back|forward)\(\)|print\(\)))?[\s;]*",
