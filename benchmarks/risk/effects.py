@@ -49,6 +49,12 @@ def _files(folder: Path) -> dict[str, Path]:
     return found
 
 
+def _empty_folders(root: Path) -> frozenset[str]:
+    """Those that hold nothing: of the others the files tell."""
+    found = (f"{each.relative_to(root)}/" for each in root.rglob("*") if each.is_dir() and not any(each.iterdir()))
+    return frozenset(name for name in found if not _NOISY_FILE.search(name))
+
+
 def _copied(source: Path, target: Path) -> None:
     """``target`` gets the rows of ``source``, even while a server has it open."""
     with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target, timeout=_BUSY_TIMEOUT_S)) as new:
@@ -62,6 +68,7 @@ class Kept:
         """Keep ``live`` in ``kept``, which is emptied."""
         self._live, self._kept = live, kept
         shutil.rmtree(kept, ignore_errors=True)
+        self._empty = _empty_folders(live)
         self._known: dict[str, str] = {}
         self._seen: dict[str, tuple[int, ...]] = {}
         for name, file in _files(live).items():
@@ -72,8 +79,12 @@ class Kept:
             self._seen[name] = _stamp(file)
 
     def changes(self) -> list[str]:
-        """The kinds since then: ``FILE:TABLE:insert|delete``, ``FILE:TABLE:update:COLUMNS``, ``FILE:changed|new|gone``."""
-        found: list[str] = []
+        """The kinds since then: ``FILE:TABLE:insert|delete``, ``FILE:TABLE:update:COLUMNS``, ``FILE:changed|new|gone``; of an empty
+        folder ``FOLDER/:new|gone``.
+        """
+        empty = _empty_folders(self._live)
+        found = [f"{name}:new" for name in sorted(empty - self._empty)]
+        found += [f"{name}:gone" for name in sorted(self._empty - empty) if not (self._live / name).is_dir()]
         live = _files(self._live)
         for name in sorted(live.keys() | self._known.keys()):
             file = live.get(name)
@@ -107,6 +118,11 @@ class Kept:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(self._kept / name, target)
             self._seen[name] = _stamp(target)
+        for name in self._empty:
+            (self._live / name).mkdir(parents=True, exist_ok=True)
+        while fresh := _empty_folders(self._live) - self._empty:  # without them the folder around may be empty
+            for name in fresh:
+                (self._live / name).rmdir()
 
 
 def _stamp(file: Path) -> tuple[int, ...]:

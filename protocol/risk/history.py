@@ -94,8 +94,8 @@ def element_key(element: Element, page: Observation, key: bytes, deed: Deed = "p
     key: of this installation. Each ``deed`` has forms of its own. The label, an inline handler, and the words of id, class and icon
     (beside a label only those that say what it does) count without case and digits; of what stands around it the roles of the next
     three containers, and the frame. Outside of what is the same everywhere (a navigation, a banner) also the path of the page, with
-    its ids and digits replaced. In a form, a dialog or the panel of a tab, and without a label, also the rest of the address and the
-    name of the nearest container.
+    its ids and digits replaced. In a form, a dialog or the panel of a tab, and without a label, also the rest of the address and
+    the name of the nearest container.
     """
     origin, path = place_of(page.url)
     places = _places(element, page)

@@ -91,6 +91,21 @@ def test_files_that_came_went_or_changed_are_effects_and_are_restored(folder: Pa
     assert (folder / "old.txt").read_text() == "old"
 
 
+def test_an_empty_folder_that_came_or_went_is_an_effect_and_is_restored(folder: Path, tmp_path: Path) -> None:
+    (folder / "old").mkdir()
+    kept = Kept(folder, tmp_path / "kept")
+    (folder / "new" / "inner").mkdir(parents=True)
+    (folder / "old").rmdir()
+    assert kept.changes() == ["new/inner/:new", "old/:gone"]
+    kept.restore()
+    assert kept.changes() == []
+    assert (folder / "old").is_dir()
+    (folder / "old" / "one.txt").write_text("one")
+    assert kept.changes() == ["old/one.txt:new"]
+    kept.restore()
+    assert kept.changes() == []
+
+
 @pytest.mark.parametrize(
     ("sql", "counts"),
     [
