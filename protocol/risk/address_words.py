@@ -12,6 +12,12 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(map(plain, words.split()))
 
 
+def _pairs(words: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of words between commas."""
+    found = (plain(pair).split() for pair in words.split(","))
+    return tuple((first, second) for first, second in found)
+
+
 CLEAR: Final = word_set(
     # English
     "delete deletes destroy erase purge remove removes unsubscribe unsub logout logoff signout signoff deactivate "
@@ -77,52 +83,20 @@ CHANGING_RECORD: Final = CHANGING_LAST | word_set("follow like accept enable res
 CHANGING_BEFORE: Final = CHANGING_LAST - word_set("pin vote") | word_set("like complete accept")
 """In front of the id of a record, at the end (``/toggle/7``)."""
 
-PAIRS: Final = tuple(
-    tuple(pair.split())
-    for pair in (
-        "log out",
-        "log off",
-        "sign out",
-        "sign off",
-        "opt out",
-        "end session",
-        "power off",
-        "shut down",
-        "factory reset",
-        "mark read",
-        "mark unread",
-        "mark seen",
-        "mark done",
-        "mark paid",
-        "add cart",
-        "add basket",
-        "add wishlist",
-        "mass action",
-    )
-)
-LEAVING: Final = tuple(
-    tuple(pair.split())
-    for pair in ("log out", "log off", "sign out", "sign off", "end session", "power off", "shut down")
-)
+LEAVING: Final = _pairs("log out, log off, sign out, sign off, end session, power off, shut down")
 """Two words, side by side, that are one verb as clear as those of ``CLEAR``."""
+PAIRS: Final = LEAVING + _pairs(
+    "opt out, factory reset, mark read, mark unread, mark seen, mark done, mark paid, add cart, add basket, add wishlist, "
+    "mass action"
+)
+"""The same, and those that are as clear as a key."""
 MARKS: Final = word_set(
     "read unread seen unseen done spam favorite favourite important resolved solved paid shipped sold delivered completed"
 )
 """What something is marked as: ``mark-read``, ``markAllAsRead``."""
-_CARTS_ABROAD: Final = tuple(
-    (cart, plain(add))
-    for cart, add in (
-        ("panier", "ajouter"),
-        ("carrito", "agregar"),
-        ("carrito", "añadir"),
-        ("warenkorb", "hinzufügen"),
-        ("warenkorb", "hinzufuegen"),
-        ("carrello", "aggiungi"),
-        ("carrinho", "adicionar"),
-        ("winkelwagen", "toevoegen"),
-        ("koszyk", "dodaj"),
-        ("sepet", "ekle"),
-    )
+_CARTS_ABROAD: Final = _pairs(
+    "panier ajouter, carrito agregar, carrito añadir, warenkorb hinzufügen, warenkorb hinzufuegen, carrello aggiungi, "
+    "carrinho adicionar, winkelwagen toevoegen, koszyk dodaj, sepet ekle"
 )
 LISTS: Final = word_set(
     "cart basket bag wishlist watchlist favorite favorites favourite favourites friend friends compare bookmark bookmarks"
@@ -167,24 +141,9 @@ OF_PEOPLE: Final = word_set("follow unfollow mute unmute block unblock ban unban
 ADDED_ELSEWHERE: Final = word_set("calendar ical outlook google home homescreen chrome slack wallet desktop browser")
 """What ``add-to-…`` puts something into that is not kept by the site."""
 
-GLUED: Final = (
-    "unenrol",
-    "delete",
-    "remove",
-    "destroy",
-    "erase",
-    "purge",
-    "unsubscribe",
-    "uninstall",
-    "logout",
-    "supprimer",
-    "eliminar",
-    "borrar",
-    "excluir",
-    "apagar",
-    "loesche",
-    "hapus",
-    "verwijder",
+GLUED: Final = word_set(
+    "unenrol delete remove destroy erase purge unsubscribe uninstall logout supprimer eliminar borrar excluir apagar "
+    "loesche hapus verwijder"
 )
 """Also found at the beginning or the end of a segment that joins words without a sign (``deleteitem``, ``userdelete``)."""
 NOT_GLUED: Final = word_set(
