@@ -55,7 +55,9 @@ _QUIET: Final = word_set(
 _NO_ID_VALUE: Final = word_set(" 0 asc desc all none null true false new")
 _NO_RECORD: Final = word_set("sid sessionid phpsessid jsessionid gclid fbclid clientid trackid langid width")
 _IDS: Final = word_set("id ids uid gid pid tid cid fid nid pk no nr num idx item uuid")
+"""As the last word of a key they name a record."""
 _STRICT: Final = frozenset({"drop", "kill", "ban", "trash", "cancel", "wipe"})
+"""Weak verbs that are an order as a key whose value is an id: ``?kill=7``."""
 _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
@@ -143,7 +145,7 @@ class Parameters:
                 yield from _flat(value)
 
     def _put(self, key: str, value: str, last: str) -> Order | None:
-        """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``, ``?do=basket-add&id=7``."""
+        """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``."""
         name = plain(key)
         if name == "name" and plain(value) in CLEAR and any(plain(other) == "value" for other, _ in self._pairs):
             return Order(plain(value), "clear", whole=True)  # the name of a call, and what it is given
@@ -212,7 +214,7 @@ def _names_record(key: str, value: str) -> bool:
     words = words_in(last_part(key))
     if name.endswith(("id", "ids")) and (len(name) <= 4 or _is_real_id(value)):
         return True
-    return words[-1:] != [] and (words[-1] in _IDS or (words[-1] in NOUNS and words[-1] not in _QUIET))
+    return bool(words) and (words[-1] in _IDS or (words[-1] in NOUNS and words[-1] not in _QUIET))
 
 
 def _hidden(key: str, value: str) -> Order | None:

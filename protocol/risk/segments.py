@@ -47,8 +47,9 @@ _PASSWORD_FORM: Final = re.compile(
     r"(?:reset|lost|forgot|recover|change)[a-z_-]*pass|pass[a-z_-]*(?:reset|lost|forgot|recover|change)"
 )
 _OWN: Final = word_set("my your all this these selected multiple own it me")
-_MARK_WORDS_MAX: Final = 5
 _MINE: Final = frozenset({"my", "all", "selected"})
+"""Of those the ones that make a long phrase a command too: ``delete-my-account-now``."""
+_MARK_WORDS_MAX: Final = 5
 _SETTING_METHOD: Final = re.compile(r"[A-Z][A-Za-z]*\.(?:Set|Toggle)(?:[A-Z][A-Za-z]*)?")
 """How a device names what it is asked to do: ``Switch.Set``."""
 _CONTROLLER: Final = re.compile(r"([A-Z][a-z]+)-([A-Z][A-Za-z]+)")
@@ -194,10 +195,9 @@ def _whole(text: str, words: list[str]) -> Order | None:
     bare = plain(text).strip("-_.~!*@:$()'\" ").replace("_", "-")
     if len(names) == 1 and len(words) <= 2:
         kind = _kind(names[0]) if not own_id or len(names[0]) > 3 else None
-        # A verb of another language can be joined by its own hyphen.
         within = own_id and kind != "weak"  # “block-7” is the seventh block
         return Order(names[0], kind, whole=True, object_within=within) if kind else None
-    if bare in CLEAR:
+    if bare in CLEAR:  # a verb of another language can be joined by its own hyphen
         return Order(bare, "clear", whole=True)
     if len(words) == len(names) == 2 and (kind := _kind("".join(names))):
         return Order(" ".join(names) if tuple(names) in LEAVING else "".join(names), kind, whole=True)
