@@ -10,38 +10,31 @@ from protocol.risk.address_words import (
     ACTIONS_TOO,
     CARTS,
     CHANGING,
+    CHANGING_LAST,
     CHANGING_NAMES,
     CLEAR,
     IMPLIED,
-    MARKS,
     NOUNS,
     ON_OFF,
     OPTIONS,
-    STOPS,
     SWITCHED,
     VIEWED,
     WEAK,
     word_set,
 )
 from protocol.risk.letters import plain
-from protocol.risk.segments import Order, is_glued, leaves, order_of, without_extension, words_in
+from protocol.risk.segments import Order, is_glued, leaves, opens_password_form, order_of, without_extension, words_in
 
 KEY_PARTS: Final = re.compile(r"[\[\].:]+")
 _GENERIC: Final = word_set("param job m f type what request req func2 verb event component name call process")
 """Of the keys that may say what is to be done, those that say anything else as often: they need an object."""
 _CORE_ENDINGS: Final = ("action", "cmd")
-_PUT: Final = CARTS | {"product", "item"}
 _SPELT: Final = {verb for verb in (CLEAR | WEAK | CHANGING) - CHANGING_NAMES if verb.isascii() and verb.isalpha()}
 _VERBS: Final = re.compile("|".join(sorted((verb for verb in _SPELT if len(verb) > 2), key=len, reverse=True)))
 """The longest first; one look for all of them."""
-_ENDINGS: Final = frozenset({"ing", "ings", "ers", "ion", "ions", "able", "ance", "ment", "ments", "edit"})
-_PASSWORD: Final = re.compile(
-    r"(?:reset|lost|forgot|recover|change)[a-z_-]*pass|pass[a-z_-]*(?:reset|lost|forgot|recover|change)"
-)
-_STATES: Final = word_set("active inactive deactive")
-"""What the record beside it is made to be: ``operation=deactive&id=7``."""
-_BESIDE_RECORD: Final = word_set("buy notify ack acknowledge bump unload recommend")
-"""Verbs that are names of pages elsewhere."""
+_PUT: Final = CARTS | {"product", "item"}
+_BESIDE_RECORD: Final = word_set("active inactive deactive buy notify ack acknowledge bump unload recommend")
+"""What is said of a record, and is the name of a page elsewhere: ``operation=inactive&id=7``."""
 _NO_SETTER: Final = re.compile(r"set(?:s|t.*|up.*|back.*|list.*|of.*)?")
 
 
@@ -67,21 +60,17 @@ def value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) ->
         return None
     if leaves(value) and len(words_in(value)) <= 3:
         return Order("log out", "clear", whole=True)
-    if _PASSWORD.search(plain(value)):
+    if opens_password_form(plain(value)):
         return None
     if core and (said := _small(value, has_object, is_one_of_many)):
         return said
     found = order_of(without_extension(value)[0])
-    if found and found.word in CHANGING_NAMES and not (core and has_object):
-        found = None
     if found and found.kind == "clear":
         return found if core or name not in _GENERIC or has_object else None
     if found and found.kind == "weak" and (core or has_object):
         return found
-    if found and found.kind == "changing" and found.whole and has_object and name in ("what", "mode", "submit"):
+    if found and found.word in CHANGING_LAST and is_one_of_many and name in ("what", "mode", "submit"):
         return found
-    if name == "mode" and is_one_of_many and _restarts(value):
-        return Order("restart", "changing", whole=False)
     named = words_in(value)
     if core and 1 < len(named) <= 4 and named[0] in WEAK and named[-1] in NOUNS | IMPLIED:
         return Order(named[0], "weak", whole=False)
@@ -97,15 +86,10 @@ def _small(value: str, has_object: bool, is_one_of_many: bool) -> Order | None:
     words = words_in(value)
     if not words or not (has_object or is_one_of_many or len(words) > 1):
         return None
-    switched = len(words) == 1 or " " in value or words[0] in SWITCHED
-    if words[-1] in ON_OFF and len(words) <= 4 and switched:
+    if words[-1] in ON_OFF and (len(words) == 1 or words[0] in SWITCHED):
         return Order(" ".join(words), "changing", whole=True)
-    if words[0] == "mark" and words[-1] in MARKS and is_one_of_many:
-        return Order(f"mark {words[-1]}", "changing", whole=False)
-    if len(words) <= 2 and has_object and (words[0] in _STATES or words[0] in _BESIDE_RECORD):
+    if len(words) <= 2 and has_object and words[0] in _BESIDE_RECORD:
         return Order(words[0], "changing", whole=True)
-    if any(word in _BESIDE_RECORD for word in words[1:]) and has_object and len(words) <= 3 and " " not in value:
-        return Order(words[-1], "changing", whole=False)
     return _setter(words) if is_one_of_many or " " in value else None
 
 
@@ -118,17 +102,12 @@ def _setter(words: list[str]) -> Order | None:
     return Order(first, "changing", whole=False) if glued and not shown else None
 
 
-def _restarts(value: str) -> bool:
-    first = (words_in(value) or [""])[0]
-    return first.startswith("restart") and (first == "restart" or first.removeprefix("restart") in NOUNS)
-
-
 def _verb_beside(value: str, has_object: bool) -> Order | None:
     """The verb of an action beside an id, as in ``banuser``, ``activate_user`` or ``article.trash``."""
     words = words_in(value)
     if not 0 < len(words) <= 4 or " " in value:
         return None
-    if words[0] == "add" and words[-1] in _PUT:
+    if "add" in (words[0], words[-1]) and not _PUT.isdisjoint((words[0], words[-1])):
         return Order("add", "changing", whole=False)
     for index, word in enumerate(words):
         named = index in (0, len(words) - 1) or words[index + 1] in NOUNS
@@ -138,7 +117,7 @@ def _verb_beside(value: str, has_object: bool) -> Order | None:
     begins = _VERBS.match(words[0])
     verb = begins[0] if begins else ""
     rest = words[0].removeprefix(verb)
-    named = (rest in NOUNS and has_object) or (len(verb) >= 5 and len(rest) >= 3 and rest not in _ENDINGS)
+    named = (rest in NOUNS and has_object) or (len(verb) >= 5 and len(rest) >= 3)
     return Order(verb, "weak", whole=False) if verb and named else None
 
 
@@ -149,8 +128,6 @@ def _named_verb(value: str) -> Order | None:
         return None
     for index, word in enumerate(words):
         after = words[index + 1] if index + 1 < len(words) else ""
-        if word in STOPS:
-            return None
         if (word in CLEAR or is_glued(word)) and after not in OPTIONS:
             return Order(word, "clear", whole=False)
     return None

@@ -12,6 +12,12 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(map(plain, words.split()))
 
 
+def _pairs(words: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of words between commas."""
+    found = (plain(pair).split() for pair in words.split(","))
+    return tuple((first, second) for first, second in found)
+
+
 CLEAR: Final = word_set(
     # English
     "delete deletes destroy erase purge remove removes unsubscribe unsub logout logoff signout signoff deactivate "
@@ -22,7 +28,7 @@ CLEAR: Final = word_set(
     "verwijder uitloggen afmelden opzeggen slett slette slet radera ta-bort avregistrera loggaut logga-ut loggut "
     "logg-ut "
     # French, Spanish, Portuguese, Italian, Romanian
-    "supprimer supprime effacer deconnexion deconnecter desabonner desinscrire desinscription eliminar borrar borra "
+    "supprimer supprime effacer se-deconnecter deconnexion deconnecter desabonner desinscrire desinscription eliminar borrar borra "
     "suprimir desconectar deslogar cerrarsesion cerrar-sesion excluir apagar deletar encerrar-sessao eliminare cancellare "
     "rimuovere rimuovi disconnetti disiscriviti sterge stergere deconectare dezabonare "
     # Slavic, Baltic, Hungarian, Finnish, Turkish, Vietnamese, Indonesian, Greek
@@ -30,6 +36,8 @@ CLEAR: Final = word_set(
     "udalit udali udalenie steret vyhod vyiti vyhid vydalyty torles torol kijelentkezes poista poistaa kirjaudu-ulos "
     "kaldir cikis-yap oturumu-kapat silme dang-xuat tuichu shanchu hapus keluar-akun padam diagrafi aposyndesi istrinti atsijungti "
     "dzest "
+    # Leaving, as pages of programs are called (``sair.php``).
+    "sair salir sortir cikis esci keluar "
     # other scripts, as they are
     "удалить удаление выход выйти видалити вийти изтрий "
     "删除 刪除 移除 登出 退出 退订 注销 削除 ログアウト 退会 삭제 로그아웃 탈퇴 "
@@ -40,8 +48,8 @@ CLEAR: Final = word_set(
 WEAK: Final = word_set(
     "xoa truncate unlink close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire "
     "suspend abort nuke kick dismiss detach disconnect evict recall block unfollow leave quit withdraw forget end "
-    "exit unset elimina cancella remover sil cikis iptal kapat sair salir sortir annuler annulla anular anuluj zrus "
-    "zrusit peruuta keluar esci cancelar stornieren leeren vider retirer vaciar quitar esvaziar svuota svuotare leegmaken "
+    "exit unset optout elimina cancella remover sil iptal kapat annuler annulla anular anuluj zrus "
+    "zrusit peruuta cancelar stornieren leeren vider retirer vaciar quitar esvaziar svuota svuotare leegmaken "
     "oproznij bosalt kosongkan vyprazdnit sperren deaktivieren deactiver desactivar desativar disattiva bloquear bloquer"
 )
 """Verbs that also are the names of things, or only close a view: they count with an object beside them."""
@@ -50,7 +58,7 @@ CHANGING: Final = word_set(
     "unwatch rollback revert untrash publish approve disapprove reject accept decline activate enable upvote downvote "
     "vote like unlike dislike follow favorite unfavorite favourite unfavourite mute unmute restore undelete lock "
     "unlock pin unpin toggle resend restart reopen markread unban promote demote addtocart addtowishlist save insert "
-    "update upgrade install rate retry rerun requeue optout star unstar snooze archive unarchive start stop pause resume "
+    "update upgrade install rate retry rerun requeue star unstar snooze archive unarchive start stop pause resume "
     "run trigger join subscribe complete done finish deny increment decrement boost unapprove unblock unfriend unsuspend "
     "unassign unhide undone incomplete impersonate moveup movedown reorder "
     # The same in other languages.
@@ -75,52 +83,20 @@ CHANGING_RECORD: Final = CHANGING_LAST | word_set("follow like accept enable res
 CHANGING_BEFORE: Final = CHANGING_LAST - word_set("pin vote") | word_set("like complete accept")
 """In front of the id of a record, at the end (``/toggle/7``)."""
 
-PAIRS: Final = tuple(
-    tuple(pair.split())
-    for pair in (
-        "log out",
-        "log off",
-        "sign out",
-        "sign off",
-        "opt out",
-        "end session",
-        "power off",
-        "shut down",
-        "factory reset",
-        "mark read",
-        "mark unread",
-        "mark seen",
-        "mark done",
-        "mark paid",
-        "add cart",
-        "add basket",
-        "add wishlist",
-        "mass action",
-    )
-)
-LEAVING: Final = tuple(
-    tuple(pair.split())
-    for pair in ("log out", "log off", "sign out", "sign off", "end session", "power off", "shut down")
-)
+LEAVING: Final = _pairs("log out, log off, sign out, sign off, end session, power off, shut down")
 """Two words, side by side, that are one verb as clear as those of ``CLEAR``."""
+PAIRS: Final = LEAVING + _pairs(
+    "opt out, factory reset, mark read, mark unread, mark seen, mark done, mark paid, add cart, add basket, add wishlist, "
+    "mass action"
+)
+"""The same, and those that are as clear as a key."""
 MARKS: Final = word_set(
     "read unread seen unseen done spam favorite favourite important resolved solved paid shipped sold delivered completed"
 )
 """What something is marked as: ``mark-read``, ``markAllAsRead``."""
-_CARTS_ABROAD: Final = tuple(
-    (cart, plain(add))
-    for cart, add in (
-        ("panier", "ajouter"),
-        ("carrito", "agregar"),
-        ("carrito", "añadir"),
-        ("warenkorb", "hinzufügen"),
-        ("warenkorb", "hinzufuegen"),
-        ("carrello", "aggiungi"),
-        ("carrinho", "adicionar"),
-        ("winkelwagen", "toevoegen"),
-        ("koszyk", "dodaj"),
-        ("sepet", "ekle"),
-    )
+_CARTS_ABROAD: Final = _pairs(
+    "panier ajouter, carrito agregar, carrito añadir, warenkorb hinzufügen, warenkorb hinzufuegen, carrello aggiungi, "
+    "carrinho adicionar, winkelwagen toevoegen, koszyk dodaj, sepet ekle"
 )
 LISTS: Final = word_set(
     "cart basket bag wishlist watchlist favorite favorites favourite favourites friend friends compare bookmark bookmarks"
@@ -165,19 +141,9 @@ OF_PEOPLE: Final = word_set("follow unfollow mute unmute block unblock ban unban
 ADDED_ELSEWHERE: Final = word_set("calendar ical outlook google home homescreen chrome slack wallet desktop browser")
 """What ``add-to-…`` puts something into that is not kept by the site."""
 
-GLUED: Final = (
-    "unenrol",
-    "delete",
-    "remove",
-    "destroy",
-    "erase",
-    "purge",
-    "unsubscribe",
-    "uninstall",
-    "logout",
-    "supprimer",
-    "eliminar",
-    "borrar",
+GLUED: Final = word_set(
+    "unenrol delete remove destroy erase purge unsubscribe uninstall logout supprimer eliminar borrar excluir apagar "
+    "loesche hapus verwijder"
 )
 """Also found at the beginning or the end of a segment that joins words without a sign (``deleteitem``, ``userdelete``)."""
 NOT_GLUED: Final = word_set(
@@ -236,7 +202,7 @@ NAMERS: Final = word_set(
     "glossary thesaurus synonyms synonym translate word words lyrics title titles term movie movies film films song "
     "songs artist artists album game games brand brands author authors character characters faq name names slug "
     "command commands cmd css npm package packages crate crates gems verbs verb function functions method methods "
-    "language icon icons emoji questions category"
+    "language icon icons emoji questions category r u"
 )
 """The segment behind one of these is a name, not an order, unless an id or an office is near."""
 READING: Final = word_set(
@@ -282,7 +248,7 @@ ACTIONS: Final = word_set(
 )
 """Keys whose value is what is to be done."""
 ACTIONS_TOO: Final = word_set(
-    "entrypoint param job eventid eventtarget mode method submit btn button m f type what request req ajax call step "
+    "ac entrypoint param job eventid eventtarget mode method submit btn button m f type what request req ajax call step "
     "operationname q2 func2 perform process fuseaction cmdaction component"
 )
 """Keys whose value can be that too: only a clear verb counts there, or a weak one with an id."""

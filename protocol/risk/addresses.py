@@ -15,6 +15,7 @@ from protocol.risk.address_words import (
     CARTS,
     CHANGING_BEFORE,
     CHANGING_LAST,
+    CHANGING_NAMES,
     CHANGING_RECORD,
     CLEAR,
     FILES,
@@ -37,7 +38,17 @@ from protocol.risk.doubtful import DOUBTFUL_PARTS
 from protocol.risk.judgement import Evidence
 from protocol.risk.letters import decoded, plain
 from protocol.risk.parameters import Parameters
-from protocol.risk.segments import Order, folded, in_words, is_id, leaves, order_of, without_extension, words_in
+from protocol.risk.segments import (
+    Order,
+    folded,
+    in_words,
+    is_id,
+    leaves,
+    opens_password_form,
+    order_of,
+    without_extension,
+    words_in,
+)
 
 PLAIN_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789&+,-./:=?_~"
 """Addresses of these alone are read without decoding. Any other character can hide a word."""
@@ -54,29 +65,15 @@ _SIZES: Final = word_set(
     "8 10 12 14 16 18 20 22 24 26 28 30 32 36 40 42 44 48 50 56 60 64 72 80 96 100 120 128 144 150 152 167 180 192 "
     "196 200 256 512"
 )
-_NO_ID_BEHIND: Final = word_set("block end exit leave drop recall reset trash withdraw forget quit sair sil")
+_NO_ID_BEHIND: Final = word_set("block end exit leave drop recall reset trash withdraw forget quit sil")
 """Weak verbs in front of an id are names more often: ``/block/812345``, ``/reset/TOKEN``."""
-_NOUNS_TOO: Final = frozenset({"block", "end", "exit", "drop", "ban", "trash", "leave", "recall"})
-_OF_ONE: Final = frozenset({"cancel", "abort"})
-"""Weak verbs that count behind the name of one thing (``/booking/cancel``)."""
 _OF_RECORD: Final = frozenset({"kill", "cancel", "suspend", "ban", "empty", "flush", "clear", "close"})
 """Behind the name of one of a kind and a record (``/queue/default/empty``)."""
-_OF_ANY: Final = frozenset({"disable", "suspend"})
 _TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
-_ALONE: Final = word_set("clear del flush kill nuke reset rm wipe")
-_PASSWORDS: Final = frozenset({"password", "passwords", "pass", "passwort", "pwd"})
 _OF_QUEUE: Final = frozenset({"pause", "resume", "restart"})
 """Behind what there is one of (``/queue/pause``)."""
-_PAGES_TOO: Final = word_set("archive start stop star run pin lock done subscribe follow like pause join finish boost")
-"""Verbs that pages are called by, between a noun and an id as well: ``/line/stop/7``, ``/news/archive/7``."""
 _FOLDERS_OF_MAIL: Final = frozenset({"trash"})
-_LEAVING_PROGRAMS: Final = word_set("sair salir sortir cikis esci keluar")
-_LISTED: Final = PAGING | word_set("list lists requests suggestions search count users members")
-_SPACES: Final = frozenset({"r", "u"})
-"""Behind one of these the name of a community or a person stands."""
-_TOLD: Final = word_set("help faq info")
-"""Pages about what the segment before them orders."""
 _LEVELS: Final = {"clear": 7, "weak": 7, "changing": 4}
 
 
@@ -184,7 +181,6 @@ class Path:
         self._reading = host.lower() in READING_HOSTS
         self._titled = self._reading
         self._office = False
-        self._last = ""
 
     def order(self) -> Order | None:
         """The first order among the segments that counts where it stands."""
@@ -200,21 +196,15 @@ class Path:
 
     def _put_in_cart(self, index: int) -> Order | None:
         behind = self._names[index - 1] if index else ""
-        if index > 1 and is_id(self._segments[index - 1]):
-            behind = self._names[index - 2]
         if self._names[index] in ADDS and (words := words_in(behind)) and words[-1] in CARTS:
             return Order(f"add to {words[-1]}", "changing", whole=False)
-        if self._names[index] == "read" and behind in ("notification", "notifications", "alert", "alerts"):
-            return Order("mark read", "changing", whole=False)
         if self._names[index] in ON_OFF and behind in SWITCHED:
             return Order(f"{behind} {self._names[index]}", "changing", whole=False, object_within=True)
         return None
 
     def _note(self, name: str) -> None:
         self._office = self._office or name in OFFICES
-        about = name in ("doc", "docs", "documentation", "reference") and self._last == "api"
-        self._last = name
-        if about or not self._office:
+        if not self._office:
             self._reading = self._reading or name in READING
             self._titled = self._titled or name in TITLES or _YEAR.fullmatch(name) is not None
 
@@ -239,40 +229,29 @@ class Path:
             return self._changes(order, index)
         if order.kind == "weak":
             return self._is_weak_order(order, index)
-        if index + 2 == len(self._names) and self._names[index + 1] in _TOLD and not self._parameters.has_id:
-            return False
         if self._is_name(order, index):
             return self._near_id(order, index)
         return True
 
     def _is_name(self, order: Order, index: int) -> bool:
         """Whether names, titles or texts stand where this stands."""
-        if self._segments[index].startswith("@@"):
-            return False  # a view of Zope
         if self._reading:
             return True
         behind = self._names[index - 1] if index else ""
-        if index > 1 and self._names[index - 2] == "search":
-            behind = "search"
-        paged = index + 1 < len(self._names) and self._names[index + 1] in PAGING
-        ends = paged or index + 1 == len(self._names)
-        if behind in _SPACES and ends and (paged or not leaves(self._segments[index])):
-            return True
-        if ":" in behind and words_in(behind)[-1:] == ["log"]:
-            return True  # the log of what was deleted
+        ends = index + 1 == len(self._names) or self._names[index + 1] in PAGING
         if behind in NAMERS and not self._office and ends:
-            return not leaves(self._segments[index].rpartition(":")[2]) or ":" not in self._segments[index]
+            return ":" not in self._segments[index] or not leaves(self._segments[index].rpartition(":")[2])
         return self._titled and not order.whole and (order.titled or order.length >= 3)
 
     def _near_id(self, order: Order, index: int) -> bool:
         before, after = self._beside(index)
-        if order.titled and (order.length >= 3 or (self._reading and before and len(self._segments[index - 1]) > 2)):
+        if order.titled and (order.length >= 3 or self._reading):
             return False  # the id is that of the text with this title
         return before or after or order.object_within or self._parameters.has_id
 
     def _beside(self, index: int) -> tuple[bool, bool]:
         before = index > 0 and is_id(self._segments[index - 1])
-        if index > 1 and self._names[index - 2] in ("man", "manpages"):
+        if index > 1 and self._names[index - 2] == "man":
             before = False  # a section of the manual
         after = index + 1 < len(self._segments) and is_id(self._segments[index + 1])
         return before, after
@@ -280,29 +259,18 @@ class Path:
     def _is_weak_order(self, order: Order, index: int) -> bool:
         before, after = self._beside(index)
         behind = self._names[index - 1] if index else ""
-        if behind in _PASSWORDS:
+        if opens_password_form(f"{behind}-{self._names[index]}"):
             return False
         given = before or self._parameters.has_id or (after and order.word not in _NO_ID_BEHIND)
-        if self._reading or (behind in NAMERS and not self._office) or (order.titled and self._titled):
+        if self._reading or (order.titled and self._titled):
             return before and not order.titled
-        if order.word in _NOUNS_TOO and (not order.whole or order.object_within):
-            return before or self._parameters.has_id or (after and order.length == 1 and not order.whole)
         if given or order.object_within or not order.whole:
             return given or order.object_within
-        if (order.word in _OF_ANY and index) or self._is_of_people(order, index):
-            return True
-        of_one = order.word in _OF_ONE and behind in NOUNS and not behind.endswith("s")
-        return of_one or self._has_record(index) or self._is_of_all(index) or self._is_all(order)
+        return self._is_of_people(order, index) or self._has_record(index) or self._is_of_all(index)
 
     def _is_of_all(self, index: int) -> bool:
         words = words_in(self._names[index - 1]) if index else []
         return bool(words) and words[-1] in IMPLIED and self._names[index] not in _FOLDERS_OF_MAIL
-
-    def _is_all(self, order: Order) -> bool:
-        """Whether the path is this verb alone, and one that no page is called by."""
-        if order.word in _LEAVING_PROGRAMS and "." in self._segments[-1]:
-            return self._names[-1] == order.word and not self._parameters
-        return len(self._segments) == 1 and order.word in _ALONE
 
     def _has_record(self, index: int) -> bool:
         """Whether it stands behind a record of a collection: ``/users/ann/ban``."""
@@ -327,12 +295,12 @@ class Path:
         if self._is_of_people(order, index):
             return True
         if self._has_pair_behind(index):
-            return order.word in CHANGING_RECORD - _PAGES_TOO | OF_PEOPLE | {"like"}
+            return order.word in CHANGING_RECORD - CHANGING_NAMES | OF_PEOPLE
         if last and self._parameters.has_number:
             return order.word in CHANGING_LAST
         if not after or index + 2 != len(self._segments):
             return False
-        of_noun = index > 0 and self._names[index - 1] in NOUNS and order.word in CHANGING_RECORD - _PAGES_TOO
+        of_noun = index > 0 and self._names[index - 1] in NOUNS and order.word in CHANGING_RECORD - CHANGING_NAMES
         return order.word in CHANGING_BEFORE or of_noun
 
     def _has_object(self, order: Order, index: int) -> bool:
@@ -340,20 +308,15 @@ class Path:
         last = index + 1 == len(self._segments)
         if order.word.startswith("set "):
             return last and bool(self._parameters) and not self._titled
-        if order.word.startswith("add to bookmark"):
-            return not last or self._parameters.has_id
         if order.word.startswith("add to "):
             return not last or bool(self._parameters)
-        if order.word == "toggle" and not last and not order.titled:
-            return index + 2 == len(self._segments)
         switch = order.word.partition(" ")[2] in ON_OFF
         return order.object_within and not (switch and order.titled and self._titled)
 
     def _is_of_people(self, order: Order, index: int) -> bool:
         """Whether it stands between the word for people and a name: ``/user/follow/ann``."""
         people = index > 0 and self._names[index - 1] in PEOPLE
-        named = index + 2 == len(self._segments) and self._names[index + 1] not in _LISTED
-        return people and named and order.word in OF_PEOPLE
+        return people and index + 2 == len(self._segments) and order.word in OF_PEOPLE
 
     def _has_pair_behind(self, index: int) -> bool:
         """Whether the path ends in a noun and an id: ``/like/post/7``."""

@@ -48,7 +48,7 @@ def _parts() -> tuple[str, ...]:
     found |= {f"{sign}{verb}" for verb in PROVED for sign in "?&="} | {f"/{verb}" for verb in PROVED_LAST}
     found |= {f"add {each}" for each in LISTS} | {f"change {kept}" for kept in KEPT}
     found |= {f"{sign}{verb}" for verb in RECORD_VALUES for sign in "?&"}
-    found |= {"add-to", "add_to", "/set_", "/set-", "=set", "move up", "move down", "notification read", "alert read"}
+    found |= {"add-to", "add_to", "/set_", "/set-", "=set", "move up", "move down"}
     found |= {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
     return tuple(sorted(part for part in found if not _holds_another(part, found)))
 

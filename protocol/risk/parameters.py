@@ -16,7 +16,6 @@ from protocol.risk.address_words import (
     ADDS,
     CARTS,
     CHANGING_LAST,
-    CHANGING_NAMES,
     CLEAR,
     FILES,
     IMPLIED,
@@ -54,25 +53,18 @@ _QUIET: Final = word_set(
 )
 """Nouns that as a key choose what is shown."""
 _NO_ID_VALUE: Final = word_set(" 0 asc desc all none null true false new")
-_NO_ID_NAME: Final = word_set(
-    "grid android paid valid void avoid fluid solid rapid hybrid invalid unpaid prepaid acid raid aid squid vivid covid "
-    "placementid campaignid advertisingid visitorid correlationid requestid"
-)
 _NO_RECORD: Final = word_set("sid sessionid phpsessid jsessionid gclid fbclid clientid trackid langid width")
-_STRICT: Final = frozenset({"del", "rm", "drop", "kill", "ban", "trash", "cancel", "wipe"})
+_IDS: Final = word_set("id ids uid gid pid tid cid fid nid pk no nr num idx item uuid")
+"""As the last word of a key they name a record."""
+_STRICT: Final = frozenset({"drop", "kill", "ban", "trash", "cancel", "wipe"})
+"""Weak verbs that are an order as a key whose value is an id: ``?kill=7``."""
 _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
-_AUDITS: Final = word_set("audit audits auditlog audit-log audit_log")
-_LOGS: Final = word_set("log logs")
-_OF_LOGS: Final = word_set("clear empty flush purge rotate truncate delete remove erase destroy prune wipe")
-"""What can be done to a log itself; nobody does it to an audit trail."""
+_LOGS: Final = word_set("audit audits auditlog audit-log audit_log log logs")
 _OF_LOG: Final = word_set("from to since until page level user sort limit q start end date actor")
-_OF_MEDIA: Final = frozenset({"mute", "unmute", "pin"})
-_STRICT_WEAK: Final = word_set("disable enable suspend reset cancel")
-_PROVED_VERBS: Final = PROVED | (CHANGING_LAST - CHANGING_NAMES - _OF_MEDIA) | _STRICT_WEAK
-_ACTING: Final = ACTIONS | ACTIONS_TOO | {"ac"}
-_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_PROVED_VERBS: Final = PROVED | CHANGING_LAST | WEAK
+_PROVED_BEGINNING: Final = re.compile("|".join(sorted(_PROVED_VERBS, key=len, reverse=True)))
 _BARE: Final = ("delete", "remove", "destroy", "purge", "clear", "empty", "flush")
 """A key without a value that begins so is an order: ``?clearcache``."""
 
@@ -131,10 +123,7 @@ class Parameters:
 
     def _is_log(self, last: str) -> bool:
         """Whether a log is read, in which an action is looked for: ``/audit?action=delete&from=2024-01-01``."""
-        if not any(plain(key) in _OF_LOG for key, _ in self._pairs):
-            return False
-        ends = any((words_in(value) or [""])[0] in _OF_LOGS for _, value in self._pairs)
-        return last in _AUDITS or (last in _LOGS and not ends)
+        return last in _LOGS and any(plain(key) in _OF_LOG for key, _ in self._pairs)
 
     def _proved(self, key: str, value: str) -> Order | None:
         """A verb as a key or a value beside a token that proves where the link stood: ``watch=topic&hash=ab12``."""
@@ -143,11 +132,11 @@ class Parameters:
         words, said = words_in(last_part(key)), words_in(value)
         if words and words[0] in _PROVED_VERBS:
             return Order(words[0], "changing", whole=True)
-        acts = plain("".join(words)) in _ACTING
-        if not acts or not said or len(said) > 2:
+        if "".join(words) not in ACTIONS | ACTIONS_TOO or not 0 < len(said) <= 2:
             return None
-        verb = next((each for each in _PROVED_VERBS if said[0] == each or said[0].removeprefix(each) in NOUNS), "")
-        return Order(verb, "changing", whole=True) if verb else None
+        begins = _PROVED_BEGINNING.match(said[0])
+        joined = begins and said[0][begins.end() :]
+        return Order(begins[0], "changing", whole=True) if begins and (not joined or joined in NOUNS) else None
 
     def _all(self) -> Iterator[tuple[str, str]]:
         for key, value in self._pairs:
@@ -156,15 +145,13 @@ class Parameters:
                 yield from _flat(value)
 
     def _put(self, key: str, value: str, last: str) -> Order | None:
-        """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``, ``?do=basket-add&id=7``."""
+        """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``."""
         name = plain(key)
         if name == "name" and plain(value) in CLEAR and any(plain(other) == "value" for other, _ in self._pairs):
             return Order(plain(value), "clear", whole=True)  # the name of a call, and what it is given
         said = words_in(value)
         if name in ACTIONS and self.has_id and words_in(last)[:1] == ["mark"] and said[-1:] and said[-1] in MARKS:
             return Order(f"mark {said[-1]}", "changing", whole=False)
-        if name in ACTIONS and self.has_id and said[-1:] == ["add"] and said[0] in CARTS:
-            return Order(f"add to {said[0]}", "changing", whole=False)
         adds = last in CARTS and (
             (name in ADDS and is_id(value)) or (name in ACTIONS and plain(value) in ADDS and self.has_id)
         )
@@ -177,10 +164,9 @@ class Parameters:
             return Order(f"{name}={value.lower()}", "changing", whole=True)
         if name in CHANGING_LAST and self.has_number and value.lower() in ("", "0", "1", "true", "yes", "on"):
             return Order(name, "changing", whole=True)
-        if name in RECORD_VALUES and _is_real_id(value) and not _YEAR.fullmatch(value):
+        if name in RECORD_VALUES and _is_real_id(value):
             return Order(name, "changing", whole=True)
-        emptied = last in CARTS and name in ("empty", "clear") and value.lower() in ("1", "true", "yes")
-        return Order(name, "weak", whole=True) if emptied else None
+        return None
 
     def _routed(
         self, key: str, value: str, route: Callable[[str, Parameters], Order | None], has_object: bool
@@ -226,35 +212,9 @@ def _names_record(key: str, value: str) -> bool:
     if not value or value.lower() in _NO_ID_VALUE or not name or name in _NO_RECORD:
         return False
     words = words_in(last_part(key))
-    if words and (
-        words[-1]
-        in (
-            "id",
-            "ids",
-            "uid",
-            "gid",
-            "pid",
-            "tid",
-            "cid",
-            "fid",
-            "nid",
-            "pk",
-            "no",
-            "nr",
-            "num",
-            "idx",
-            "item",
-            "uuid",
-        )
-    ):
+    if name.endswith(("id", "ids")) and (len(name) <= 4 or _is_real_id(value)):
         return True
-    if is_id(value) and words and words[-1] not in _QUIET and words[-1] in NOUNS:
-        return True
-    if name.endswith(("id", "ids")) and (
-        len(name) <= 4 or (is_id(value) and len(words) == 1 and name not in _NO_ID_NAME)
-    ):
-        return True
-    return bool(words) and words[-1] in NOUNS and words[-1] not in _QUIET
+    return bool(words) and (words[-1] in _IDS or (words[-1] in NOUNS and words[-1] not in _QUIET))
 
 
 def _hidden(key: str, value: str) -> Order | None:
@@ -292,18 +252,14 @@ def _key_words(words: list[str], value: str) -> Order | None:
     first, last = words[0], words[-1]
     if tuple(words[:2]) in PAIRS or (len(words) > 2 and (first, last) in PAIRS):
         return Order(" ".join((first, last)), "clear" if first != "add" else "changing", whole=False)
-    if first.startswith("from") and len(words) == 1:
-        return None
     if any(map(is_glued, words)) or (first in CLEAR and len(words) == 2 and last.isdigit()):
         return Order(first, "clear", whole=False)
     if len(words) == 1:
         if first in CLEAR or (not value and first.startswith(_BARE) and first not in NOT_GLUED):
             return Order(first, "clear", whole=True)
-        short = first in ("del", "rm", "wipe") and (not value or is_id(value) or "_" not in value)
-        chosen = short or (first in _STRICT and is_id(value) and value != "1")
-        chosen = chosen or (first in ("empty", "clear") and plain(value) in IMPLIED)
-        return Order(first, "weak", whole=True) if chosen else None
-    if first in CLEAR and words[1] not in OPTIONS and (last in NOUNS or _is_real_id(value) or last in ("x", "y")):
+        chosen = (first in ("del", "rm") and "_" not in value) or (first in _STRICT and _is_real_id(value))
+        return Order(first, "weak", whole=True) if chosen or (first in WEAK and plain(value) in IMPLIED) else None
+    if first in CLEAR and words[1] not in OPTIONS and (last in NOUNS or _is_real_id(value)):
         return Order(first, "clear", whole=False)
     if last in CLEAR and (
         words[-2] in NOUNS or words[-2] in ("btn", "button", "do", "bulk", "mass", "submit", "action", "confirm")
@@ -312,7 +268,7 @@ def _key_words(words: list[str], value: str) -> Order | None:
     if first in ("del", "rm") and words[1] not in OPTIONS:
         return Order(first, "weak", whole=False)
     owned = last in IMPLIED or last in CARTS or (last in NOUNS and _is_real_id(value))
-    if first in WEAK and first not in ("disable", "block") and owned:
+    if first in WEAK and first != "disable" and owned:
         return Order(first, "weak", whole=False)
     return None
 

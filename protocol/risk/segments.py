@@ -34,8 +34,6 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 _SIGNS: Final = re.compile(r"[\W_]+")
 _TITLE_SIGN: Final = re.compile(r"[-+ ,’']")
-_CAPITALS: Final = re.compile(r"[A-Z][a-z]*(?:_[A-Z0-9(][^_]*)+")
-"""How a wiki writes a title."""
 _MIXED: Final = re.compile(r"\d(?!(?:fa|d|x|k)(?![a-z]))[a-z]", re.IGNORECASE)
 _ID: Final = re.compile(
     r"(?!(?:19|20)\d\d-)-?\d+|[0-9a-f]{8}-[0-9a-f-]{27}|(?=[0-9a-f]*\d)[0-9a-f]{8,}|(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[\w-]{8,}|\{[^{}]*\}"
@@ -43,49 +41,37 @@ _ID: Final = re.compile(
 )
 _SHORT: Final = word_set("do j fa my by id to of in on or it me db vm ip un ui op go tx pm qr up ad ok os a e")
 _BEFORE_NOUN: Final = word_set("from by the all my a one old this any user admin")
-_PREFIXES: Final = word_set("se do confirm bulk mass ajax soft hard force really multi batch quick post un wp admin")
+_BESIDE: Final = NOUNS | word_set("do mass ajax soft hard force really quick")
+"""Beside one of these a clear verb is a command: ``delete-item``, ``force-delete``."""
+_PASSWORD_FORM: Final = re.compile(
+    r"(?:reset|lost|forgot|recover|change)[a-z_-]*pass|pass[a-z_-]*(?:reset|lost|forgot|recover|change)"
+)
 _OWN: Final = word_set("my your all this these selected multiple own it me")
-_ADVERBS: Final = frozenset({"now", "confirm", "confirmation", "action", "form", "permanently", "request", "ajax"})
-_MARK_WORDS_MAX: Final = 5
 _MINE: Final = frozenset({"my", "all", "selected"})
-_VAGUE: Final = frozenset({"data", "database", "db", "device", "log", "logs", "all", "history"})
-"""What one has, and what texts are about."""
+"""Of those the ones that make a long phrase a command too: ``delete-my-account-now``."""
+_MARK_WORDS_MAX: Final = 5
 _SETTING_METHOD: Final = re.compile(r"[A-Z][A-Za-z]*\.(?:Set|Toggle)(?:[A-Z][A-Za-z]*)?")
 """How a device names what it is asked to do: ``Switch.Set``."""
 _CONTROLLER: Final = re.compile(r"([A-Z][a-z]+)-([A-Z][A-Za-z]+)")
-_GLUED_TOO: Final = word_set(
-    "kill ban disable suspend cancel clear empty reset flush approve reject activate publish unpublish toggle unblock unlock "
-    "restart promote decline upvote follow unfollow"
+_SHORTEST: Final = 4
+"""A verb that is shorter begins too many other words."""
+_BEGINS: Final = re.compile(
+    "|".join(
+        sorted(
+            {*GLUED, *(verb for verb in WEAK | CHANGING_RECORD if verb.isalpha() and len(verb) >= _SHORTEST)},
+            key=len,
+            reverse=True,
+        )
+    )
 )
-_BEFORE_ANY: Final = (
-    "delete",
-    "remove",
-    "supprimer",
-    "eliminar",
-    "borrar",
-    "excluir",
-    "apagar",
-    "loesche",
-    "hapus",
-    "verwijder",
-)
-"""Beside an id they count in front of anything: ``deletepatient/7``, ``borrarficha/7``."""
-_BEGINS: Final = re.compile("|".join(sorted({*_GLUED_TOO, *_BEFORE_ANY, *SETTERS, "add"}, key=len, reverse=True)))
-"""Verbs that are joined to what they change; one look for all of them."""
+"""Verbs that are joined to what they change; one look for all of them, the longest first."""
 _ENDING_CHARS: Final = 3
 _GLUED_NOUNS: Final = (NOUNS | IMPLIED) - word_set(
     "list lists log page view pass password space trip key quote block policy"
 )
-_MOVES: Final = frozenset({("move", "up"), ("move", "down")})
-_ORDERING: Final = word_set(
-    "approve disapprove reject decline activate unlike dislike mute unmute unlock unpin toggle resend unban promote demote "
-    "unblock unfriend publish accept"
-)
-"""Verbs that count in front of a noun and beside an id, joined to it by a hyphen: ``/approve-user/7``."""
 _VERBS_ONLY: Final = word_set(
     "sil elimina cancella iptal kapat zrus zrusit anuluj anular annuler annulla rm del disable evict xoa"
 )
-_PASSWORD: Final = frozenset({"password", "passwords", "pass", "passwort", "pw", "pwd"})
 
 Kind = Literal["clear", "weak", "changing"]
 
@@ -137,9 +123,11 @@ def order_of(text: str) -> Order | None:
     words = words_in(text)
     if not words:
         return None
-    whole = _whole(text, words)
-    if whole:
-        return whole
+    found = _whole(text, words) or _of_words(text, words)
+    return None if found and found.kind == "weak" and opens_password_form(plain(text)) else found
+
+
+def _of_words(text: str, words: list[str]) -> Order | None:
     if len(words) == 1:
         return _glued(words[0]) or _with_del(words[0])
     if _SETTING_METHOD.fullmatch(text):
@@ -152,10 +140,15 @@ def order_of(text: str) -> Order | None:
         return Order(" ".join(words), "changing", whole=False, titled=titled, length=len(words), object_within=True)
     if _MIXED.search(text):
         return None  # an id in which a word happens to stand
-    titled = _TITLE_SIGN.search(text) is not None or _CAPITALS.fullmatch(text) is not None
+    titled = _TITLE_SIGN.search(text) is not None
     if words[0] == "mark" and words[-1] in MARKS and len(words) <= _MARK_WORDS_MAX:
         return Order(f"mark {words[-1]}", "changing", whole=False, titled=titled, object_within="all" in words)
     return _phrase(words, titled) if titled else _identifier(words)
+
+
+def opens_password_form(text: str) -> bool:
+    """Whether plain text names the form for a new password, which only shows: ``reset-password``."""
+    return "pass" in text and _PASSWORD_FORM.search(text) is not None
 
 
 def names_switch(words: list[str]) -> bool:
@@ -175,7 +168,13 @@ def _of_controller(controller: str, action: str) -> Order | None:
 def leaves(text: str) -> bool:
     """Whether decoded text is about logging out, by itself or behind a prefix (``UserLogout``)."""
     words = [word for word in words_in(text) if not word.isdigit()]
-    return 0 < len(words) <= 3 and (tuple(words[-2:]) in LEAVING or _is_leaving(words[-1]))
+    return 0 < len(words) <= 3 and bool(_leaving_at_end(words))
+
+
+def _leaving_at_end(words: list[str]) -> str:
+    if tuple(words[-2:]) in LEAVING:
+        return " ".join(words[-2:])
+    return words[-1] if _is_leaving(words[-1]) else ""
 
 
 def _is_leaving(word: str) -> bool:
@@ -196,16 +195,12 @@ def _whole(text: str, words: list[str]) -> Order | None:
     bare = plain(text).strip("-_.~!*@:$()'\" ").replace("_", "-")
     if len(names) == 1 and len(words) <= 2:
         kind = _kind(names[0]) if not own_id or len(names[0]) > 3 else None
-        # A verb of another language can be joined by its own hyphen.
-        return Order(names[0], kind, whole=True, object_within=own_id) if kind else None
-    if names == ["opt", "out"]:
-        return Order("opt out", "weak", whole=True)
-    if tuple(names) in _MOVES and len(words) == len(names):
-        return Order("".join(names), "changing", whole=True)
-    if bare in CLEAR:
+        within = own_id and kind != "weak"  # “block-7” is the seventh block
+        return Order(names[0], kind, whole=True, object_within=within) if kind else None
+    if bare in CLEAR:  # a verb of another language can be joined by its own hyphen
         return Order(bare, "clear", whole=True)
-    if tuple(names) in LEAVING and len(names) == len(words):
-        return Order(" ".join(names), "clear", whole=True)
+    if len(words) == len(names) == 2 and (kind := _kind("".join(names))):
+        return Order(" ".join(names) if tuple(names) in LEAVING else "".join(names), kind, whole=True)
     return None
 
 
@@ -225,9 +220,7 @@ def is_glued(word: str) -> bool:
         return False
     for verb in GLUED:
         for rest in (word.removeprefix("do").removeprefix(verb), word.removesuffix(verb)):
-            if rest != word and (rest in NOUNS or any(rest.removeprefix(each) in NOUNS for each in _BEFORE_NOUN)):
-                return True
-            if rest != word and rest in _PREFIXES and rest != "un":
+            if rest != word and (rest in _BESIDE or any(rest.removeprefix(each) in NOUNS for each in _BEFORE_NOUN)):
                 return True
     return False
 
@@ -238,15 +231,11 @@ def _glued(word: str) -> Order | None:
     if not (begins := _BEGINS.match(word)):
         return None
     verb, rest = begins[0], word[begins.end() :]
-    if verb in _BEFORE_ANY and word not in NOT_GLUED and len(rest) > _ENDING_CHARS:
+    if verb in GLUED and word not in NOT_GLUED and len(rest) > _ENDING_CHARS:
         return Order(verb, "weak", whole=False)
-    if verb in _GLUED_TOO and rest in _GLUED_NOUNS:
+    if rest in _GLUED_NOUNS:
         kind: Kind = "weak" if verb in WEAK else "changing"
-        return Order(verb, kind, whole=False, object_within=kind == "weak" and rest in IMPLIED - _VAGUE)
-    if verb == "add" and (added := rest.removeprefix("to")) in CARTS:
-        return Order(f"add to {added}", "changing", whole=False)
-    if verb in SETTERS and rest in KEPT:
-        return Order(word, "changing", whole=False)
+        return Order(verb, kind, whole=False, object_within=kind == "weak" and rest in IMPLIED)
     return None
 
 
@@ -257,8 +246,8 @@ def _with_del(word: str) -> Order | None:
 
 def _identifier(words: list[str]) -> Order | None:
     """Words joined by underscores, dots or capitals: the name of something that a program does."""
-    if _is_leaving(words[-1]) and len(words) <= 6 and not set(words) & STOPS:
-        return Order(words[-1], "clear", whole=False, length=len(words))
+    if (leaving := _leaving_at_end(words)) and len(words) <= 6 and not set(words) & STOPS:
+        return Order(leaving, "clear", whole=False, length=len(words))
     if any(len(word) < 3 and not word.isdigit() and word not in _SHORT for word in words):
         return None
     within = bool(set(words) & IMPLIED) or any(word.isdigit() for word in words)
@@ -267,22 +256,17 @@ def _identifier(words: list[str]) -> Order | None:
             return None
         after = words[index + 1] if index + 1 < len(words) else ""
         edge = index == 0 or not after
-        if word in CLEAR or is_glued(word):
-            if after in OPTIONS:
-                return None
-            if edge or len(words) <= 6:
-                return Order(word, "clear", whole=False, length=len(words))
-        if _leaving_at(words, index) and len(words) <= 6:
-            return Order(" ".join(words[index : index + 2]), "clear", whole=False, length=len(words))
-        if word in WEAK and (edge or word in ("del", "rm")) and not set(words) & _PASSWORD:
+        if (word in CLEAR or is_glued(word)) and after in OPTIONS:
+            return None
+        if (word in CLEAR or is_glued(word)) and (edge or len(words) <= 6):
+            return Order(word, "clear", whole=False, length=len(words))
+        if word in WEAK and edge:
             beside = after or words[index - 1]
             if beside in NOUNS | IMPLIED or beside.isdigit() or word in _VERBS_ONLY:
                 return Order(word, "weak", whole=False, length=len(words), object_within=within)
-    if words[0] in SETTERS and words[-1] in KEPT and len(words) <= 4:
-        return Order(f"{words[0]} {words[-1]}", "changing", whole=False, length=len(words))
     if words[0] == "set" and not set(words) & VIEWED and not words[1].isdigit():
         return Order(f"set {words[1]}", "changing", whole=False, length=len(words))
-    if words[0] == "toggle" and (words[1] in CHANGING_RECORD | SWITCHED | IMPLIED or words[-1] in ON_OFF):
+    if words[0] == "toggle":
         return Order("toggle", "changing", whole=False, length=len(words), object_within=words[-1] in ON_OFF)
     if words[0] in CHANGING_RECORD and words[1] in NOUNS:
         return Order(words[0], "changing", whole=False, length=len(words))
@@ -292,38 +276,26 @@ def _identifier(words: list[str]) -> Order | None:
 def _phrase(words: list[str], titled: bool) -> Order | None:
     """Words joined by hyphens or blanks: a command only if it is short, and names what applications keep."""
     first, second, last, length = words[0], words[1], words[-1], len(words)
-    within = bool(set(words) & IMPLIED) or last.isdigit() or first.isdigit()
+    within = bool(set(words) & IMPLIED) or any(map(str.isdigit, words))
     found = ""
     if first in CLEAR and second not in OPTIONS:
-        short = length <= 3 and (last in NOUNS or last.isdigit() or (second in NOUNS and last in _ADVERBS))
+        short = length <= 3 and (last in NOUNS or last.isdigit())
         found = first if short or second in (_OWN if length <= 3 else _MINE) else ""
-    elif is_glued(first) and length == 2 and last.isdigit():
-        found = first
-    elif last in CLEAR and length <= 3 and (words[-2] in NOUNS or words[-2] in _PREFIXES or words[-2].isdigit()):
+    elif last in CLEAR and length <= 3 and (words[-2] in _BESIDE or words[-2].isdigit()):
         found = last
-    elif first in _PREFIXES and second in CLEAR and length <= 4:
-        found = second
-    elif length <= 4 and (_leaving_at(words, 0) or _leaving_at(words, length - 2)):
-        found = " ".join(words[:2] if _leaving_at(words, 0) else words[-2:])
+    elif length <= 4 and tuple(words[-2:]) in LEAVING:
+        found = " ".join(words[-2:])
     if found:
         return Order(
             found, "clear", whole=False, titled=True, length=length, object_within=any(map(str.isdigit, words))
         )
-    weak = _weak_in(words)
-    if weak and words[-1] == weak:
-        within = bool(set(words) & (IMPLIED - _VAGUE))
-    if weak:
-        return Order(weak, "weak", whole=False, titled=True, length=length, object_within=within)
+    if length <= 3 and first in WEAK and ((last in NOUNS | IMPLIED and last not in _OWN) or second in _OWN):
+        found = first
+    elif length == 2 and last in WEAK and first in NOUNS:
+        found = last
+    if found:
+        return Order(found, "weak", whole=False, titled=True, length=length, object_within=within)
     return _put_in_cart(words, titled)
-
-
-def _weak_in(words: list[str]) -> str:
-    if len(words) > 3 or set(words) & _PASSWORD:
-        return ""
-    first, last = words[0], words[-1]
-    if first in WEAK and ((last in NOUNS | IMPLIED and last not in _OWN) or words[1] in _OWN):
-        return first
-    return last if last in WEAK and words[-2] in NOUNS and len(words) == 2 else ""
 
 
 def _put_in_cart(words: list[str], titled: bool) -> Order | None:
@@ -331,12 +303,8 @@ def _put_in_cart(words: list[str], titled: bool) -> Order | None:
         return Order(f"add to {words[-1]}", "changing", whole=False, titled=titled, length=len(words))
     if words[:2] == ["add", "to"] and len(words) == 3 and words[2] not in ADDED_ELSEWHERE:
         return Order(f"added to {words[2]}", "changing", whole=False, titled=titled, length=len(words))
-    if len(words) == 2 and words[0] in _ORDERING and words[1] in NOUNS - OPTIONS:
-        return Order(words[0], "changing", whole=False, titled=titled, length=len(words))
     if words[0] in SETTERS and words[-1] in KEPT and len(words) <= 4:
         return Order(f"{words[0]} {words[-1]}", "changing", whole=False, titled=titled, length=len(words))
+    if len(words) == 2 and words[0] in CHANGING_RECORD and words[1] in NOUNS - OPTIONS:
+        return Order(words[0], "changing", whole=False, titled=titled, length=len(words))
     return None
-
-
-def _leaving_at(words: list[str], index: int) -> bool:
-    return index >= 0 and tuple(words[index : index + 2]) in LEAVING
