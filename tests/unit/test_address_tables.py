@@ -28,6 +28,7 @@ def wrong(half: list[Row]) -> tuple[list[str], list[str]]:
         ("fifth", 2, 3),
         ("sixth", 60, 5),
         ("seventh", 3, 0),
+        ("eighth", 178, 16),
     ],
 )
 def test_of_the_known_addresses_no_more_is_misjudged_than_is_published(
