@@ -26,8 +26,8 @@ demo-real: install            ## The same journey on Datasette and the Django ad
 
 # More files at a time than cores: tests with browsers and processes wait for half of their time. In their order: those
 # with browsers and processes come first, so that no long file is begun last.
-TEST_FILES_AT_ONCE ?= 6
-test: install            ## All tests but those of make field, six files at a time
+TEST_FILES_AT_ONCE ?= 4
+test: install            ## All tests but those of make field, four files at a time
 	$(PYTHON) -m pytest -n $(TEST_FILES_AT_ONCE) --dist loadfile --no-loadscope-reorder -m "not field"
 
 .PHONY: field
