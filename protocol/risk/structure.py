@@ -44,7 +44,8 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
     if element.role in FIELD_ROLES and traits.tag in ("input", "textarea"):
         return experienced(settled(1, "sets the focus"), history)
     if _opens_page(element):
-        return weigh([*_link(element), *remembered])
+        found = _link(element) if element.role == "link" else _called_otherwise(element, page)
+        return weigh([*found, *remembered])
     return weigh([*_button(element, page), *remembered])
 
 
@@ -69,9 +70,7 @@ def _link(element: Element) -> list[Evidence]:
         found = [_words(spoken.level, True, f"link to one record says “{spoken.text}”")]
     else:
         found = [_unless_scripted(element, "a link")]
-    if reason := destructive_url(element.url):
-        found.append(_request(f"link address says {reason}"))
-    found.extend(_marked(element, spoken))
+    found.extend([*_addressed(element), *_marked(element, spoken)])
     if not element.name.strip():
         found.extend(each for each in _nameless(element) if each.level >= GRAVE_CLASS)
     if spoken.level >= GRAVE_CLASS or spoken.leans:
@@ -84,12 +83,28 @@ def _link(element: Element) -> list[Evidence]:
     return found
 
 
+def _called_otherwise(element: Element, page: Observation) -> list[Evidence]:
+    """A link that the page calls a button: what it says and what stands around it count as on a button. That it leads where its
+    address says is believed if neither certainly says more.
+    """
+    spoken = say(element.name)
+    found = [*_marked(element, spoken), *_said(element, spoken), *_addressed(element)]
+    if not spoken.views:
+        found.extend(beside(element, page))
+    if any(each.certain and each.level >= APPROVAL_CLASS for each in found):
+        return found
+    return [*found, _claim(spoken, "a link")]
+
+
+def _addressed(element: Element) -> list[Evidence]:
+    reason = destructive_url(element.url)
+    return [_request(f"link address says {reason}")] if reason else []
+
+
 def _orders(element: Element, spoken: Spoken) -> bool:
     """Whether it says that it changes something, and its address names what: “Approve” at ``/articles/approve/7``."""
     if not (spoken.certain and spoken.kind == "change" and _is_command(element.name)):
         return False
-    if element.role != "link":
-        return True  # the page calls it a button
     segments, said = of_record(element.url), words_in(element.name)
     # “Set theory” at ``/set-theory/7`` is the title of what it leads to.
     return bool(segments) and not (len(said) > 1 and said in segments)

@@ -163,6 +163,30 @@ def test_a_link_that_the_page_calls_a_button_is_believed_to_lead_where_it_says(
 
 
 @pytest.mark.parametrize(
+    ("name", "said", "tokens", "expected"),
+    [
+        ("Delete my account and all data", "", (), (7, False)),  # of a link it would be a title
+        ("Pay and place my order now", "", (), (5, False)),
+        ("Send the message to everyone", "", (), (4, False)),
+        ("Yes", "Delete your account? This cannot be undone.", (), (7, False)),
+        ("", "", ("icon", "send"), (4, False)),
+        ("რუკა", "", (), (4, True)),  # a script that is not read
+    ],
+)
+def test_what_a_link_that_the_page_calls_a_button_says_counts_as_on_a_button(
+    name: str, said: str, tokens: tuple[str, ...], expected: tuple[int, bool]
+) -> None:
+    """Guard: protocol/risk/structure.py, _called_otherwise."""
+    traits = Traits(tag="a", tokens=tokens)
+    element = Element(ref="e1", role="button", name=name, url="https://shop.example/rows", traits=traits)
+    roles = ("main", "dialog", "paragraph", "button")
+    tree = Tree(parents=(-1, 0, 1, 1), roles=roles, said=("", "", said, name), elements=(-1, -1, -1, 0))
+    seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
+    risk = classify(Click(target=ANY), element, seen)
+    assert (risk.level, risk.doubt) == expected
+
+
+@pytest.mark.parametrize(
     ("name", "inner", "expected"),
     [
         ("Frobnicate", "text", (4, True)),
