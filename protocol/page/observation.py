@@ -115,6 +115,8 @@ ROLES: Final = INTERACTIVE_ROLES | frozenset(
 _VOLATILE = re.compile(r"\d+")
 _QUERY_CHARS_MAX = 16_384
 """What lies behind it does not tell pages apart."""
+_INNER_NODES_MAX: Final = 1_000
+"""What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -219,13 +221,13 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
         if place < 0 or place not in self.tree.elements:
             return True
-        node = self.tree.elements.index(place)
-        for inner in range(node + 1, len(self.tree.parents)):
+        node, end = self.tree.elements.index(place), len(self.tree.parents)
+        for inner in range(node + 1, min(end, node + 1 + _INNER_NODES_MAX)):
             if self.tree.parents[inner] < node:
-                break
+                return False
             if self.tree.roles[inner] in INTERACTIVE_ROLES or self.tree.roles[inner] == "iframe":
                 return True
-        return False
+        return end > node + 1 + _INNER_NODES_MAX
 
     @property
     def state(self) -> bytes:

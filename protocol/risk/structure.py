@@ -23,10 +23,10 @@ _NATIVE_VIEWS: Final = frozenset({"summary", "select"})
 # nobody calls so.
 _CLICKED: Final = INTERACTIVE_ROLES | {"columnheader"}
 _INERT: Final = re.compile(
-    r"javascript:[\s/;]*(?:void\s*\(?\s*0\s*\)?|undefined|\{\}|(?:window\.)?(?:history\.(?:back|forward)\(\)|print\(\)))?[\s;]*",
+    r"javascript:[\s/;]*+(?:void\s*+\(?\s*+0\s*+\)?|undefined|\{\}|(?:window\.)?(?:history\.(?:back|forward)\(\)|print\(\)))?[\s;]*+",
     re.IGNORECASE,
 )
-"""Addresses of links that run a script which sends nothing."""
+"""Addresses of links that run a script which sends nothing. What was read is not read again: that would take quadratic time."""
 _LINK_WORDS_MAX: Final = 3
 _LINK_CHARS_MAX: Final = 10
 """In scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
@@ -206,6 +208,34 @@ def test_what_has_no_role_is_judged_as_a_button_unless_a_control_stands_in_it(
     seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
     risk = classify(Click(target=ANY), element, seen)
     assert (risk.level, risk.doubt) == expected
+
+
+@pytest.mark.parametrize(("nodes", "level"), [(900, 1), (1_100, 4)])
+def test_what_holds_a_thousand_nodes_is_no_control(nodes: int, level: int) -> None:
+    element = Element(ref="e1", role="generic", name="Show more", traits=Traits(tag="div"))
+    tree = Tree(
+        parents=(-1, *range(nodes)), roles=("main", *["generic"] * nodes), elements=(-1, 0, *[-1] * (nodes - 1))
+    )
+    seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
+    assert classify(Click(target=ANY), element, seen).level == level
+
+
+def test_all_elements_of_a_page_are_judged_in_time_however_deep_it_is_and_long_its_addresses_are() -> None:
+    nodes = 50_000
+    script = "javascript:" + ";" * 4_000 + "x"
+    elements = tuple(
+        Element(ref=f"e{at}", role="generic" if at % 10 else "link", name="Show more", url="" if at % 10 else script)
+        for at in range(1_000)
+    )
+    tree = Tree(
+        parents=(-1, *range(nodes)),
+        roles=("main", *["generic"] * nodes),
+        elements=(-1, *range(1_000), *[-1] * (nodes - 1_000)),
+    )
+    seen = Observation(url="https://shop.example/", title="", text="", elements=elements, tree=tree)
+    began = time.process_time()
+    assert all(classify(Click(target=ANY), element, seen).level == 4 for element in elements)
+    assert time.process_time() - began < 2
 
 
 def test_a_link_to_a_mail_program_opens_a_draft_unless_a_script_may_do_more() -> None:
