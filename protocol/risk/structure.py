@@ -10,6 +10,7 @@ from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Elemen
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url, of_record
 from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get, sends_mail_address
+from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
 from protocol.risk.surroundings import beside
@@ -239,8 +240,9 @@ def _nameless(element: Element) -> list[Evidence]:
 def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
     token = marks.destroying(element.traits.tokens, harmless=spoken.views)
     says = f"its id, class or icon says “{token}”"
-    # Where a link leads, its address tells better than its colour.
-    certain = not (marks.paints(token) and _opens_page(element))
+    # Where a link leads, its address and its label tell better than its colour, if they tell anything else.
+    told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
+    certain = not (marks.paints(token) and told and _opens_page(element))
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []
 
 

@@ -114,7 +114,7 @@ def test_removing_a_filter_only_widens_a_list() -> None:
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
     """Guard: protocol/risk/structure.py, _marked."""
     assert button(name, tokens=tokens) == 7
-    assert link(name, "https://shop.example/x", *tokens) == (1 if "danger" in tokens else 7)
+    assert link(name, "https://shop.example/x", *tokens) == (1 if name and "danger" in tokens else 7)
 
 
 def test_the_colour_of_a_link_says_less_than_its_address() -> None:
@@ -122,6 +122,13 @@ def test_the_colour_of_a_link_says_less_than_its_address() -> None:
     assert link("Abbrechen", "https://shop.example/rows/7/delete", "btn", "danger") == 7
     assert link("Cancel", "https://shop.example/rows", "btn", "danger", "trash") == 7
     assert link("Cancel", "#", "btn", "danger") == 7
+
+
+@pytest.mark.parametrize("name", ["", "×", "7", "რუკა", "Delete my account and all data"])
+def test_the_colour_of_a_link_decides_where_its_label_says_nothing_or_the_same(name: str) -> None:
+    """Guard: protocol/risk/structure.py, _marked."""
+    assert link(name, "https://shop.example/rows/7", "btn", "danger") == 7
+    assert link(name, "https://shop.example/rows/7", "btn") == 1
 
 
 @pytest.mark.parametrize(
