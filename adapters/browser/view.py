@@ -257,9 +257,12 @@ class _Builder:
             return ""
         base = self._facts.bases.get(self._prefix(node.ref), self._url)
         try:
-            return self._mask(urljoin(base, stated.strip()))[: limits.URL_CHARS_MAX]
+            led = urljoin(base, stated.strip())
         except ValueError:
             return ""
+        # An empty fragment, which the join leaves out, tells a button from what leads to another page.
+        empty = node.ref in self._facts.leads and stated.endswith("#")
+        return self._mask(f"{led.removesuffix('#')}#" if empty else led)[: limits.URL_CHARS_MAX]
 
     def _name(self, index: int, node: Node) -> str:
         """The accessible name; where the snapshot leaves it out because it repeats the content, the content."""

@@ -270,6 +270,15 @@ async def test_where_a_link_leads_is_seen_whatever_the_page_calls_it(page: Page,
     assert found == {"Zib": "/rows/7", "Pon": "javascript:save('x')", "Fep": "", "Wug": "", "Tass": "/rows"}
 
 
+async def test_a_link_that_the_page_calls_a_button_and_that_leads_nowhere_is_a_button(
+    page: Page, site: PageServer
+) -> None:
+    seen = await shown(page, site, "<a role=button href=#>Zib</a><a role=button href=/rows#>Pon</a>")
+    found = {item.name: item.url.removeprefix(site.origin) for item in seen.elements if item.name}
+    assert found == {"Zib": "/shown.html#", "Pon": "/rows#"}
+    assert all(classify(Click(target=ANY), item, seen).doubt for item in seen.elements if item.name)
+
+
 async def test_what_opens_the_text_around_it_is_a_control_also_where_it_is_the_only_one(
     page: Page, site: PageServer
 ) -> None:
