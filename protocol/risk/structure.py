@@ -44,14 +44,19 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
         return weigh([*switched.evidence, *remembered])
     if element.role in FIELD_ROLES and traits.tag in ("input", "textarea"):
         return experienced(settled(1, "sets the focus"), history)
-    if _opens_page(element):
+    if _opens_page(element, page):
         found = _link(element) if element.role == "link" else _called_otherwise(element, page)
         return weigh([*found, *remembered])
     return weigh([*_button(element, page), *remembered])
 
 
-def _opens_page(element: Element) -> bool:
-    """Whether it is a link to another address. One to “#” or to a script is a button."""
+def _opens_page(element: Element, page: Observation) -> bool:
+    """Whether it is a link to another address. One to “#” or to a script is a button; so is one to a place on the page itself that
+    the page calls a button: a script does what it does.
+    """
+    there, mark, _ = element.url.partition("#")
+    if element.role != "link" and mark and there == page.url.partition("#")[0]:
+        return False
     try:
         scheme = urlsplit(element.url).scheme
     except ValueError:
@@ -71,7 +76,7 @@ def _link(element: Element) -> list[Evidence]:
         found = [_words(spoken.level, True, f"link to one record says “{spoken.text}”")]
     else:
         found = [_unless_scripted(element, "a link")]
-    found.extend([*_addressed(element), *_marked(element, spoken)])
+    found.extend([*_addressed(element), *_marked(element, spoken, leads=True)])
     if not element.name.strip():
         found.extend(each for each in _nameless(element) if each.level >= GRAVE_CLASS)
     if spoken.level >= GRAVE_CLASS or spoken.leans:
@@ -89,7 +94,7 @@ def _called_otherwise(element: Element, page: Observation) -> list[Evidence]:
     address says is believed if neither certainly says more.
     """
     spoken = say(element.name)
-    found = [*_marked(element, spoken), *_said(element, spoken), *_addressed(element)]
+    found = [*_marked(element, spoken, leads=True), *_said(element, spoken), *_addressed(element)]
     if not spoken.views:
         found.extend(beside(element, page))
     if any(each.certain and each.level >= APPROVAL_CLASS for each in found):
@@ -237,12 +242,13 @@ def _nameless(element: Element) -> list[Evidence]:
     return [Evidence(source="claim", level=level, certain=True, says=f"its id, class or icon says “{token}”")]
 
 
-def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
+def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Evidence]:
+    """leads: whether its address says what it opens."""
     token = marks.destroying(element.traits.tokens, harmless=spoken.views)
     says = f"its id, class or icon says “{token}”"
     # Where a link leads, its address and its label tell better than its colour, if they tell anything else.
     told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
-    certain = not (marks.paints(token) and told and _opens_page(element))
+    certain = not (marks.paints(token) and told and leads)
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []
 
 

@@ -154,6 +154,9 @@ def test_a_link_that_says_what_it_changes_and_names_a_record_is_a_command(name: 
     [
         ("Details", "/rows", (), (1, True, False)),
         ("Details", "#", (), (4, False, True)),
+        ("Details", "/?page=2#menu", (), (1, True, False)),
+        ("Details", "/#menu", (), (4, False, True)),  # a place on the page
+        ("Cancel", "/#sure", ("btn", "danger"), (7, False, False)),
         ("Save", "/rows", (), (4, False, False)),
         ("Details", "/rows/7/delete", (), (7, False, False)),
         ("Delete", "/rows", (), (7, False, False)),
