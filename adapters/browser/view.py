@@ -114,14 +114,12 @@ def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
 
 
 def wanted_refs(roots: Sequence[Node]) -> list[str]:
-    """Playwright refs of the nodes whose traits an observation needs."""
-    return [
-        node.ref
-        for root in roots
-        for node in root.walk()
-        # What has a name and no role can be the ``summary`` of a page that has no other control.
-        if node.ref and (node.role in INTERACTIVE_ROLES or node.pointer or (node.role == "generic" and node.name))
-    ]
+    """Playwright refs of the nodes whose traits an observation needs, those that are known to be controls first."""
+    nodes = [node for root in roots for node in root.walk() if node.ref]
+    acting = [node.ref for node in nodes if node.role in INTERACTIVE_ROLES or node.pointer]
+    # What has a name and no role can be the ``summary`` of a page that has no other control. A page can have many such.
+    named = [node.ref for node in nodes if node.role == "generic" and node.name and not node.pointer]
+    return acting + named
 
 
 def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
