@@ -141,8 +141,10 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
 
 
 def _is_unnamed_control(element: Element, page: Observation) -> bool:
-    """Whether it has no role and no control in it: where a click on it goes is sure, and a script may take it for a button."""
-    return element.role == "generic" and not page.may_hold_controls(element)
+    """Whether it has no role and no control in it: where a click on it goes is sure, and a script may take it for a button. A click
+    on a ``label`` goes to its control, wherever that stands.
+    """
+    return element.role == "generic" and element.traits.tag != "label" and not page.may_hold_controls(element)
 
 
 def _around(element: Element) -> Evidence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 import pytest
 
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
@@ -218,6 +219,8 @@ def test_what_has_no_role_is_judged_as_a_button_unless_a_control_stands_in_it(
     seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
     risk = classify(Click(target=ANY), element, seen)
     assert (risk.level, risk.doubt) == expected
+    label = msgspec.structs.replace(element, traits=Traits(tag="label"))
+    assert classify(Click(target=ANY), label, seen).level == max(4, risk.level)  # the click goes to a control elsewhere
 
 
 @pytest.mark.parametrize(("nodes", "level"), [(900, 1), (1_100, 4)])
