@@ -152,7 +152,8 @@ const visit = root => {
     if (known && (roles.has(known.role) || fields.has(e.tagName)))
       items.push([known.ref, ...traits(e)]);
     if (known && known.role !== 'link' && e instanceof HTMLAnchorElement && attribute(e, 'href')) {
-      const led = address.call(e);
+      // What a ``data:`` address holds is a file and leads nowhere: a snapshot leaves it out as well.
+      const led = address.call(e).replace(/^(data:[^,]*,).*/s, '$1…');
       // A longer one is left out whole: where it is cut, a part of a secret could stay. What is left out is a button.
       if (led.length <= 4096 && led.length <= room) { leads.push([known.ref, led]); room -= led.length; }
     }

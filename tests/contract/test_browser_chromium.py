@@ -270,11 +270,17 @@ async def test_where_a_link_leads_is_seen_whatever_the_page_calls_it(page: Page,
     assert found == {"Zib": "/rows/7", "Pon": "javascript:save('x')", "Fep": "", "Wug": "", "Tass": "/rows"}
 
 
+async def test_a_file_in_an_address_is_no_part_of_what_is_seen(page: Page, site: PageServer) -> None:
+    held = "data:text/csv;charset=utf-8,Ann;4711\nBob;4712"
+    seen = await shown(page, site, f"<a role=button href='{held}'>Zib</a><a href='{held}'>Tass</a>")
+    assert {item.url for item in seen.elements if item.name} == {"data:text/csv;charset=utf-8,…"}
+
+
 async def test_addresses_of_what_the_page_calls_a_button_are_kept_up_to_a_length_and_a_number(
     page: Page, site: PageServer
 ) -> None:
     lengths = [4_096, 4_097, *[4_000] * 200]
-    links = (f"<a role=button href=data:,{'x' * (length - len('data:,'))}>Zib</a>" for length in lengths)
+    links = (f"<a role=button href=x:{'x' * (length - len('x:'))}>Zib</a>" for length in lengths)
     seen = await shown(page, site, "".join(links))
     found = [len(item.url) for item in seen.elements if item.role == "button"]
     assert found[:3] == [4_096, 0, 4_000]
