@@ -160,7 +160,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     states: tuple[str, ...] = ()
     """Sorted: checked, disabled, expanded, pressed, selected, active, level=2 …"""
     url: str = ""
-    """Where a link leads, absolute, also if the page calls it a button."""
+    """Where a link leads, absolute, also if the page calls it a button and its frame is in reach."""
     context: str = ""
     """Name of the nearest enclosing list item, row, article, region or form: tells look-alikes apart."""
     options: tuple[str, ...] = ()
@@ -174,6 +174,13 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether a person could act on it now. A ``summary``, which opens the text around it, has no role of its own."""
         acts = self.role in INTERACTIVE_ROLES or self.traits.tag == "summary"
         return acts and "disabled" not in self.states
+
+    @property
+    def link(self) -> str:
+        """``url`` of what the page calls a link: two that lead to one place are as good as one. What scripts do with any other
+        control its address does not tell.
+        """
+        return self.url if self.role == "link" else ""
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
