@@ -114,14 +114,12 @@ def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
 
 
 def wanted_refs(roots: Sequence[Node]) -> list[str]:
-    """Playwright refs of the nodes whose traits an observation needs."""
-    return [
-        node.ref
-        for root in roots
-        for node in root.walk()
-        # What has a name and no role can be the ``summary`` of a page that has no other control.
-        if node.ref and (node.role in INTERACTIVE_ROLES or node.pointer or (node.role == "generic" and node.name))
-    ]
+    """Playwright refs of the nodes whose traits an observation needs, those that are known to be controls first."""
+    nodes = [node for root in roots for node in root.walk() if node.ref]
+    acting = [node.ref for node in nodes if node.role in INTERACTIVE_ROLES or node.pointer]
+    # What has a name and no role can be the ``summary`` of a page that has no other control. A page can have many such.
+    named = [node.ref for node in nodes if node.role == "generic" and node.name and not node.pointer]
+    return acting + named
 
 
 def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
@@ -257,9 +255,12 @@ class _Builder:
             return ""
         base = self._facts.bases.get(self._prefix(node.ref), self._url)
         try:
-            return self._mask(urljoin(base, stated.strip()))[: limits.URL_CHARS_MAX]
+            led = urljoin(base, stated.strip())
         except ValueError:
             return ""
+        # An empty fragment, which the join leaves out, tells a button from what leads to another page.
+        empty = node.ref in self._facts.leads and stated.endswith("#")
+        return self._mask(f"{led.removesuffix('#')}#" if empty else led)[: limits.URL_CHARS_MAX]
 
     def _name(self, index: int, node: Node) -> str:
         """The accessible name; where the snapshot leaves it out because it repeats the content, the content."""

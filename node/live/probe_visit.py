@@ -148,7 +148,7 @@ class Visit:
         # Outside of a form, what Enter does is done by a script or by nobody.
         native = deed in ("type", "choose") or (deed == "enter" and not in_form)
         shows = native or _shows(before, outcome, shown)
-        silent = not shows and not in_form and _is_name(prepared.element)
+        silent = not shows and not traits.submits and not traits.form_method and _is_name(prepared.element)
         if self._has_socket(refused):
             # It may have kept a command for a server that has not answered yet, and show what it expects to come of that. Over one
             # that is refused it says nothing, whatever was pressed.

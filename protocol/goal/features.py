@@ -40,13 +40,13 @@ def one_per_address(drafts: list[Draft]) -> list[Draft]:
     """Of several links to one address (picture and title of a card) the best named one."""
     best: dict[str, Draft] = {}
     for draft in drafts:
-        address = draft.element.url
+        address = draft.element.link
         if draft.kind is Click and address and (address not in best or draft.score() > best[address].score()):
             best[address] = draft
     return [
         draft
         for draft in drafts
-        if draft.kind is not Click or not draft.element.url or best[draft.element.url] is draft
+        if draft.kind is not Click or not draft.element.link or best[draft.element.link] is draft
     ]
 
 

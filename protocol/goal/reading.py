@@ -195,7 +195,7 @@ class Reading:
         return tuple(
             item
             for item in self.observation.elements
-            if is_applied(item) or (item.url and self.pairs and same_address(item.url, here))
+            if is_applied(item) or (item.link and self.pairs and same_address(item.link, here))
         )
 
     @cached_property

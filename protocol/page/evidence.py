@@ -162,7 +162,7 @@ class Judge:
         if len(agreeing) == 1 and not (writes and self._is_disputed(agreeing[0], pool)):
             return agreeing[0]
         for narrowed in (
-            [item for item in agreeing if self._address(item.url) in self._evidence.links],
+            [item for item in agreeing if self._address(item.link) in self._evidence.links],
             [item for item in agreeing if _kept(_attributes(item)) & _kept(self._evidence.attributes)],
             [item for item in agreeing if item.context and self._text(item.context) == self._evidence.label],
         ):
@@ -171,7 +171,7 @@ class Judge:
         # Nothing told them apart when it was recorded either, and they are as many as then: the place is all there is.
         if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and (locator.nth or 0) < len(pool):
             return pool[locator.nth or 0]
-        if agreeing[0].url and len({item.url for item in agreeing}) == 1:
+        if agreeing[0].link and len({item.link for item in agreeing}) == 1:
             return agreeing[0]
         raise self._several(locator, max(2, len(agreeing)))
 
@@ -211,7 +211,7 @@ class Judge:
     def _records(self, element: Element, alike: list[Element]) -> list[Record]:
         """What could be the recorded row of ``element``: the nearest of the same role, else wrappers no larger than it was."""
         group = self._evidence.group
-        found = self._forest.records(element, alike) or [Record(role="", cells=(), links=(element.url,))]
+        found = self._forest.records(element, alike) or [Record(role="", cells=(), links=(element.link,))]
         if group in RECORD_ROLES:
             found = [record for record in found if record.role == group][:1]
         elif any(record.role in RECORD_ROLES for record in found):
@@ -287,9 +287,9 @@ def _telling_links(
     record: Record | None, element: Element, others: list[Record | None], alike: list[Element]
 ) -> tuple[str, ...]:
     """Links of the element and its row that no look-alike has."""
-    own = [element.url] if 0 < len(element.url) <= limits.URL_CHARS_MAX // 2 else []
+    own = [element.link] if 0 < len(element.link) <= limits.URL_CHARS_MAX // 2 else []
     mine = dict.fromkeys([*own, *(record.links if record else ())])
-    taken = {item.url for item in alike} | {link for other in others if other for link in other.links}
+    taken = {item.link for item in alike} | {link for other in others if other for link in other.links}
     return tuple(link for link in mine if link not in taken)
 
 
@@ -391,7 +391,7 @@ class _Forest:
 
     def _link(self, node: int, links: list[str]) -> None:
         place = self._tree.elements[node]
-        url = self._elements[place].url if place >= 0 else ""
+        url = self._elements[place].link if place >= 0 else ""
         # A longer one is no address of a record, and redaction may lengthen it.
         if 0 < len(url) <= limits.URL_CHARS_MAX // 2 and len(links) < limits.EVIDENCE_LINKS_MAX:
             links.append(url)

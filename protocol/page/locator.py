@@ -63,7 +63,7 @@ def resolve(locator: Locator, observation: Observation) -> Element:
 
 
 def _lead_to_one(found: list[Element]) -> bool:
-    return bool(found[0].url) and len({(item.role, item.url) for item in found}) == 1
+    return bool(found[0].link) and len({(item.role, item.link) for item in found}) == 1
 
 
 def _alike(locator: Locator, found: list[Element]) -> MeshError:

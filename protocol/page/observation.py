@@ -115,6 +115,8 @@ ROLES: Final = INTERACTIVE_ROLES | frozenset(
 _VOLATILE = re.compile(r"\d+")
 _QUERY_CHARS_MAX = 16_384
 """What lies behind it does not tell pages apart."""
+_INNER_NODES_MAX: Final = 1_000
+"""What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -158,7 +160,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     states: tuple[str, ...] = ()
     """Sorted: checked, disabled, expanded, pressed, selected, active, level=2 …"""
     url: str = ""
-    """Where a link leads, absolute, also if the page calls it a button."""
+    """Where a link leads, absolute, also if the page calls it a button and its frame is in reach."""
     context: str = ""
     """Name of the nearest enclosing list item, row, article, region or form: tells look-alikes apart."""
     options: tuple[str, ...] = ()
@@ -172,6 +174,13 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether a person could act on it now. A ``summary``, which opens the text around it, has no role of its own."""
         acts = self.role in INTERACTIVE_ROLES or self.traits.tag == "summary"
         return acts and "disabled" not in self.states
+
+    @property
+    def link(self) -> str:
+        """``url`` of what the page calls a link: two that lead to one place are as good as one. What scripts do with any other
+        control its address does not tell.
+        """
+        return self.url if self.role == "link" else ""
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -219,13 +228,13 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
         if place < 0 or place not in self.tree.elements:
             return True
-        node = self.tree.elements.index(place)
-        for inner in range(node + 1, len(self.tree.parents)):
+        node, end = self.tree.elements.index(place), len(self.tree.parents)
+        for inner in range(node + 1, min(end, node + 1 + _INNER_NODES_MAX)):
             if self.tree.parents[inner] < node:
-                break
+                return False
             if self.tree.roles[inner] in INTERACTIVE_ROLES or self.tree.roles[inner] == "iframe":
                 return True
-        return False
+        return end > node + 1 + _INNER_NODES_MAX
 
     @property
     def state(self) -> bytes:

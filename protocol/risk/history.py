@@ -166,7 +166,7 @@ def judge_press(
     unless it sent a form that reads.
     home: address of the page, if what goes to other sites says nothing. Of a control that says that it is harmless, that mostly
     counts clicks.
-    silent: whether one that shows nothing counts as one that reads: a name that is no link, and no part of a form.
+    silent: whether one that shows nothing counts as one that reads: a name that is no part of a form.
     asks: whether a dialog asked back. What its other answer does is not known; what only reads asks nothing.
     """
     refused = list(refused)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from protocol.risk.address_words import ADDS, CHANGING, CLEAR, WEAK
 from protocol.risk.words.text import read
 
 _DESTROYING: Final = frozenset(
@@ -31,7 +32,12 @@ _VIEWING: Final = frozenset(
         "carousel", "preview", "help", "info", "refresh", "hamburger", "chevron", "caret", "arrow", "times", "theme",
     }
 )  # fmt: skip
+_COMMANDING: Final = (
+    CLEAR | WEAK | CHANGING | ADDS | {"confirm", "order", "book", "apply", "create", "transfer", "invite", "reply"}
+)
+"""What tells two controls of one label apart: ``data-action=approve``."""
 _SEARCHING: Final = frozenset({"search", "find", "query", "filter", "keyword", "keywords", "lookup", "q", "sort"})
+_MEANT: Final = _DESTROYING | _PAYING | _CHANGING | _VIEWING | _SEARCHING | _COMMANDING
 _CARD: Final = re.compile(r"\b(?:card(?: number)?|cvc|cvv|iban|bic|sort code|account number)\b")
 _SECRET: Final = re.compile(
     r"\b(?:password|passphrase|passwort|passcode|api key|access token|secret key|private key|two factor|2fa|mfa|otp|"
@@ -145,7 +151,7 @@ def nameless(tokens: tuple[str, ...]) -> tuple[int, str]:
 
 def meant(tokens: tuple[str, ...]) -> frozenset[str]:
     """Those of ``tokens`` that say what a control does. Others are names, states (``active``), or made up anew at each load."""
-    return frozenset(tokens) & (_DESTROYING | _PAYING | _CHANGING | _VIEWING | _SEARCHING)
+    return frozenset(tokens) & _MEANT
 
 
 def searching(tokens: tuple[str, ...]) -> bool:

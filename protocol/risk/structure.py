@@ -10,6 +10,7 @@ from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Elemen
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url, of_record
 from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get, sends_mail_address
+from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
 from protocol.risk.surroundings import beside
@@ -23,10 +24,10 @@ _NATIVE_VIEWS: Final = frozenset({"summary", "select"})
 # nobody calls so.
 _CLICKED: Final = INTERACTIVE_ROLES | {"columnheader"}
 _INERT: Final = re.compile(
-    r"javascript:[\s/;]*(?:void\s*\(?\s*0\s*\)?|undefined|\{\}|(?:window\.)?(?:history\.(?:back|forward)\(\)|print\(\)))?[\s;]*",
+    r"javascript:[\s/;]*+(?:void\s*+\(?\s*+0\s*+\)?|undefined|\{\}|(?:window\.)?(?:history\.(?:back|forward)\(\)|print\(\)))?[\s;]*+",
     re.IGNORECASE,
 )
-"""Addresses of links that run a script which sends nothing."""
+"""Addresses of links that run a script which sends nothing. What was read is not read again: that would take quadratic time."""
 _LINK_WORDS_MAX: Final = 3
 _LINK_CHARS_MAX: Final = 10
 """In scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""
@@ -43,13 +44,19 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
         return weigh([*switched.evidence, *remembered])
     if element.role in FIELD_ROLES and traits.tag in ("input", "textarea"):
         return experienced(settled(1, "sets the focus"), history)
-    if _opens_page(element):
-        return weigh([*_link(element), *remembered])
+    if _opens_page(element, page):
+        found = _link(element) if element.role == "link" else _called_otherwise(element, page)
+        return weigh([*found, *remembered])
     return weigh([*_button(element, page), *remembered])
 
 
-def _opens_page(element: Element) -> bool:
-    """Whether it is a link to another address. One to “#” or to a script is a button."""
+def _opens_page(element: Element, page: Observation) -> bool:
+    """Whether it is a link to another address. One to “#” or to a script is a button; so is one to a place on the page itself that
+    the page calls a button: a script does what it does.
+    """
+    there, mark, _ = element.url.partition("#")
+    if element.role != "link" and mark and there == page.url.partition("#")[0]:
+        return False
     try:
         scheme = urlsplit(element.url).scheme
     except ValueError:
@@ -69,9 +76,7 @@ def _link(element: Element) -> list[Evidence]:
         found = [_words(spoken.level, True, f"link to one record says “{spoken.text}”")]
     else:
         found = [_unless_scripted(element, "a link")]
-    if reason := destructive_url(element.url):
-        found.append(_request(f"link address says {reason}"))
-    found.extend(_marked(element, spoken))
+    found.extend([*_addressed(element), *_marked(element, spoken, leads=True)])
     if not element.name.strip():
         found.extend(each for each in _nameless(element) if each.level >= GRAVE_CLASS)
     if spoken.level >= GRAVE_CLASS or spoken.leans:
@@ -84,12 +89,28 @@ def _link(element: Element) -> list[Evidence]:
     return found
 
 
+def _called_otherwise(element: Element, page: Observation) -> list[Evidence]:
+    """A link that the page calls a button: what it says and what stands around it count as on a button. That it leads where its
+    address says is believed if neither certainly says more.
+    """
+    spoken = say(element.name)
+    found = [*_marked(element, spoken, leads=True), *_said(element, spoken), *_addressed(element)]
+    if not spoken.views:
+        found.extend(beside(element, page))
+    if any(each.certain and each.level >= APPROVAL_CLASS for each in found):
+        return found
+    return [*found, _claim(spoken, "a link")]
+
+
+def _addressed(element: Element) -> list[Evidence]:
+    reason = destructive_url(element.url)
+    return [_request(f"link address says {reason}")] if reason else []
+
+
 def _orders(element: Element, spoken: Spoken) -> bool:
     """Whether it says that it changes something, and its address names what: “Approve” at ``/articles/approve/7``."""
     if not (spoken.certain and spoken.kind == "change" and _is_command(element.name)):
         return False
-    if element.role != "link":
-        return True  # the page calls it a button
     segments, said = of_record(element.url), words_in(element.name)
     # “Set theory” at ``/set-theory/7`` is the title of what it leads to.
     return bool(segments) and not (len(said) > 1 and said in segments)
@@ -120,8 +141,10 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
 
 
 def _is_unnamed_control(element: Element, page: Observation) -> bool:
-    """Whether it has no role and no control in it: where a click on it goes is sure, and a script may take it for a button."""
-    return element.role == "generic" and not page.may_hold_controls(element)
+    """Whether it has no role and no control in it: where a click on it goes is sure, and a script may take it for a button. A click
+    on a ``label`` goes to its control, wherever that stands.
+    """
+    return element.role == "generic" and element.traits.tag != "label" and not page.may_hold_controls(element)
 
 
 def _around(element: Element) -> Evidence:
@@ -221,11 +244,13 @@ def _nameless(element: Element) -> list[Evidence]:
     return [Evidence(source="claim", level=level, certain=True, says=f"its id, class or icon says “{token}”")]
 
 
-def _marked(element: Element, spoken: Spoken) -> list[Evidence]:
+def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Evidence]:
+    """leads: whether its address says what it opens."""
     token = marks.destroying(element.traits.tokens, harmless=spoken.views)
     says = f"its id, class or icon says “{token}”"
-    # Where a link leads, its address tells better than its colour.
-    certain = not (marks.paints(token) and _opens_page(element))
+    # Where a link leads, its address and its label tell better than its colour, if they tell anything else.
+    told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
+    certain = not (marks.paints(token) and told and leads)
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []
 
 

@@ -270,6 +270,33 @@ async def test_where_a_link_leads_is_seen_whatever_the_page_calls_it(page: Page,
     assert found == {"Zib": "/rows/7", "Pon": "javascript:save('x')", "Fep": "", "Wug": "", "Tass": "/rows"}
 
 
+async def test_a_file_in_an_address_is_no_part_of_what_is_seen(page: Page, site: PageServer) -> None:
+    held = "data:text/csv;charset=utf-8,Ann;4711\nBob;4712"
+    seen = await shown(page, site, f"<a role=button href='{held}'>Zib</a><a href='{held}'>Tass</a>")
+    assert {item.url for item in seen.elements if item.name} == {"data:text/csv;charset=utf-8,…"}
+
+
+async def test_addresses_of_what_the_page_calls_a_button_are_kept_up_to_a_length_and_a_number(
+    page: Page, site: PageServer
+) -> None:
+    lengths = [4_096, 4_097, *[4_000] * 200]
+    links = (f"<a role=button href=x:{'x' * (length - len('x:'))}>Zib</a>" for length in lengths)
+    seen = await shown(page, site, "".join(links))
+    found = [len(item.url) for item in seen.elements if item.role == "button"]
+    assert found[:3] == [4_096, 0, 4_000]
+    assert sum(found) <= 500_000
+    assert found[-1] == 0
+
+
+async def test_a_link_that_the_page_calls_a_button_and_that_leads_nowhere_is_a_button(
+    page: Page, site: PageServer
+) -> None:
+    seen = await shown(page, site, "<a role=button href=#>Zib</a><a role=button href=/rows#>Pon</a>")
+    found = {item.name: item.url.removeprefix(site.origin) for item in seen.elements if item.name}
+    assert found == {"Zib": "/shown.html#", "Pon": "/rows#"}
+    assert all(classify(Click(target=ANY), item, seen).doubt for item in seen.elements if item.name)
+
+
 async def test_what_opens_the_text_around_it_is_a_control_also_where_it_is_the_only_one(
     page: Page, site: PageServer
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adapters.browser.aria import parse
-from adapters.browser.view import Facts, assemble, masker
+from adapters.browser.view import Facts, assemble, masker, wanted_refs
 from protocol.page.observation import Traits
 
 CARDS = """\
@@ -53,6 +53,14 @@ def test_quotes_and_escapes_in_keys_and_values_are_undone() -> None:
     (node,) = parse("""- 'button "It''s: \\"x\\" \\\\ #1" [ref=e1]': "a: \\"b\\" \\x0a c\"""")
     assert (node.name, node.text) == ('It\'s: "x" \\ #1', 'a: "b" \n c')
     assert [node.text for node in parse(CARDS)[0].children if node.role == "text"][1] == 'say "x" A'
+
+
+def test_the_traits_of_controls_are_asked_for_before_those_of_what_only_has_a_name() -> None:
+    """Of a frame out of reach only so many are asked for."""
+    nodes = parse(
+        '- generic "Ann" [ref=e1]\n- button "Pay" [ref=e2]\n- generic "Bob" [ref=e3] [cursor=pointer]\n- link [ref=e4]'
+    )
+    assert wanted_refs(nodes) == ["e2", "e3", "e4", "e1"]
 
 
 def test_a_line_that_does_not_fit_becomes_text() -> None:

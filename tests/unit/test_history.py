@@ -63,6 +63,11 @@ def test_a_control_is_known_again_in_another_row_and_page_and_with_other_numbers
 def test_beside_a_label_words_of_the_markup_count_only_if_they_say_what_a_control_does() -> None:
     other = msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=("btn", "active", "pt")))
     assert key_of() == key_of(other)
+    commands = [("btn", "details"), ("btn", "approve"), ("btn", "order")]
+    assert (
+        len({key_of(msgspec.structs.replace(BUTTON, traits=Traits(tag="button", tokens=each))) for each in commands})
+        == 3
+    )
     nameless = [msgspec.structs.replace(each, name="×") for each in (BUTTON, other)]
     assert len({key_of(each, on=page(each)) for each in nameless}) == 2
 

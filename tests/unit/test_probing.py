@@ -294,11 +294,13 @@ async def test_of_what_shows_nothing_and_sends_nothing_only_a_name_is_harmless(n
         assert await classes(Click(target=Locator(role="button", name=name))) == [level]
 
 
-async def test_a_button_of_a_form_is_no_name() -> None:
+@pytest.mark.parametrize("fate", ["complete", "untouched"])
+@pytest.mark.parametrize("submits", [True, False])
+async def test_a_button_of_a_form_is_no_name(submits: bool, fate: FormFate) -> None:
     """Guard: node/live/probe_visit.py, Visit.press."""
-    traits = Traits(tag="button", submits=True, form_method="post", form_action="/rows")
+    traits = Traits(tag="button", submits=submits, form_method="post", form_action="/rows")
     element = Element(ref="", role="button", name="Quux", traits=traits)
-    async with trying(start_page(Control(element=element, effect=Effect(form="complete")))) as classes:
+    async with trying(start_page(Control(element=element, effect=Effect(form=fate)))) as classes:
         assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import msgspec
 import pytest
 
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
@@ -112,7 +115,7 @@ def test_removing_a_filter_only_widens_a_list() -> None:
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
     """Guard: protocol/risk/structure.py, _marked."""
     assert button(name, tokens=tokens) == 7
-    assert link(name, "https://shop.example/x", *tokens) == (1 if "danger" in tokens else 7)
+    assert link(name, "https://shop.example/x", *tokens) == (1 if name and "danger" in tokens else 7)
 
 
 def test_the_colour_of_a_link_says_less_than_its_address() -> None:
@@ -120,6 +123,13 @@ def test_the_colour_of_a_link_says_less_than_its_address() -> None:
     assert link("Abbrechen", "https://shop.example/rows/7/delete", "btn", "danger") == 7
     assert link("Cancel", "https://shop.example/rows", "btn", "danger", "trash") == 7
     assert link("Cancel", "#", "btn", "danger") == 7
+
+
+@pytest.mark.parametrize("name", ["", "×", "7", "რუკა", "Delete my account and all data"])
+def test_the_colour_of_a_link_decides_where_its_label_says_nothing_or_the_same(name: str) -> None:
+    """Guard: protocol/risk/structure.py, _marked."""
+    assert link(name, "https://shop.example/rows/7", "btn", "danger") == 7
+    assert link(name, "https://shop.example/rows/7", "btn") == 1
 
 
 @pytest.mark.parametrize(
@@ -145,6 +155,9 @@ def test_a_link_that_says_what_it_changes_and_names_a_record_is_a_command(name: 
     [
         ("Details", "/rows", (), (1, True, False)),
         ("Details", "#", (), (4, False, True)),
+        ("Details", "/?page=2#menu", (), (1, True, False)),
+        ("Details", "/#menu", (), (4, False, True)),  # a place on the page
+        ("Cancel", "/#sure", ("btn", "danger"), (7, False, False)),
         ("Save", "/rows", (), (4, False, False)),
         ("Details", "/rows/7/delete", (), (7, False, False)),
         ("Delete", "/rows", (), (7, False, False)),
@@ -160,6 +173,30 @@ def test_a_link_that_the_page_calls_a_button_is_believed_to_lead_where_it_says(
     )
     risk = classify(Click(target=ANY), element, PAGE)
     assert (risk.level, risk.unproven, risk.doubt) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "tokens", "expected"),
+    [
+        ("Delete my account and all data", "", (), (7, False)),  # of a link it would be a title
+        ("Pay and place my order now", "", (), (5, False)),
+        ("Send the message to everyone", "", (), (4, False)),
+        ("Yes", "Delete your account? This cannot be undone.", (), (7, False)),
+        ("", "", ("icon", "send"), (4, False)),
+        ("რუკა", "", (), (4, True)),  # a script that is not read
+    ],
+)
+def test_what_a_link_that_the_page_calls_a_button_says_counts_as_on_a_button(
+    name: str, said: str, tokens: tuple[str, ...], expected: tuple[int, bool]
+) -> None:
+    """Guard: protocol/risk/structure.py, _called_otherwise."""
+    traits = Traits(tag="a", tokens=tokens)
+    element = Element(ref="e1", role="button", name=name, url="https://shop.example/rows", traits=traits)
+    roles = ("main", "dialog", "paragraph", "button")
+    tree = Tree(parents=(-1, 0, 1, 1), roles=roles, said=("", "", said, name), elements=(-1, -1, -1, 0))
+    seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
+    risk = classify(Click(target=ANY), element, seen)
+    assert (risk.level, risk.doubt) == expected
 
 
 @pytest.mark.parametrize(
@@ -182,6 +219,36 @@ def test_what_has_no_role_is_judged_as_a_button_unless_a_control_stands_in_it(
     seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
     risk = classify(Click(target=ANY), element, seen)
     assert (risk.level, risk.doubt) == expected
+    label = msgspec.structs.replace(element, traits=Traits(tag="label"))
+    assert classify(Click(target=ANY), label, seen).level == max(4, risk.level)  # the click goes to a control elsewhere
+
+
+@pytest.mark.parametrize(("nodes", "level"), [(900, 1), (1_100, 4)])
+def test_what_holds_a_thousand_nodes_is_no_control(nodes: int, level: int) -> None:
+    element = Element(ref="e1", role="generic", name="Show more", traits=Traits(tag="div"))
+    tree = Tree(
+        parents=(-1, *range(nodes)), roles=("main", *["generic"] * nodes), elements=(-1, 0, *[-1] * (nodes - 1))
+    )
+    seen = Observation(url="https://shop.example/", title="", text="", elements=(element,), tree=tree)
+    assert classify(Click(target=ANY), element, seen).level == level
+
+
+def test_all_elements_of_a_page_are_judged_in_time_however_deep_it_is_and_long_its_addresses_are() -> None:
+    nodes = 50_000
+    script = "javascript:" + ";" * 4_000 + "x"
+    elements = tuple(
+        Element(ref=f"e{at}", role="generic" if at % 10 else "link", name="Show more", url="" if at % 10 else script)
+        for at in range(1_000)
+    )
+    tree = Tree(
+        parents=(-1, *range(nodes)),
+        roles=("main", *["generic"] * nodes),
+        elements=(-1, *range(1_000), *[-1] * (nodes - 1_000)),
+    )
+    seen = Observation(url="https://shop.example/", title="", text="", elements=elements, tree=tree)
+    began = time.process_time()
+    assert all(classify(Click(target=ANY), element, seen).level == 4 for element in elements)
+    assert time.process_time() - began < 2
 
 
 def test_a_link_to_a_mail_program_opens_a_draft_unless_a_script_may_do_more() -> None:
