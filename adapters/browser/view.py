@@ -259,8 +259,8 @@ class _Builder:
         except ValueError:
             return ""
         # An empty fragment, which the join leaves out, tells a button from what leads to another page.
-        empty = node.ref in self._facts.leads and stated.endswith("#")
-        return self._mask(f"{led.removesuffix('#')}#" if empty else led)[: limits.URL_CHARS_MAX]
+        whole = f"{led.removesuffix('#')}#" if stated.rstrip().endswith("#") else led
+        return self._mask(whole)[: limits.URL_CHARS_MAX]
 
     def _name(self, index: int, node: Node) -> str:
         """The accessible name; where the snapshot leaves it out because it repeats the content, the content."""

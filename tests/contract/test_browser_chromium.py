@@ -288,13 +288,20 @@ async def test_addresses_of_what_the_page_calls_a_button_are_kept_up_to_a_length
     assert found[-1] == 0
 
 
-async def test_a_link_that_the_page_calls_a_button_and_that_leads_nowhere_is_a_button(
-    page: Page, site: PageServer
-) -> None:
-    seen = await shown(page, site, "<a role=button href=#>Zib</a><a role=button href=/rows#>Pon</a>")
-    found = {item.name: item.url.removeprefix(site.origin) for item in seen.elements if item.name}
-    assert found == {"Zib": "/shown.html#", "Pon": "/rows#"}
-    assert all(classify(Click(target=ANY), item, seen).doubt for item in seen.elements if item.name)
+async def test_a_link_that_leads_nowhere_is_a_button_whatever_the_page_calls_it(page: Page, site: PageServer) -> None:
+    seen = await shown(
+        page,
+        site,
+        "<a role=button href=#>Zib</a><a role=button href=/rows#>Pon</a><a href=#>Fep</a><a href=#part>Wug</a><a href=#>Save</a>",
+    )
+    found = {item.name: item for item in seen.elements if item.name}
+    assert {name: item.url.removeprefix(site.origin) for name, item in found.items()} == {
+        **{"Zib": "/shown.html#", "Pon": "/rows#", "Fep": "/shown.html#", "Wug": "/shown.html#part"},
+        "Save": "/shown.html#",
+    }
+    risks = {name: classify(Click(target=ANY), item, seen) for name, item in found.items()}
+    assert {name: risk.level for name, risk in risks.items()} == {"Zib": 4, "Pon": 4, "Fep": 4, "Wug": 1, "Save": 4}
+    assert {name for name, risk in risks.items() if risk.doubt} == {"Zib", "Pon", "Fep"}
 
 
 async def test_what_opens_the_text_around_it_is_a_control_also_where_it_is_the_only_one(
