@@ -178,9 +178,10 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def link(self) -> str:
         """``url`` of what the page calls a link: two that lead to one place are as good as one. What scripts do with any other
-        control its address does not tell.
+        control its address does not tell, nor what they do with a link to “#”, of which a page can have many.
         """
-        return self.url if self.role == "link" else ""
+        leads = self.role == "link" and not self.url.endswith("#") and not self.url.lower().startswith("javascript:")
+        return self.url if leads else ""
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
