@@ -156,6 +156,13 @@ def test_one_of_several_like_it_is_told_by_its_place() -> None:
     assert found == ['page.get_by_role("button", name="Go", exact=True).nth(0).click()']
 
 
+def test_what_has_no_role_is_called_by_its_text_in_both_formats() -> None:
+    click = Click(target=Locator(role="generic", name="Archive of figs"))
+    assert playwright(click)[0] == ['page.get_by_text("Archive of figs", exact=True).click()']
+    written = write_recorder(session(), [*steps(Goto(url=HOME), click)])
+    assert json.loads(written.text)["steps"][-1]["selectors"] == [["text/Archive of figs"]]
+
+
 def test_what_a_test_reads_it_uses_later() -> None:
     found, _ = playwright(
         Fill(target=CSS, value="${order}"),
@@ -176,7 +183,7 @@ def test_what_a_test_reads_it_uses_later() -> None:
     ("action", "reason"),
     [
         (Click(target=Locator(role="button", name="Go", frame="f1")), "in a frame"),
-        (Click(target=Locator(role="generic", name="Go")), "by the role generic"),
+        (Click(target=Locator(role="presentation", name="Go")), "by the role presentation"),
         (Goto(url=HOME + "?token=REDACTED"), "was not stored"),
     ],
 )

@@ -58,9 +58,13 @@ def locator(target: Locator, evidence: Evidence | None) -> str:
     root = f"page{_within(target.within)}" if target.within else "page"
     if target.selectors:
         return root + _by_selector(target)
-    if target.role in _ROLES_UNKNOWN:
+    if target.role == "generic" and target.name:
+        # A ``summary`` and the like: an element without a role is called by its text.
+        found = f"{root}.get_by_text({quoted(target.name)}, exact=True)"
+    elif target.role in _ROLES_UNKNOWN:
         raise Unsaid(f"Playwright finds no element by the role {target.role or 'none'}")
-    found = root + _by_role(target.role, target.name)
+    else:
+        found = root + _by_role(target.role, target.name)
     # An assertion has no evidence that says whether it was the only one; the first of one is that one.
     several = target.nth is not None or evidence is None or (evidence.alike and not target.within)
     return f"{found}.nth({target.nth or 0})" if several else found

@@ -239,7 +239,9 @@ def _at(target: Locator, evidence: Evidence | None, *, counted: bool = False) ->
     selectors = [found for way in target.selectors if (found := _selector(way))]
     alone = not (target.nth or (evidence is not None and evidence.alike)) or counted
     if target.role and target.name and alone and not any(one[0].startswith("aria/") for one in selectors):
-        selectors.append([f'aria/{target.name}[role="{target.role}"]'])
+        # An element without a role is called by its text: the browser has another role for a ``summary`` than a snapshot.
+        plain = target.role == "generic"
+        selectors.append([f"text/{target.name}" if plain else f'aria/{target.name}[role="{target.role}"]'])
     if not selectors:
         raise Unsaid("there is no selector for an element by its place among others")
     return {"selectors": selectors}
