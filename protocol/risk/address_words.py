@@ -60,17 +60,17 @@ CHANGING: Final = word_set(
     "unlock pin unpin toggle resend restart reopen markread unban promote demote addtocart addtowishlist save insert "
     "update upgrade install rate retry rerun requeue star unstar snooze archive unarchive start stop pause resume "
     "run trigger join subscribe complete done finish deny increment decrement boost unapprove unblock unfriend unsuspend "
-    "unassign unhide undone incomplete impersonate moveup movedown reorder "
+    "unassign unhide undone incomplete impersonate moveup movedown reorder send ship deliver "
     # The same in other languages.
     "aktivieren entsperren freigeben genehmigen ablehnen archivieren activar aprobar rechazar desbloquear ativar aprovar "
     "reprovar rejeitar publicar arquivar archivar activer approuver rejeter valider publier archiver attiva approva "
     "rifiuta pubblica activeren goedkeuren afwijzen aktywuj zatwierdz odrzuc opublikuj onayla reddet yayinla aktifkan "
-    "setujui tolak duyet"
+    "setujui tolak duyet finalizar batalkan"
 )
 """Verbs that change something without deleting it. As the last segment only without those that pages are called by."""
 CHANGING_NAMES: Final = word_set(
     "star archive start stop pause run trigger join subscribe snooze unarchive unstar resume "
-    "complete done finish deny boost undone incomplete"
+    "complete done finish deny boost undone incomplete send ship deliver"
 )
 """Those that pages and values are called by as well: they count behind a record, or as the value of an action beside one."""
 CHANGING_LAST: Final = (

@@ -26,9 +26,9 @@ def wrong(half: list[Row]) -> tuple[list[str], list[str]]:
         ("third", 3, 0),
         ("fourth", 1, 0),
         ("fifth", 2, 3),
-        ("sixth", 60, 5),
+        ("sixth", 58, 5),
         ("seventh", 3, 0),
-        ("eighth", 178, 16),
+        ("eighth", 160, 16),
     ],
 )
 def test_of_the_known_addresses_no_more_is_misjudged_than_is_published(
