@@ -70,6 +70,7 @@ def policy(**changes: Any) -> Policy:
         "cross_device": True,
         "cross_installation": True,
         "consent": False,
+        "probes": True,
     }
     return Policy(**usual | changes)
 

@@ -97,6 +97,7 @@ class Mounting:
                         finds=finds,
                         renewed=_renewed,
                         class_max=used.header.policy.class_max,
+                        probes=_takes_copies(record, header),
                         login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
                         used=UsedLogin(
                             name=header.name,
@@ -206,6 +207,15 @@ class Mounting:
         """A capsule was revoked or removed: end what runs with it."""
         for over in tuple(self._running.get(capsule_id, ())):
             over(MeshError("capsule.revoked", capsule=capsule_id))
+
+
+def _takes_copies(record: CapsuleRecord, header: Header) -> bool:
+    """Whether controls may be tried with a copy of the state: its policy lets them, and the site was seen to take copies.
+
+    Where a login was made minimal, the site was shown copies of it one after the other and took each. One that gives another
+    secret at each visit may take a copy for a theft. A slice needs a browser of its own, which probes do not have.
+    """
+    return header.policy.probes and record.minimal and not header.slice_version
 
 
 def _renewed(state: BrowserState) -> Iterable[str]:

@@ -30,7 +30,7 @@ def check_renews(given: PolicyParams, before: Header, now_ms: int) -> None:
     """
     policy = before.policy
     same: dict[str, object] = {name: getattr(policy, name) for name in Policy.__struct_fields__ if hasattr(given, name)}
-    same |= {"name": before.name}
+    same |= {"name": before.name, "no_probes": not policy.probes}
     said = msgspec.structs.replace(
         given,
         origins=widest(parse_pattern(each) for each in given.origins),
@@ -67,6 +67,7 @@ def policy_of(given: PolicyParams, state: CapsuleState, now_ms: int) -> Policy:
         cross_device=given.cross_device,
         cross_installation=given.cross_installation,
         consent=given.consent,
+        probes=not given.no_probes,
     )
     try:
         return check_policy(policy)

@@ -73,6 +73,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     renewed: Callable[[BrowserState], Iterable[str]] | None = None
     """What of a state is to be hidden like that; None without a capsule."""
     class_max: int = 7
+    probes: bool = True
+    """Whether controls in doubt may be tried with a copy of the state."""
     login: LoginShown | None = None
     """Judges the first page of each context; None where nothing tells the login from none."""
     used: UsedLogin | msgspec.UnsetType = msgspec.UNSET

@@ -18,6 +18,7 @@ from protocol.page.action import Action, Check, Click, Fill, Goto, target_of
 from protocol.page.action import Press as Key
 from protocol.page.locator import locate, resolve
 from protocol.page.observation import Element, Observation
+from protocol.page.secrets import Secrets
 from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.fields import reads_by_get, takes_text
 from protocol.risk.history import Deed, Press, deed_of, has_label, judge_press
@@ -105,13 +106,17 @@ class Visit:
         history: History,
         heard: Heard,
         *,
+        secrets: Secrets,
         holds_sockets: bool,
     ) -> None:
-        """heard: what is known of ``wanted`` when nothing is pressed. holds_sockets: as ``GuardPolicy``."""
+        """heard: what is known of ``wanted`` when nothing is pressed. secrets: what ``wanted`` does not show.
+
+        holds_sockets: as ``GuardPolicy``.
+        """
         self._page, self._wanted, self._way, self._history = page, wanted, way, history
         self._holds_sockets = holds_sockets
         self._gate = Gate(report=_unreported, approve=_in_doubt, history=history)
-        self._driver = Driver(page, self._gate)
+        self._driver = Driver(page, self._gate, secrets)
         self._heard = heard
         self._last: _Done | None = None
 

@@ -25,6 +25,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Fill
 from protocol.page.observation import Observation
+from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.session import Profile
 from protocol.risk.classes import APPROVAL_CLASS
 from protocol.risk.history import Press, deed_of
@@ -64,13 +65,14 @@ class Probing:
         guard: GuardPolicy,
         state: Callable[[], Awaitable[BrowserState]],
         *,
+        secrets: Secrets = NO_SECRETS,
         history: History,
         ledger: Ledger,
         clock: Clock,
     ) -> None:
-        """guard: of the work that it is for. state: cookies and storage of that work's context now."""
+        """guard, secrets: of the work that it is for. state: cookies and storage of that work's context now."""
         self._browsers, self._profile, self._guard = browsers, profile, guard
-        self._state = state
+        self._state, self._secrets = state, secrets
         self._history, self.ledger, self._clock = history, ledger, clock
         self._since_ms = 0
         self._heard = Heard()
@@ -111,7 +113,9 @@ class Probing:
                 _,
                 opened,
             ):
-                visit = Visit(opened, page, way, self._history, self._heard, holds_sockets=self._holds)
+                visit = Visit(
+                    opened, page, way, self._history, self._heard, secrets=self._secrets, holds_sockets=self._holds
+                )
                 await self._visit(visit, waiting, pressed)
         except MeshError as error:
             if not error.code.startswith(_OF_THE_PAGE):

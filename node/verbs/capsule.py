@@ -93,6 +93,9 @@ class PolicyParams(Params, frozen=True, kw_only=True):
     consent: Annotated[bool, option("Let nobody use it before an owner has signed (`trailmesh capsule consent`).")] = (
         False
     )
+    no_probes: Annotated[
+        bool, option("Let no search press controls in doubt with a copy of it, where nothing but reads can leave.")
+    ] = False
     whole: Annotated[
         bool, option("Keep all state of the origins, also what the page was seen to be shown without.")
     ] = False
@@ -231,6 +234,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     cross_device: bool
     cross_installation: bool
     consent: bool
+    probes: bool
 
 
 class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,6 +42,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Whether it may be used by another node."""
     consent: bool
     """Whether a person must have consented, with a signature."""
+    probes: bool
+    """Whether a search may try controls in doubt with a copy of the state, where nothing but reads can leave."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

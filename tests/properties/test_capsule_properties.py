@@ -87,6 +87,7 @@ rules = st.fixed_dictionaries(
         "cross_device": st.booleans(),
         "cross_installation": st.booleans(),
         "consent": st.booleans(),
+        "probes": st.booleans(),
     }
 )
 

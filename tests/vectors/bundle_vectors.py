@@ -69,6 +69,7 @@ _LOGIN = UsedLogin(
         cross_device=False,
         cross_installation=False,
         consent=False,
+        probes=True,
     ),
 )
 _CAPSULE = ids.make_id("cap", bytes(13))

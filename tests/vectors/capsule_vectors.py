@@ -102,6 +102,7 @@ def policy(**changes: Any) -> Fields:
         "cross_device": False,
         "cross_installation": False,
         "consent": True,
+        "probes": True,
     }
     return usual | changes
 

@@ -40,6 +40,7 @@ from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
 from protocol.page.action import Action, Goto
+from protocol.page.secrets import Secrets
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import decode_action
 from protocol.trust.origin import origin_of
@@ -171,23 +172,36 @@ class PageWork:
             gate = mounted.mount.gate(self._gate_of(replica.spec, mounted.mount.guard, replica.ledger))
             if within is not None and mounted.mount.capsule:
                 gate = msgspec.structs.replace(gate, risk_max=min(gate.risk_max, limits.WORK_CLASS_MAX))
-            probing = self._probing(replica.spec, mounted.mount, context.state, replica.ledger)
             secrets, makes = mounted.secrets(), mounted.makes(context)
+            probing = self._probing(replica.spec, mounted.mount, context.state, replica.ledger, secrets)
             worker = Worker(replica, page, self._clock, self._config, gate, seed, probing, secrets, makes)
             return await worker.work(assignment, after)
 
     def _probing(
-        self, spec: SearchSpec, mount: Mount, state: Callable[[], Awaitable[BrowserState]], ledger: Ledger
+        self,
+        spec: SearchSpec,
+        mount: Mount,
+        state: Callable[[], Awaitable[BrowserState]],
+        ledger: Ledger,
+        secrets: Secrets,
     ) -> Probing | None:
         """What finds out about controls in doubt; None where that is off.
 
         An attached browser is somebody else's: not everything that it sends comes before the guard. A probe has a copy of the
-        state: a site that renews a login at each visit takes that for a theft, and ends it.
+        state: a site that renews a login at each visit may take that for a theft, and end it (``Mount.probes``).
         """
-        if self._history is None or not self._config.policy.probe or self._config.browser.cdp_url or mount.capsule:
+        attached = bool(self._config.browser.cdp_url)
+        if self._history is None or not self._config.policy.probe or attached or not mount.probes:
             return None
         return Probing(
-            self._browsers, spec.profile, mount.guard, state, history=self._history, ledger=ledger, clock=self._clock
+            self._browsers,
+            spec.profile,
+            mount.guard,
+            state,
+            secrets=secrets,
+            history=self._history,
+            ledger=ledger,
+            clock=self._clock,
         )
 
     async def replay_claim(
@@ -202,14 +216,15 @@ class PageWork:
         guard = mounted.mount.guard
         async with mounted.opened(self._browsers, spec.profile, wait_s=_CLAIM_WAIT_S) as (context, page):
             ledger = ledger or Ledger(Probes(), self._clock, spec.seconds)
-            probing = self._probing(spec, mounted.mount, context.state, ledger)
+            secrets = mounted.secrets()
+            probing = self._probing(spec, mounted.mount, context.state, ledger, secrets)
             plan = Recording(
                 title=spec.goal,
                 start_url=spec.start_url,
                 profile=spec.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
                 gate=mounted.mount.gate(self._gate_of(spec, guard, ledger)),
-                secrets=mounted.secrets(),
+                secrets=secrets,
                 makes=mounted.makes(context),
                 capsule=mounted.mount.capsule,
                 login=mounted.mount.used,

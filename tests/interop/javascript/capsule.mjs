@@ -30,6 +30,7 @@ export const POLICY = {
   cross_device: bool,
   cross_installation: bool,
   consent: bool,
+  probes: bool,
 }
 const counts = whole(2 ** 31)
 const ORIGIN = { origin: text(300), cookies: counts, local: counts, session: counts, databases: counts, slice: optional(whole(8 * 1024 * 1024), 0) }
