@@ -4,7 +4,7 @@ Each stage goes on where it was. *collect* drives the controls in a disposable c
 and does not depend on the product: one is kept in ``benchmarks/risk/truth``, so this stage runs only if it is named, and *keep*
 puts there what it found. *probe* has the checked-out product try what it leaves open where no write can leave, and checks that
 nothing changed. *judge* asks it about the same controls and requests. *figures* counts. Takes an hour, so ``make bench`` does not
-run it.
+run it. *search*, only if it is named, has the product search each application with a capsule of the login.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ from benchmarks.risk.judging import judge, languages_of, product_browser, refusa
 from benchmarks.risk.kept import Collected, Head, read, write
 from benchmarks.risk.probing import probe, remembered
 from benchmarks.risk.records import Book, Probed, Request, Truth, Verdict
+from benchmarks.risk.searching import search
 from benchmarks.risk.targets import TARGETS, TRAPS, Target
 
 OUT: Final = Path(os.environ.get("TRAILMESH_RISK_OUT", REPOSITORY / "risk-out")).absolute()
-STAGES: Final = ("all", "collect", "sample", "keep", "probe", "judge", "figures")
+STAGES: Final = ("all", "collect", "sample", "keep", "search", "probe", "judge", "figures")
 _CONSOLE: Final = Console(soft_wrap=True, highlight=False)
 
 
@@ -167,6 +168,32 @@ async def run_probe(options: argparse.Namespace, revision: str) -> None:
                 await probe(copy, state, language, truths, history, book, tell, noise=noise, minutes=options.minutes)
 
 
+async def run_search(options: argparse.Namespace, revision: str) -> None:
+    """Searches of a minute, with and without trying what is in doubt, in turn."""
+    book = Book(verdicts_file(revision, "searches"))
+    for target in chosen(options):
+        known = collected(target)
+        if known is None:
+            continue
+        places = {each.place.path: each.place for each in known.truths}.values()
+        async with Copy(target, OUT).serving() as copy:
+            async with plain_browser() as browser:
+                state = await signed_in(browser, copy)
+            await copy.keep()
+            for probes in (True, False):
+                book.add(
+                    await search(
+                        copy,
+                        state,
+                        places,
+                        tell,
+                        noise=frozenset(known.head.noise),
+                        seconds=int(60 * (options.minutes or 1)),
+                        probes=probes,
+                    )
+                )
+
+
 def judged_requests(target: Target, truths: list[Truth], loads: Sequence[Request]) -> Iterator[RequestVerdict]:
     """The guard's verdicts on the requests of the truth runs and of ``loads``, each form once in each part."""
     for part in ("development", "test"):
@@ -280,6 +307,8 @@ def main() -> None:
         asyncio.run(run_collect(options))
     if options.stage == "keep":
         run_keep(options)
+    if options.stage == "search":
+        asyncio.run(run_search(options, revision))
     if options.stage in ("all", "probe"):
         asyncio.run(run_probe(options, revision))
     if options.stage in ("all", "judge"):

@@ -62,7 +62,8 @@ async def remembered(folder: Path) -> AsyncIterator[History]:
 
 
 @asynccontextmanager
-async def _browsers() -> AsyncIterator[Browsers]:
+async def own_browsers() -> AsyncIterator[Browsers]:
+    """The product's browsers."""
     # As root Chromium cannot use its sandbox.
     browsers = Browsers(launcher(BrowserSettings(sandbox=os.geteuid() != 0)))
     try:
@@ -98,7 +99,7 @@ async def probe(
     held = BrowserState(storage=msgspec.json.encode(state)) if state else None
     ledger = Unhurried(Probes(), SystemClock(), float("inf"))
     ends = time.monotonic() + minutes * 60 if minutes else float("inf")
-    async with _browsers() as browsers:
+    async with own_browsers() as browsers:
         prober = _Prober(copy, browsers, profile, held, history, ledger)
         for number, listed in enumerate(by_place.values(), 1):
             if time.monotonic() > ends:
@@ -161,7 +162,7 @@ class _Prober:
         visit: list[str] = []
         if found:
             await self._copy.restore()
-            visit = effects(await self._visited(place), noise)
+            visit = effects(await visited(self._copy, self._browsers, self._profile, self._login, [place]), noise)
         counts = self._ledger.counts
         return Probed(
             application=self._copy.target.name,
@@ -177,20 +178,24 @@ class _Prober:
             error=error,
         )
 
-    async def _visited(self, place: Place) -> list[str]:
-        """What opening the page changes by itself in the copy, which is restored: a subscription, a time of the last visit.
 
-        Probes open it several times, which no search could do without.
-        """
+async def visited(
+    copy: Copy, browsers: Browsers, profile: Profile, login: BrowserState | None, places: Iterable[Place]
+) -> list[str]:
+    """What opening pages changes by itself in the copy, which is restored: a subscription, a time of the last visit.
+
+    Probes and searches open them several times, which neither could do without.
+    """
+    for place in places:
         with contextlib.suppress(MeshError, TimeoutError):
             async with asyncio.timeout(_PLACE_TIMEOUT_S):
                 for _ in range(_VISITS):
-                    async with self._browsers.opened(self._profile, GuardPolicy(), state=self._login) as (_, page):
-                        await open_place(page, self._copy.target, place)
-        changes = await self._copy.changes()
-        if changes:
-            await self._copy.restore()
-        return changes
+                    async with browsers.opened(profile, GuardPolicy(), state=login) as (_, page):
+                        await open_place(page, copy.target, place)
+    changes = await copy.changes()
+    if changes:
+        await copy.restore()
+    return changes
 
 
 async def _actions(page: Page, observation: Observation, truths: Iterable[Truth]) -> list[Action]:

@@ -147,6 +147,31 @@ class Probed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
 
 
+class Searched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a search of one application reached and changed."""
+
+    application: str
+    part: str
+    probes: bool
+    """Whether it tried what is in doubt."""
+    login: bool
+    """Whether it began with a capsule."""
+    seconds: float
+    states: int = 0
+    """Different states of pages that it saw."""
+    actions: int = 0
+    """Actions that it found: the nodes of its tree."""
+    visits: int = 0
+    probed: int = 0
+    harmless: int = 0
+    writing: int = 0
+    effect: tuple[str, ...] = ()
+    """Kinds of changes in the copy: there must be none."""
+    visit: tuple[str, ...] = ()
+    """Kinds of changes that opening pages makes too."""
+    error: str = ""
+
+
 class Book:
     """Records in a file that grows by a line each."""
 
