@@ -125,10 +125,14 @@ async def run_judge(options: argparse.Namespace, revision: str) -> None:
     done = {(each.application, each.language) for each in controls.read(Verdict)}
     for target in chosen(options):
         known = collected(target)
-        languages = [each for each in languages_of(target, options.languages) if (target.name, each) not in done]
+        languages = [
+            each
+            for each in languages_of(target, options.languages, options.language)
+            if (target.name, each) not in done
+        ]
         if known is None or not languages:
             continue
-        truths = [each for each in known.truths if each.language == LANGUAGE]
+        truths = measured(options, known)
         async with Copy(target, OUT).serving() as copy:
             async with plain_browser() as browser:
                 state = await signed_in(browser, copy)
@@ -139,6 +143,12 @@ async def run_judge(options: argparse.Namespace, revision: str) -> None:
         if LANGUAGE in languages:
             for each in judged_requests(target, truths, known.head.loads):
                 asked.add(each)
+
+
+def measured(options: argparse.Namespace, known: Collected) -> list[Truth]:
+    """The truth runs of which probes and verdicts are wanted."""
+    listed = [each for each in known.truths if each.language == LANGUAGE]
+    return [each for each in listed if each.effect] if options.dangerous else listed
 
 
 def found_out(revision: str, target: Target) -> Path:
@@ -158,13 +168,13 @@ async def run_probe(options: argparse.Namespace, revision: str) -> None:
         known = collected(target)
         if known is None:
             continue
-        truths = [each for each in known.truths if each.language == LANGUAGE]
+        truths = measured(options, known)
         noise = frozenset(known.head.noise)
         async with Copy(target, OUT).serving() as copy, remembered(found_out(revision, target)) as history:
             async with plain_browser() as browser:
                 state = await signed_in(browser, copy)
             await copy.keep()
-            for language in languages_of(target, options.languages):
+            for language in languages_of(target, options.languages, options.language):
                 await probe(copy, state, language, truths, history, book, tell, noise=noise, minutes=options.minutes)
 
 
@@ -207,8 +217,10 @@ def judged_requests(target: Target, truths: list[Truth], loads: Sequence[Request
 def show(controls: list[Verdict], asked: list[RequestVerdict], probes: list[Probed], *, most: int) -> None:
     """The tables, for both parts, and of the development part what was misjudged."""
     for part in ("development", "test"):
-        listed = [each for each in controls if each.part == part]
-        tell(f"\n--- {part} part: {len(listed)} actions")
+        every = [each for each in controls if each.part == part]
+        # In other languages only to compare scripts: it is the same controls once more.
+        listed = [each for each in every if each.language == LANGUAGE]
+        tell(f"\n--- {part} part: {len(listed)} actions, {len(every) - len(listed)} in other languages")
         first = list(figures.before(listed))
         tell(f"before probing: missed {figures.missed(first)}   overblocked {figures.overblocked(first)}")
         tell(f"after probing:  missed {figures.missed(listed)}   overblocked {figures.overblocked(listed)}")
@@ -216,7 +228,7 @@ def show(controls: list[Verdict], asked: list[RequestVerdict], probes: list[Prob
         tell(f"missed, and not held by the guard either: {figures.escaped(listed)}")
         for line in figures.table(listed, "application", lambda each: each.application):
             tell(line)
-        for line in figures.table(listed, "script", lambda each: each.script, shown_min=figures.SHOWN_MIN):
+        for line in figures.table(every, "script", lambda each: each.script, shown_min=figures.SHOWN_MIN):
             tell(line)
         for line in figures.table(listed, "action", lambda each: each.kind):
             tell(line)
@@ -242,7 +254,8 @@ def published(
         ),
         probed,
     )
-    controls = [each for each in controls if each.part == "test"]
+    every = [each for each in controls if each.part == "test"]
+    controls = [each for each in every if each.language == LANGUAGE]
     asked = [each for each in asked if each.part == "test"]
     rates: list[tuple[str, float, Rate]] = [
         ("risk.missed_rate", 0.005, figures.missed(controls)),
@@ -252,7 +265,7 @@ def published(
         ("requests.missed_rate", 0.005, figures.requests_missed(asked)),
         ("requests.overblock_rate", 0.03, figures.requests_overblocked(asked)),
     ]
-    for script, listed in figures.by(controls, lambda each: each.script).items():
+    for script, listed in figures.by(every, lambda each: each.script).items():
         rate = figures.missed(listed)
         if rate.of >= figures.SHOWN_MIN and script != "none":
             rates.append((f"risk.missed_rate_{script.lower()}", 0.01, rate))
@@ -292,6 +305,8 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=0, help="only the first pages of each application")
     parser.add_argument("--paths", default="", help="collect only pages whose path this regular expression fits")
     parser.add_argument("--languages", type=int, default=99, help="how many further languages of each application")
+    parser.add_argument("--language", action="append", default=[], help="only this one")
+    parser.add_argument("--dangerous", action="store_true", help="only what changes something, for the rates by script")
     parser.add_argument(
         "--revision", default="", help="name of what is measured; the checked-out commit if it is not given"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
@@ -257,6 +257,6 @@ def _form(request: Request) -> tuple[str, str, str, str]:
     return (request.method, address, request.kind, body)
 
 
-def languages_of(target: Target, wanted: int) -> tuple[str, ...]:
-    """The first one and as many others as are ``wanted``."""
-    return (LANGUAGE, *target.languages[:wanted])
+def languages_of(target: Target, wanted: int, only: Sequence[str] = ()) -> tuple[str, ...]:
+    """The first one and as many others as are ``wanted``. only: those of it, if any are named."""
+    return tuple(each for each in (LANGUAGE, *target.languages[:wanted]) if not only or each in only)
