@@ -153,7 +153,9 @@ class Visit:
         # Outside of a form, what Enter does is done by a script or by nobody.
         native = deed in ("type", "choose") or (deed == "enter" and not in_form)
         shows = native or _shows(before, outcome, shown)
-        silent = not shows and not traits.submits and not traits.form_method and _is_name(prepared.element)
+        # Of a form that writes, it may choose what the form sends.
+        apart = not traits.submits and (not traits.form_method or reads_by_get(prepared.element))
+        silent = not shows and apart and _is_name(prepared.element)
         if self._has_socket(refused):
             # It may have kept a command for a server that has not answered yet, and show what it expects to come of that. Over one
             # that is refused it says nothing, whatever was pressed.

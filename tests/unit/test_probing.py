@@ -304,6 +304,13 @@ async def test_a_button_of_a_form_is_no_name(submits: bool, fate: FormFate) -> N
         assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
 
 
+async def test_what_is_called_as_a_thing_is_a_name_in_a_form_that_only_reads() -> None:
+    traits = Traits(tag="button", form_method="get", form_action="/rows")
+    element = Element(ref="", role="button", name="Quux", traits=traits)
+    async with trying(start_page(Control(element=element, effect=Effect(form="untouched")))) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Quux"))) == [1]
+
+
 @pytest.mark.parametrize(
     "off",
     [
