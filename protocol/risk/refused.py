@@ -31,7 +31,7 @@ PROBED: Final = "probe"
 PROBED_PAGE: Final = "probe page"
 """Rule: the same of one whose answer would be the next page. No script of this page could have sent anything after it."""
 PING: Final = "method: ping"
-"""Rule: what the browser tells an address of the attribute ``ping`` about a link that was followed; always the same four letters."""
+"""Rule: what the browser tells an address of the attribute ``ping`` about a link that was followed: always the same word."""
 UNSEEN: Final = "unseen"
 """Rule: a feature of the browser wanted to send it past the guard, and the tunnel did not let it."""
 _ALLOWABLE: Final = ("method", "address:")
