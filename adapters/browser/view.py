@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 from urllib.parse import urljoin
 
@@ -28,6 +29,8 @@ _GROUP_ROLES: Final = frozenset(
 _CONTEXT_CHARS_MAX: Final = 80
 _NAME_CHARS_MAX: Final = 400
 _HEADINGS_TRIED_MAX: Final = 50
+_CLICKS_ELSEWHERE: Final = frozenset(["label", "summary"])
+"""A click on a label goes to its control; a summary is one by itself."""
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -202,14 +205,34 @@ class _Builder:
     def elements(self) -> list[Element]:
         """Every node with a ref, but for mere wrappers."""
         found: list[Element] = []
+        clickable = self._clickable()
         for index, node in enumerate(self._order):
             if not node.ref or (node.role == "generic" and not node.pointer and not node.name):
                 continue
             if len(found) == limits.OBSERVATION_ELEMENTS_MAX:
                 break
-            found.append(self._element(index, node))
+            element = self._element(index, node)
+            if index in clickable and element.traits.tag not in _CLICKS_ELSEWHERE:
+                element = msgspec.structs.replace(element, clickable=True)
+            found.append(element)
             self._listed.append(index)
         return found
+
+    def _clickable(self) -> set[int]:
+        """What is no control and has none in or around it, and a hand as its cursor."""
+        within: list[bool] = []
+        """Of each node whether it is a control or stands in one: nodes come after what they stand in."""
+        for node, parent in zip(self._order, self._parent, strict=True):
+            within.append(node.role in INTERACTIVE_ROLES or (parent >= 0 and within[parent]))
+        before = [0, *accumulate(node.role in INTERACTIVE_ROLES or node.role == "iframe" for node in self._order)]
+        return {
+            index
+            for index, node in enumerate(self._order)
+            if node.pointer
+            and node.role == "generic"
+            and not within[index]
+            and before[index] == before[self._end[index]]
+        }
 
     def _element(self, index: int, node: Node) -> Element:
         frame = self._frame(node.ref)

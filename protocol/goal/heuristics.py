@@ -71,7 +71,12 @@ def candidates(
     """
     reading = Reading(goal, observation)
     drafts = one_per_address(
-        [draft for item in observation.elements if item.interactive for draft in drafts_of(reading, item)]
+        [
+            draft
+            for item in observation.elements
+            if item.interactive or item.clickable
+            for draft in drafts_of(reading, item)
+        ]
     )
     places = _places(observation)
     scored = sorted(

@@ -403,7 +403,9 @@ def _named(target: Locator) -> str:
     if target.selectors and not (target.role and target.name):  # “paragraph “” (number 2)” says nothing
         return target.selectors[0] + _scoped(target.within)
     place = f" (number {target.nth + 1})" if target.nth and not target.within else ""
-    return f"{target.role} “{visible(target.name)}”{place}{_scoped(target.within)}"
+    # A box that only a script and the cursor make a control has no role that says anything.
+    role = "" if target.role == "generic" else f"{target.role} "
+    return f"{role}“{visible(target.name)}”{place}{_scoped(target.within)}"
 
 
 def _scoped(within: Within | None) -> str:

@@ -165,6 +165,8 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Name of the nearest enclosing list item, row, article, region or form: tells look-alikes apart."""
     options: tuple[str, ...] = ()
     """Labels of a select's options."""
+    clickable: bool = False
+    """It has no role and no control in or around it, but the pointer is a hand over it: a script probably handles clicks."""
     traits: Traits = Traits()
     inside: str = ""
     """Of an element that a selector found and an observation does not list: ref of the control around it, which gets its events."""

@@ -145,3 +145,24 @@ def test_deep_trees_are_read() -> None:
         len(assemble(parse(deep), Facts(), url="https://x.example/", title="", mask=masker({})).observation.elements)
         == 2000
     )
+
+
+def test_what_has_a_hand_and_is_no_control_is_clickable_unless_one_stands_in_or_around_it() -> None:
+    nodes = parse(
+        """\
+- generic [ref=e1]:
+  - generic [ref=e2] [cursor=pointer]: Menu
+  - generic [ref=e3] [cursor=pointer]:
+    - generic [ref=e4]: Card
+    - button "Buy" [ref=e5]
+  - button "More" [ref=e6]:
+    - generic [ref=e7] [cursor=pointer]: ⌄
+  - generic [ref=e8] [cursor=pointer]:
+    - iframe [ref=e9]
+  - generic [ref=e10] [cursor=pointer]: Your name
+  - generic "Named" [ref=e11]
+  - listitem [ref=e12] [cursor=pointer]: Row"""
+    )
+    known = Facts(traits={"e10": Traits(tag="label"), "e2": Traits(tag="div")})
+    seen = assemble(nodes, known, url="https://shop.example/", title="", mask=masker({})).observation
+    assert [each.name for each in seen.elements if each.clickable] == ["Menu"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from protocol import limits
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import MASKED_SHOWN_MAX, VALUE_UNPROVEN_MAX, Candidate, candidates, value
 from protocol.page.action import Click, Fill, Press, Select, describe
 from protocol.page.locator import locate
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import APPROVAL_CLASS
 
 HOME = "http://shop.test/"
@@ -184,3 +186,13 @@ def test_what_needs_an_approval_is_shown_within_the_limit_and_not_on_top_of_it()
     found = candidates(MUG_GOAL, page(*deleting, *crowd))
     assert len(found) == limits.CANDIDATES_PER_STATE_MAX
     assert [item.selectable for item in found[-MASKED_SHOWN_MAX - 1 :]] == [True, *[False] * MASKED_SHOWN_MAX]
+
+
+def test_what_only_a_script_and_the_cursor_make_a_control_is_tried_too() -> None:
+    box = Element(ref="e1", role="generic", name="Mugs", traits=Traits(tag="div"), clickable=True)
+    plain = Element(ref="e2", role="generic", name="Blue mugs", traits=Traits(tag="div"))
+    tree = Tree(parents=(-1, -1), roles=("generic", "generic"), elements=(0, 1))
+    seen = msgspec.structs.replace(page(box, plain), tree=tree)
+    found = candidates(MUG_GOAL, seen)
+    assert names(found) == ["click “Mugs”"]
+    assert found[0].risk == APPROVAL_CLASS, "in doubt, as a button that says the same"

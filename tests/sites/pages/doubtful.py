@@ -1,4 +1,4 @@
-"""A site in Japanese and Thai whose menus, accordions, tabs and dialogs are opened by buttons that nobody understands.
+"""A site in Japanese and Thai whose menus, accordions, tabs and dialogs are opened by controls that nobody understands.
 
 Behind each of them, and in a ``<details>``, lies a page that nothing else leads to. Other buttons, which look the same, write in
 every way a page can.
@@ -25,22 +25,26 @@ _WRITES: Final = {
     "ตะกร้า": "window.addEventListener('pagehide', () => navigator.sendBeacon('/left', '1'))",
     "จุด": "localStorage.pending = '/stored'",
 }
+_BOXES: Final = frozenset({"รายละเอียด", "ป้าย"})
+"""Which of them are no buttons: only a script and the cursor make them what they are."""
 FOLDED: Final = "/folded"
 """What a ``<details>`` leads to: the browser itself opens it."""
 BEHIND: Final = frozenset(address for _, address in _OPENS.values()) | {FOLDED}
 
 
+def _control(label: str, script: str) -> str:
+    tag = "div style='cursor: pointer'" if label in _BOXES else "button"
+    return f'<{tag} onclick="{script.replace(chr(34), "&quot;")}">{label}</{tag.partition(" ")[0]}>'
+
+
 def pages() -> dict[str, str]:
     """The pages, by path."""
-    opening = "".join(f"<button onclick=\"show('{id}')\">{label}</button>" for label, (id, _) in _OPENS.items())
+    opening = "".join(_control(label, f"show('{id}')") for label, (id, _) in _OPENS.items())
     hidden = "".join(
         f"<section id={id} hidden><h2>{label}</h2><a href={address}>{label} 一覧</a></section>"
         for label, (id, address) in _OPENS.items()
     )
-    writing = "".join(
-        f'<button onclick="{script.replace(chr(34), "&quot;")}; said(this)">{label}</button>'
-        for label, script in _WRITES.items()
-    )
+    writing = "".join(_control(label, f"{script}; said(this)") for label, script in _WRITES.items())
     script = """
     async function show(id) {
       if (id == 'loaded') await fetch('/more');
