@@ -121,6 +121,10 @@ _WIKI_PAGES: Final = {
         "Wine": "Red, white or pink. See [[Bread]].",
     },
 }
+_DOKUWIKI: Final = (
+    *("env", "PHP_CLI_SERVER_WORKERS=4", "WORK={work}", "{bin}/php", "-d", "opcache.enable_cli=1"),
+    *("-d", f"auto_prepend_file={HERE / 'projects' / 'dokuwiki_prepend.php'}"),
+)
 
 _SITE: Final = ("env", f"PYTHONPATH={HERE.parents[1]}", sys.executable, "-m", "benchmarks.risk.traps.site", "{work}")
 
@@ -319,6 +323,60 @@ _LISTED: Final = (
         fields=(("#wpName1", "Owner"), ("#wpPassword1", PASSWORD)),
         languages=_MANY,
         skip="returnto=|printable=|action=raw|useskin=|feed=|^/(api|load|images)|Special:(RecentChangesLinked|UserLogin)",
+    ),
+    Target(
+        name="dokuwiki",
+        on=_one(
+            "dokuwiki",
+            "dokuwiki-2022",
+            18260,
+            ((*_DOKUWIKI, str(HERE / "projects" / "dokuwiki_seed.php"), "{bin}/../root", PASSWORD),),
+            (*_DOKUWIKI, "-S", "127.0.0.1:{port}", "-t", "{bin}/../root/usr/share/dokuwiki"),
+            path="/doku.php",
+        ),
+        part="test",
+        starts=tuple(
+            "/lib/exe/mediamanager.php" if each == "media" else f"/doku.php?id={each}"
+            for each in (
+                *(
+                    "media",
+                    "start",
+                    "start&do=edit",
+                    "start&do=revisions",
+                    "start&do=index",
+                    "start&do=recent",
+                    "start&do=media",
+                ),
+                *(
+                    "start&do=backlink",
+                    "start&do=profile",
+                    "start&do=subscribe",
+                    "start&do=search&q=milk",
+                    "start&do=admin",
+                ),
+                *("food:bread", "food:bread&do=edit", "food:bread&do=revisions", "wine", "wine&do=revisions"),
+                *(
+                    "wine&do=draft",
+                    "goat",
+                    "goat&do=edit",
+                    "wine&do=diff",
+                    "start&do=media&image=cup.png&tab_details=edit",
+                ),
+                *("start&do=media&image=cup.png&tab_details=view", "start&do=media&tab_files=upload"),
+                *("start&do=admin&page=usermanager", "start&do=admin&page=usermanager&fn%5Bedit%5D%5Bann%5D=1"),
+                *("start&do=admin&page=acl", "start&do=admin&page=revert"),
+                *("start&do=admin&page=styling", "start&do=admin&page=logviewer", "start&do=admin&page=safefnrecode"),
+            )
+        ),
+        login="/doku.php?id=start&do=login",
+        fields=(("input[name=u]", "owner"), ("input[name=p]", PASSWORD)),
+        languages=(
+            *("ru", "uk", "bg", "sr", "mk", "kk", "be"),
+            *("ar", "fa", "ckb", "zh-CN", "zh-TW", "ja", "ko"),
+            *("he", "el", "hi", "ne", "th", "ka", "hy"),
+            *("de", "fr", "es", "tr", "pl", "fi", "vi"),
+        ),
+        skip="page=(config|extension|popularity)|do=(export|login|logout)|feed.php|/exe/(fetch|xmlrpc|css|js|opensearch)|sectok=",
     ),
 )
 
