@@ -15,7 +15,7 @@ from typing import Final
 _MAGIC: Final = b"SQLite format 3\x00"
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 _NOISY_FILE: Final = re.compile(
-    r"(^|/)(__pycache__|\.?cache|\.local|\.npm|\.jupyter|\.ipython|logs?)/|\.(log|pid|lock|pyc|tmp|sock)$|\.Radicale\.(cache|lock)"
+    r"(^|/)(__pycache__|\.?cache|\.local|\.npm|\.jupyter|\.ipython|logs?)/|\.(log|pid|lock|pyc|tmp|sock|idx)$|\.Radicale\.(cache|lock)"
     r"|twistd|nbsignatures|jpserver|nbserver",
     re.I,
 )
