@@ -4,8 +4,10 @@
     python scripts/drift_apps.py lock NAME        write the lock file of an environment that was made by hand
 
 A lock file has one line for each package, with the hash of the file that was installed: those of CPython 3.11 on Linux. That of
-npm has the integrity of each package. Nothing else is installed. ``TRAILMESH_DRIFT_APPS`` moves the directory (default:
-``.venv-drift``).
+npm has the integrity of each package. One that ends in ``.deb`` names packages of Debian 12, which are fetched with ``apt-get
+download`` and unpacked, not installed. Those need PHP, which is not installed either: ``apt-get install --no-install-recommends
+php-cli php-sqlite3 php-mbstring php-xml php-intl``. Nothing else is installed. ``TRAILMESH_DRIFT_APPS`` moves the directory
+(default: ``.venv-drift``).
 """
 
 from __future__ import annotations
@@ -26,6 +28,10 @@ ENVIRONMENTS = Path(os.environ.get("TRAILMESH_DRIFT_APPS", REPOSITORY / ".venv-d
 INSTALL_TIMEOUT_S = 900
 
 
+class Missing(RuntimeError):
+    """The system has not what an application needs."""
+
+
 def install(only: str = "") -> int:
     """Make what is missing or was made from another lock file."""
     locks = {lock.name.removesuffix(lock.suffix): lock for lock in sorted(LOCKS.iterdir())}
@@ -42,7 +48,12 @@ def install(only: str = "") -> int:
             continue
         print(f"{name}: installing", flush=True)
         shutil.rmtree(target, ignore_errors=True)
-        _npm(lock, target) if lock.suffix == ".json" else _pip(lock, target)
+        try:
+            {".json": _npm, ".deb": _deb}.get(lock.suffix, _pip)(lock, target)
+        except Missing as error:
+            print(f"{name}: left out, {error}", file=sys.stderr)
+            shutil.rmtree(target, ignore_errors=True)
+            continue
         # Written last: an interrupted installation is made anew.
         mark.write_text(made_from, encoding="utf-8")
     return 0
@@ -63,8 +74,41 @@ def _npm(lock: Path, target: Path) -> None:
     subprocess.run(["npm", "ci", "--silent", "--ignore-scripts"], check=True, timeout=INSTALL_TIMEOUT_S, cwd=target)
 
 
+def _deb(lock: Path, target: Path) -> None:
+    """``root`` gets what the packages hold, ``bin`` the PHP of the system."""
+    php = shutil.which("php")
+    if php is None or not shutil.which("apt-get"):
+        raise Missing("since php or apt-get is missing (see the text of this script)")
+    target = target.absolute()
+    files = target / "files"
+    files.mkdir(parents=True)
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        package, known = line.split()
+        subprocess.run(["apt-get", "download", "--quiet", package], check=True, timeout=INSTALL_TIMEOUT_S, cwd=files)
+        (file,) = files.glob("*.deb")
+        if f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}" != known:
+            raise RuntimeError(f"{package} is another file than that of the lock")
+        subprocess.run(
+            ["dpkg-deb", "--extract", str(file), str(target / "root")], check=True, timeout=INSTALL_TIMEOUT_S
+        )
+        file.unlink()
+    files.rmdir()
+    for link in [each for each in (target / "root").rglob("*") if each.is_symlink() and each.readlink().is_absolute()]:
+        within = target / "root" / link.readlink().relative_to("/")  # not that of an installed package
+        link.unlink()
+        link.symlink_to(within)
+    for script in [each for each in (target / "root").rglob("*.php") if each.is_file() and not each.is_symlink()]:
+        text = script.read_bytes()
+        if b"'/usr/share/" in text:
+            script.write_bytes(text.replace(b"'/usr/share/", f"'{target / 'root'}/usr/share/".encode()))
+    (target / "bin").mkdir()
+    (target / "bin" / "php").symlink_to(php)
+
+
 def lock(name: str) -> int:
-    """Write the lock file from ``report.json`` of pip, or from the lock file of npm without addresses."""
+    """Write the lock file from ``report.json`` of pip, or from the lock file of npm without addresses; one of Debian's packages is
+    written by hand.
+    """
     made = ENVIRONMENTS / name
     npm = made / "package-lock.json"
     if npm.is_file():

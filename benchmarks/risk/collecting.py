@@ -27,6 +27,8 @@ _WATCHED: Final = 3
 """How many pages are watched, and how often each."""
 _STATES_MAX: Final = 4
 _STATES_TOTAL_MAX: Final = 24
+_SOON_S: Final = 60
+"""A cookie that is gone by then is none of a login, and its end is no logging out."""
 _NUMBERS: Final = re.compile(r"[0-9]+")
 _NO_PAGE: Final = re.compile(
     r"\.(csv|json|xml|rss|atom|zip|gz|pdf|png|jpe?g|svg|ico|css|js|txt|db|ics|vcf)$|/(media|static)/", re.I
@@ -74,7 +76,10 @@ async def signed_in(browser: Browser, copy: Copy) -> Any:
     async with visiting(browser, copy, LANGUAGE, None) as visit:
         await visit.open(Place(path=target.login))
         await log_in(visit, target.fields)
-        return await visit.page.context.storage_state()
+        state = await visit.page.context.storage_state()
+    soon = time.time() + _SOON_S
+    cookies = [each for each in state["cookies"] if not 0 < each.get("expires", -1) < soon]
+    return {**state, "cookies": cookies}
 
 
 async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:

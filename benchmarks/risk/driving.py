@@ -33,7 +33,7 @@ _CONTROLS_MAX: Final = 400
 _BODY_CHARS_MAX: Final = 20_000
 _INVALID: Final = (
     "[aria-invalid=true], .errorlist, .errornote, .has-error, .is-invalid, .alert-danger, .alert-error, "
-    ".error-message, .error-block"
+    ".error-message, .error-block, p.error, div.error, .errorbox, .mw-message-box-error"
 )
 """How pages mark what a form did not take."""
 _HEAR_COMPLAINTS: Final = (

@@ -15,7 +15,7 @@ from typing import Final
 _MAGIC: Final = b"SQLite format 3\x00"
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 _NOISY_FILE: Final = re.compile(
-    r"(^|/)(__pycache__|\.?cache|\.local|\.npm|\.jupyter|\.ipython|logs?)/|\.(log|pid|lock|pyc|tmp|sock)$|\.Radicale\.(cache|lock)"
+    r"(^|/)(__pycache__|\.?cache|\.local|\.npm|\.jupyter|\.ipython|logs?)/|\.(log|pid|lock|pyc|tmp|sock|idx)$|\.Radicale\.(cache|lock)"
     r"|twistd|nbsignatures|jpserver|nbserver",
     re.I,
 )
@@ -111,7 +111,8 @@ class Kept:
             if name not in self._known:
                 file.unlink(missing_ok=True)
             elif _stamp(file) != self._seen.get(name):
-                _copied(self._kept / name, file) if is_sqlite(file) else shutil.copyfile(self._kept / name, file)
+                # With its time, which some applications compare with what they have noted of it.
+                _copied(self._kept / name, file) if is_sqlite(file) else shutil.copy2(self._kept / name, file)
                 self._seen[name] = _stamp(file)
         for name in self._known.keys() - live.keys():
             target = self._live / name
@@ -152,7 +153,14 @@ def table_changes(before: Path, after: Path) -> list[str]:
             except sqlite3.Error:
                 continue  # a virtual table whose module is not built in
         found += [f"{table}:table" for table in sorted(tables ^ _tables(database, "old"))]
+        # Views, triggers, indexes, and columns of tables that were there before.
+        other = _schema(database, "main") ^ _schema(database, "old")
+        found += sorted({f"{name}:{kind}" for kind, name, _ in other} - set(found))
     return found
+
+
+def _schema(database: sqlite3.Connection, schema: str) -> set[tuple[str, str, str]]:
+    return set(database.execute(f"SELECT type, name, sql FROM {schema}.sqlite_master WHERE name NOT LIKE 'sqlite_%'"))
 
 
 def _tables(database: sqlite3.Connection, schema: str) -> set[str]:

@@ -17,7 +17,7 @@ import msgspec
 from benchmarks.risk.records import Request, Truth
 
 FOLDER: Final = Path(__file__).parent / "truth"
-_SECRET: Final = re.compile(r"csrf|token|password|secret|session|nonce|authenticity", re.IGNORECASE)
+_SECRET: Final = re.compile(r"csrf|token|sectok|password|secret|session|nonce|authenticity", re.IGNORECASE)
 _BODY_CHARS_MAX: Final = 2_000
 
 

@@ -90,6 +90,42 @@ _LANGUAGES: Final = (
     *("de", "fr", "es", "tr", "pl", "fi", "vi"),
 )
 
+_MANY: Final = (
+    *("ru", "uk", "bg", "sr", "mk", "kk", "be", "tt", "ba", "ky", "tg", "mn"),
+    *("ar", "fa", "ur", "ps", "ckb"),
+    *("zh-CN", "zh-TW", "yue", "wuu", "ja", "ko"),
+    *("he", "el", "hi", "mr", "ne", "th", "ka", "hy"),
+    *("de", "fr", "es", "tr", "pl", "fi", "vi"),
+)
+_MEDIAWIKI: Final = "{bin}/../root/usr/share/mediawiki"
+_WIKI: Final = (
+    *(
+        "env",
+        "PHP_CLI_SERVER_WORKERS=4",
+        "WORK={work}",
+        f"MW_CONFIG_FILE={HERE / 'projects' / 'mediawiki_settings.php'}",
+    ),
+    *("{bin}/php", "-d", "opcache.enable_cli=1", "-d", "memory_limit=512M"),
+)
+_WIKI_PAGES: Final = {
+    "first": {
+        "Bread": "Flour, water and [[Salt]].\n\n== Oven ==\nHot.\n\n[[Category:Food]]",
+        "Cheese": "Milk of a [[Goat]].\n\n[[Category:Food]]",
+        "Salt": "From the sea.\n\n[[File:Cc-0.png]]",
+        "Wine": "Red or white.",
+        "Category:Food": "What can be eaten.",
+        "Old list": "Of last year.",
+    },
+    "later": {
+        "Bread": "Flour, water, yeast and [[Salt]].\n\n== Oven ==\nVery hot.\n\n[[Category:Food]]",
+        "Wine": "Red, white or pink. See [[Bread]].",
+    },
+}
+_DOKUWIKI: Final = (
+    *("env", "PHP_CLI_SERVER_WORKERS=4", "WORK={work}", "{bin}/php", "-d", "opcache.enable_cli=1"),
+    *("-d", f"auto_prepend_file={HERE / 'projects' / 'dokuwiki_prepend.php'}"),
+)
+
 _SITE: Final = ("env", f"PYTHONPATH={HERE.parents[1]}", sys.executable, "-m", "benchmarks.risk.traps.site", "{work}")
 
 _LISTED: Final = (
@@ -213,6 +249,134 @@ _LISTED: Final = (
         part="test",
         starts=("/admin/",),
         languages=_LANGUAGES,
+    ),
+    Target(
+        name="mediawiki",
+        on=_one(
+            "mediawiki",
+            "mediawiki-1.39",
+            18250,
+            (
+                *(
+                    ("write", f"{folder}/{title}.txt", text)
+                    for folder, texts in _WIKI_PAGES.items()
+                    for title, text in texts.items()
+                ),
+                ("write", "cache/made", "by the seed\n"),
+                ("write", "images/made", "by the seed\n"),
+                ("write", "old", "Old list\n"),
+                (
+                    *("env", "MW_CONFIG_FILE={work}/none.php", "{bin}/php", f"{_MEDIAWIKI}/maintenance/install.php"),
+                    *("--dbtype=sqlite", "--dbname=wiki", "--dbpath={work}/data", "--confpath={work}"),
+                    *("--scriptpath=", "--server={public}", f"--pass={PASSWORD}", "Kitchen", "owner"),
+                ),
+                (*_WIKI, f"{_MEDIAWIKI}/maintenance/update.php", "--quick"),
+                (
+                    *(*_WIKI, f"{_MEDIAWIKI}/maintenance/sql.php"),
+                    "--query=DELETE FROM interwiki WHERE iw_prefix NOT IN ('commons', 'mediawikiwiki', 'wikipedia')",
+                ),
+                (*_WIKI, f"{_MEDIAWIKI}/maintenance/createAndPromote.php", "Ann", PASSWORD),
+                *(
+                    (
+                        *(
+                            *_WIKI,
+                            f"{_MEDIAWIKI}/maintenance/importTextFiles.php",
+                            "--user=Owner",
+                            "--rc",
+                            "--overwrite",
+                        ),
+                        *(f"{{work}}/{folder}/{title}.txt" for title in texts),
+                    )
+                    for folder, texts in _WIKI_PAGES.items()
+                ),
+                (
+                    *(
+                        *_WIKI,
+                        f"{_MEDIAWIKI}/maintenance/importImages.php",
+                        "--user=Owner",
+                        "--limit=2",
+                        "--extensions=png",
+                    ),
+                    f"{_MEDIAWIKI}/resources/assets/licenses",
+                ),
+                (*_WIKI, f"{_MEDIAWIKI}/maintenance/deleteBatch.php", "-u", "Owner", "{work}/old"),
+            ),
+            (*_WIKI, "-S", "127.0.0.1:{port}", "-t", _MEDIAWIKI, str(HERE / "projects" / "mediawiki_router.php")),
+            path="/index.php?title=Bread",
+        ),
+        part="test",
+        starts=tuple(
+            f"/index.php?title={each}"
+            for each in (
+                *("Bread", "Bread&action=edit", "Bread&action=history", "Bread&action=delete", "Bread&action=protect"),
+                *("Bread&action=watch", "Bread&action=info", "Bread&action=purge", "Special:MovePage/Bread"),
+                *("File:Cc-0.png", "Category:Food&action=edit", "Goat&action=edit", "User:Ann", "Special:Log"),
+                *("Special:Preferences", "Special:Block/Ann", "Special:UserRights/Ann", "Special:Upload"),
+                *("Special:Watchlist", "Special:EditWatchlist", "Special:EditWatchlist/raw", "Special:RecentChanges"),
+                *("Special:Undelete/Old_list", "Special:MergeHistory", "Special:Import", "Special:Export"),
+                *("Special:CreateAccount", "Special:ChangeCredentials", "Special:Nuke", "Special:Renameuser"),
+                *("Special:Interwiki", "Special:Tags", "Special:ChangeContentModel/Wine", "Special:PageLanguage"),
+                *("Special:Contributions/Owner", "Special:Search", "Special:AllPages", "Special:UserLogout"),
+            )
+        ),
+        login="/index.php?title=Special:UserLogin",
+        fields=(("#wpName1", "Owner"), ("#wpPassword1", PASSWORD)),
+        languages=_MANY,
+        skip="returnto=|printable=|action=raw|useskin=|feed=|^/(api|load|images)|Special:(RecentChangesLinked|UserLogin)",
+    ),
+    Target(
+        name="dokuwiki",
+        on=_one(
+            "dokuwiki",
+            "dokuwiki-2022",
+            18260,
+            ((*_DOKUWIKI, str(HERE / "projects" / "dokuwiki_seed.php"), "{bin}/../root", PASSWORD),),
+            (*_DOKUWIKI, "-S", "127.0.0.1:{port}", "-t", "{bin}/../root/usr/share/dokuwiki"),
+            path="/doku.php",
+        ),
+        part="test",
+        starts=tuple(
+            "/lib/exe/mediamanager.php" if each == "media" else f"/doku.php?id={each}"
+            for each in (
+                *(
+                    "media",
+                    "start",
+                    "start&do=edit",
+                    "start&do=revisions",
+                    "start&do=index",
+                    "start&do=recent",
+                    "start&do=media",
+                ),
+                *(
+                    "start&do=backlink",
+                    "start&do=profile",
+                    "start&do=subscribe",
+                    "start&do=search&q=milk",
+                    "start&do=admin",
+                ),
+                *("food:bread", "food:bread&do=edit", "food:bread&do=revisions", "wine", "wine&do=revisions"),
+                *(
+                    "wine&do=draft",
+                    "goat",
+                    "goat&do=edit",
+                    "wine&do=diff",
+                    "start&do=media&image=cup.png&tab_details=edit",
+                ),
+                *("start&do=media&image=cup.png&tab_details=view", "start&do=media&tab_files=upload"),
+                *("start&do=admin&page=usermanager", "start&do=admin&page=usermanager&fn%5Bedit%5D%5Bann%5D=1"),
+                *("start&do=admin&page=acl", "start&do=admin&page=revert"),
+                *("start&do=admin&page=styling", "start&do=admin&page=logviewer", "start&do=admin&page=safefnrecode"),
+            )
+        ),
+        login="/doku.php?id=start&do=login",
+        fields=(("input[name=u]", "owner"), ("input[name=p]", PASSWORD)),
+        languages=(
+            *("ru", "uk", "bg", "sr", "mk", "kk", "be"),
+            *("ar", "fa", "ckb", "zh-CN", "zh-TW", "ja", "ko"),
+            *("he", "el", "hi", "ne", "th", "ka", "hy"),
+            *("de", "fr", "es", "tr", "pl", "fi", "vi"),
+        ),
+        skip="page=(config|extension|popularity)|do=(export|login|logout)|feed.php|/exe/(fetch|xmlrpc|css|js|opensearch)|sectok=",
     ),
 )
 
