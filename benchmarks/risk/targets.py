@@ -214,6 +214,26 @@ _LISTED: Final = (
         starts=("/admin/",),
         languages=_LANGUAGES,
     ),
+    Target(
+        name="trac",
+        on=_one(
+            "trac",
+            "trac-1.6",
+            18250,
+            (("{bin}/python", str(HERE / "projects" / "trac_seed.py"), "{work}", PASSWORD),),
+            ("{bin}/tracd", "--single-env", "--hostname", "127.0.0.1", "--port", "{port}", "{work}/trac"),
+        ),
+        part="test",
+        starts=(
+            *("/ticket/1", "/wiki/Harvest", "/report", "/roadmap", "/newticket"),
+            *("/admin/general/perm", "/admin/ticket/components", "/admin/ticket/milestones", "/admin/accounts/users"),
+        ),
+        login="/login",
+        fields=(("#username", "owner"), ("#password", PASSWORD)),
+        languages=("ru", "uk", "ja", "ko", "fa", "el", "de", "fr", "es", "pl", "fi", "vi", "it", "cs", "hu", "ro"),
+        # The manual, the same list in many orders, and settings that Trac keeps in the tables of its sessions.
+        skip=r"^/(prefs|timeline|search|(query|report)\?|admin/general/logging|wiki/(Trac|Wiki|Inter|Title|Recent|Page|Sand|Cam))",
+    ),
 )
 
 
