@@ -234,6 +234,25 @@ _LISTED: Final = (
         # The manual, the same list in many orders, and settings that Trac keeps in the tables of its sessions.
         skip=r"^/(prefs|timeline|search|(query|report)\?|admin/general/logging|wiki/(Trac|Wiki|Inter|Title|Recent|Page|Sand|Cam))",
     ),
+    Target(
+        name="bugsink",
+        on=_one(
+            "bugsink",
+            "bugsink-2.6",
+            18260,
+            (("{bin}/python", str(HERE / "projects" / "bugsink_seed.py"), "{work}", "{public}", PASSWORD),),
+            ("{bin}/bugsink-manage", "runserver", "127.0.0.1:{port}", "--noreload"),
+            path="/health/ready",
+        ),
+        part="test",
+        starts=(
+            *("/projects/mine/", "/teams/mine/", "/users/", "/accounts/preferences/", "/bsmain/auth_tokens/"),
+            *("/issues/1/", "/projects/1/edit/", "/projects/1/members/", "/projects/1/alerts/"),
+        ),
+        login="/accounts/login/",
+        fields=(("#id_username", "owner@example.org"), ("#id_password", PASSWORD)),
+        skip="^/(admin|api)/",
+    ),
 )
 
 
