@@ -253,6 +253,22 @@ _LISTED: Final = (
         fields=(("#id_username", "owner@example.org"), ("#id_password", PASSWORD)),
         skip="^/(admin|api)/",
     ),
+    Target(
+        name="calibreweb",
+        on=_one(
+            "calibreweb",
+            "calibreweb-0.6",
+            18270,
+            (("{bin}/python", str(HERE / "projects" / "calibreweb_app.py"), "{work}", "0", PASSWORD),),
+            ("{bin}/python", str(HERE / "projects" / "calibreweb_app.py"), "{work}", "{port}", PASSWORD),
+            path="/login",
+        ),
+        part="test",
+        starts=("/", "/book/1", "/admin/view", "/me", "/table"),
+        login="/login",
+        fields=(("#username", "admin"), ("#password", PASSWORD)),
+        in_memory=True,  # its settings
+    ),
 )
 
 
