@@ -2,7 +2,8 @@
 
 A trap names the requests that change something on the server. Whether they are sent is found by driving it, as anywhere else.
 Families with an even number are the development part, odd ones the test part. The idioms of frameworks (``idioms.txt``) were
-written later, to see what was learned from the others, and are all development.
+written later, to see what was learned from the others, and are all development. The pages of kinds of applications
+(``wild.txt``) were written without knowing how the product judges; they are in both parts.
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ from typing import Final
 from benchmarks.risk.traps.making import Maker, Trap
 
 _IDIOMS: Final = Path(__file__).parent / "idioms.txt"
+_WILD: Final = Path(__file__).parent / "wild.txt"
 NAMES: Final[dict[int, str]] = {}
 """Of the families that are pages of different forms."""
+LANGUAGES: Final[dict[int, str]] = {}
+"""Of the families whose page is in another language than English."""
+TOPS: Final[dict[int, str]] = {}
+"""What stands above the traps of a family: its heading, and the scripts of its page."""
 HARMLESS: Final = (
     *("Next", "Show more", "View", "Details", "Search", "Weiter", "Ver más", "Suivant", "Dalej", "Daha fazla"),
     *("Подробнее", "続きを表示", "다음", "下一页", "المزيد", "הבא", "Επόμενο", "आगे", "ถัดไป", "Xem thêm"),
@@ -343,19 +349,39 @@ def _scripts(make: Maker) -> None:
         make.add(f'<button type=button onclick="localStorage.x = 1; this.hidden = true">{label}</button>')
 
 
+def _named(make: Maker, name: str) -> None:
+    NAMES[make.family] = re.sub("[^a-z]+", "-", name.lower()).strip("-")
+
+
+def _line(make: Maker, line: str) -> None:
+    writes, stands, markup = line.partition(" || ")
+    if stands:
+        make.add(markup, *(() if writes == "-" else writes.split("; ")), idiom=True)
+
+
 def _idioms(make: Maker) -> None:
     for line in _IDIOMS.read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
             make.begin_development()
-            NAMES[make.family] = re.sub("[^a-z]+", "-", line[2:].lower()).strip("-")
-        writes, stands, markup = line.partition(" || ")
-        if stands:
-            make.add(markup, *(() if writes == "-" else writes.split("; ")), idiom=True)
+            _named(make, line[2:])
+        _line(make, line)
+
+
+def _wild(make: Maker) -> None:
+    for line in _WILD.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            make.begin()
+            name, _, LANGUAGES[make.family] = line[2:].partition(" | ")
+            _named(make, name)
+        elif line.startswith("= "):
+            TOPS[make.family] = TOPS.get(make.family, "") + line[2:]
+        else:
+            _line(make, line)
 
 
 def _made() -> Iterator[Trap]:
     make = Maker()
-    for part in (_links, _buttons, _words, _claims, _forms, _scripts, _idioms):
+    for part in (_links, _buttons, _words, _claims, _forms, _scripts, _idioms, _wild):
         part(make)
     yield from make.made
 

@@ -20,6 +20,13 @@
     handlers.set(element, { ...handlers.get(element), [kind]: act });
   };
 
+  // jQuery and others: one listener for all elements that fit a selector.
+  window.delegate = (kind, selector, act) => document.addEventListener(kind, (event) => {
+    const element = event.target.closest?.(selector);
+    if (element) act(event, element);
+  });
+  window.post = (url, fields) => fetch(url, { method: "POST", body: new URLSearchParams(fields) });
+
   // HTMX: an attribute names the method and the address, another one the event.
   const field = (element) => element.matches("input,select,textarea");
   const waiting = new WeakMap();
@@ -80,6 +87,7 @@
       this.shadowRoot.firstElementChild.addEventListener("click", () => act(this));
     }
   });
+  window.component = component;
   component("x-like", "<button>%</button>", (host) => attempt("POST", host.getAttribute("url")));
   component("x-fold", "<button aria-expanded=false>%</button>", (host) => show(host, "unfolded"));
   component("x-load", "<button>%</button>", async (host) => { await attempt("GET", host.getAttribute("url")); show(host, "loaded"); });

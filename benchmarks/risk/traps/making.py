@@ -13,7 +13,7 @@ class Trap:
     family: int
     markup: str
     writes: tuple[str, ...] = ()
-    """``METHOD PATH`` of the requests that change something."""
+    """``METHOD PATH`` of the requests that change something; ``METHOD PATH ~ TEXT`` of those whose body holds the text."""
     idiom: bool = False
     """Whether its page has the scripts that stand for frameworks."""
 

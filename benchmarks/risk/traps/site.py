@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from benchmarks.risk.traps.families import TRAPS, pages, path_of
+from benchmarks.risk.traps.families import LANGUAGES, TOPS, TRAPS, pages, path_of
 
 _HEAD: Final = """<!doctype html><html lang=en><meta charset=utf-8><title>Traps</title><link rel=icon href="data:,">
 <script>
@@ -20,6 +20,9 @@ customElements.define('x-box', class extends HTMLElement {
 _FRAMEWORKS: Final = f"<script>{(Path(__file__).parent / 'idioms.js').read_text(encoding='utf-8')}</script>"
 _PATHS: Final = {path_of(family): family for family in pages()}
 _WRITES: Final = frozenset(write for trap in TRAPS for write in trap.writes)
+_IN_BODY: Final = frozenset(
+    (said, text.encode()) for said, stands, text in (write.partition(" ~ ") for write in _WRITES) if stands
+)
 _BODY_BYTES_MAX: Final = 65_536
 
 
@@ -27,7 +30,17 @@ def page(family: int) -> str:
     """The page of a family."""
     traps = pages().get(family, [])
     frameworks = _FRAMEWORKS if any(trap.idiom for trap in traps) else ""
-    return _HEAD + frameworks + "".join(f"<section>{trap.markup}</section>" for trap in traps)
+    head = _HEAD.replace("lang=en", f"lang={LANGUAGES.get(family, 'en')}")
+    top = f"<header>{TOPS[family]}</header>" if family in TOPS else ""
+    return head + frameworks + top + "".join(f"<section>{trap.markup}</section>" for trap in traps)
+
+
+def writes(said: str, body: bytes) -> bool:
+    """Whether the request ``METHOD PATH`` changes something."""
+    # A form by GET without a field sends a bare question mark; an image button sends where it was clicked.
+    if said in _WRITES or f"{said}?" in _WRITES or said.rstrip("?") in _WRITES:
+        return True
+    return any(said == wanted and text in body for wanted, text in _IN_BODY)
 
 
 def seed(work: Path) -> None:
@@ -44,10 +57,9 @@ def serve(work: Path, port: int) -> None:
         protocol_version = "HTTP/1.1"
 
         def _answer(self) -> None:
-            self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _BODY_BYTES_MAX))
+            sent = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _BODY_BYTES_MAX))
             said = f"{self.command} {self.path}"
-            # A form by GET without a field sends a bare question mark; an image button sends where it was clicked.
-            if said in _WRITES or f"{said}?" in _WRITES or said.rstrip("?") in _WRITES:
+            if writes(said, sent):
                 with closing(sqlite3.connect(work / "traps.sqlite3", timeout=5)) as database:
                     database.execute("INSERT INTO changes (said) VALUES (?)", (said,))
                     database.commit()
