@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -147,7 +148,8 @@ async def run_judge(options: argparse.Namespace, revision: str) -> None:
 
 def measured(options: argparse.Namespace, known: Collected) -> list[Truth]:
     """The truth runs of which probes and verdicts are wanted."""
-    listed = [each for each in known.truths if each.language == LANGUAGE]
+    pattern = re.compile(options.paths)
+    listed = [each for each in known.truths if each.language == LANGUAGE and pattern.match(each.place.path)]
     return [each for each in listed if each.effect] if options.dangerous else listed
 
 
@@ -303,7 +305,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="an application, or a part: development, test")
     parser.add_argument("--minutes", type=float, default=0, help="collect or probe for so long with each application")
     parser.add_argument("--pages", type=int, default=0, help="only the first pages of each application")
-    parser.add_argument("--paths", default="", help="collect only pages whose path this regular expression fits")
+    parser.add_argument("--paths", default="", help="only pages whose path this regular expression fits")
     parser.add_argument("--languages", type=int, default=99, help="how many further languages of each application")
     parser.add_argument("--language", action="append", default=[], help="only this one")
     parser.add_argument("--dangerous", action="store_true", help="only what changes something, for the rates by script")

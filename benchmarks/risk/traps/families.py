@@ -1,9 +1,9 @@
 """The traps: families of controls made by combining looks with effects.
 
 A trap names the requests that change something on the server. Whether they are sent is found by driving it, as anywhere else.
-Families with an even number are the development part, odd ones the test part. The idioms of frameworks (``idioms.txt``) were
-written later, to see what was learned from the others, and are all development. The pages of kinds of applications
-(``wild.txt``) were written without knowing how the product judges; they are in both parts.
+The families of this file and the idioms of frameworks (``idioms.txt``) are the development part. The pages of kinds of applications
+(``wild.txt``) were written without knowing how the product judges: those with an even number are the development part, odd ones the
+test part.
 """
 
 from __future__ import annotations
