@@ -100,7 +100,7 @@ def held_by(element: Element, observation: Observation) -> Element:
     """The control that a click on ``element`` reaches."""
     if element.role in INTERACTIVE_ROLES and not element.inside:
         return element
-    return observation.control_around(element) or element
+    return observation.control_around(element) or observation.sole_control(element)
 
 
 async def find(page: Page, observation: Observation, control: Control) -> Element | None:

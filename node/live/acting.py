@@ -267,10 +267,12 @@ async def prepare(
             _require_recorded(evidence, element, observation, action, secrets)
     else:
         element, observation = await _named(page, observation, action, evidence, secrets)
+    means = observation.sole_control(element) if isinstance(action, Click) else element
+    other, element = means is not element, means
     action = fit(await as_label(page, action, element), element)
-    if not target.role or target.selectors or evidence is not None:
-        found = locate(element, observation, target.selectors)
-        if target.within is not None:
+    if other or not target.role or target.selectors or evidence is not None:
+        found = locate(element, observation, () if other else target.selectors)
+        if target.within is not None and not other:
             found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
         action = with_target(action, found)
     risk = judged(action, element, observation, history)
@@ -318,6 +320,8 @@ def judged(action: Action, element: Element, observation: Observation, history: 
 
     history: asked about what is in doubt.
     """
+    if isinstance(action, Click):
+        element = observation.sole_control(element)
     if element.role in INTERACTIVE_ROLES and not element.inside:
         return remembering(action, element, observation, history)
     around = observation.control_around(element)

@@ -115,6 +115,7 @@ ROLES: Final = INTERACTIVE_ROLES | frozenset(
 _VOLATILE = re.compile(r"\d+")
 _QUERY_CHARS_MAX = 16_384
 """What lies behind it does not tell pages apart."""
+_SPACES: Final = re.compile(r"\s+")
 _INNER_NODES_MAX: Final = 1_000
 """What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
 
@@ -225,6 +226,28 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
                 return self.elements[above]
             node = self.tree.parents[node]
         return None
+
+    def sole_control(self, element: Element) -> Element:
+        """The one control in ``element`` if that says the same: a link in the box of a menu. Else ``element`` itself.
+
+        A click on the control reaches what listens on the box, too; so whoever means the box can as well act on the control.
+        """
+        place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
+        if element.role in INTERACTIVE_ROLES or place < 0 or place not in self.tree.elements:
+            return element
+        node, found = self.tree.elements.index(place), list[int]()
+        for inner in range(node + 1, min(len(self.tree.parents), node + 1 + _INNER_NODES_MAX)):
+            if self.tree.parents[inner] < node:
+                break
+            if self.tree.roles[inner] in INTERACTIVE_ROLES or self.tree.roles[inner] == "iframe":
+                found.append(self.tree.elements[inner])
+        else:
+            if len(self.tree.parents) > node + 1 + _INNER_NODES_MAX:
+                return element  # nobody looks through more of it
+        if len(found) != 1 or found[0] < 0:
+            return element
+        control = self.elements[found[0]]
+        return control if _SPACES.sub("", control.name) == _SPACES.sub("", element.name) else element
 
     def may_hold_controls(self, element: Element) -> bool:
         """Whether a control or a frame stands in ``element``, or that is not known."""

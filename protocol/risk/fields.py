@@ -125,7 +125,7 @@ def typed(element: Element) -> Risk:
 def chosen(element: Element, option: str, *, sent_later: bool = False) -> Risk:
     """Choosing ``option`` in a list, or switching a box; ``option`` is empty for a box and where it is not known.
 
-    sent_later: ``sent_by_a_button``; then the button takes the class of what the option says.
+    sent_later: ``sent_by_a_button``; then the button takes the class of what the option or the box says.
     """
     return weigh(_of_choice(element, option, sent_later))
 
@@ -134,7 +134,9 @@ def _of_choice(element: Element, option: str, sent_later: bool) -> list[Evidence
     found = []
     for label in filter(None, (element.name, option)):
         spoken = say(label)
-        if spoken.certain and spoken.level >= GRAVE_CLASS and sent_later and label is option:
+        # The label of a list says what its options are about, that of a box what it means.
+        later = sent_later and (label is option or element.role in CHECKABLE_ROLES)
+        if spoken.certain and spoken.level >= GRAVE_CLASS and later:
             says = f"“{spoken.text}” is sent by its form"
             found.append(Evidence(source="words", level=spoken.level, certain=False, says=says))
         elif spoken.certain and spoken.level >= GRAVE_CLASS:
@@ -150,7 +152,8 @@ def _of_choice(element: Element, option: str, sent_later: bool) -> list[Evidence
             )
     if token := marks.destroying(element.traits.tokens, harmless=say(element.name).views):
         says = f"its id, class or icon says “{token}”"
-        found.append(Evidence(source="claim", level=7, certain=True, says=says))
+        certain = not (sent_later and element.role in CHECKABLE_ROLES)
+        found.append(Evidence(source="claim", level=7, certain=certain, says=says))
     return [*found, _at_once(element)]
 
 
@@ -171,32 +174,57 @@ def _at_once(element: Element) -> Evidence:
         return Evidence(source="claim", level=1, certain=spoken.legible, says="sorts or filters")
     if element.role not in CHECKABLE_ROLES or (traits.form_method and traits.tag in _NATIVE):
         return Evidence(source="structure", level=3, certain=True, says="changes a form")
+    if _is_own_box(element) and spoken.level < APPROVAL_CLASS:
+        return Evidence(source="claim", level=3, certain=spoken.legible, says="changes a form")
     # Outside of a form nothing is left that could send it later, so a script does it now.
     return Evidence(source="structure", level=4, certain=False, says="switches something at once")
 
 
-def sent_by_a_button(element: Element, page: Observation) -> bool:
-    """Whether what is chosen in a list is sent only later, as far as the page tells: a native list of a form that states no
-    reaction to a change, and the form has a button that sends it.
+def _is_own_box(element: Element) -> bool:
+    """Whether it is a box or a radio button that the page made itself, in a form: it says that it only changes what the form would
+    send. A switch says that it acts at once.
     """
-    return _is_listed(element) and any(other.traits.submits and _same_form(other, element) for other in page.elements)
+    traits = element.traits
+    return (
+        element.role in ("checkbox", "radio") and bool(traits.form_method) and not destructive_url(traits.form_action)
+    )
+
+
+def sent_by_a_button(element: Element, page: Observation) -> bool:
+    """Whether what is chosen in a list or with a box is sent only later, as far as the page tells: it is a native one of a form, states
+    no reaction to a change, and the form has a button that sends it.
+    """
+    return _waits(element) and any(other.traits.submits and _same_form(other, element) for other in page.elements)
 
 
 def chosen_beside(element: Element, page: Observation) -> list[Evidence]:
-    """What the lists of the form of ``element`` say that it sends: “delete the selected”."""
+    """What the lists and boxes of the form of ``element`` say that it sends: “delete the selected”, “Delete” beside a row."""
     found = []
     for other in page.elements:
-        if other.value and _is_listed(other) and _same_form(other, element):
-            spoken = say(other.value)
-            if spoken.certain and spoken.level >= GRAVE_CLASS:
-                says = f"“{spoken.text}” is chosen in its form"
-                found.append(Evidence(source="surroundings", level=spoken.level, certain=True, says=says))
+        if _waits(other) and _same_form(other, element):
+            found += _sent_of(other)
     return found
 
 
-def _is_listed(element: Element) -> bool:
+def _sent_of(other: Element) -> list[Evidence]:
+    """What a list or a box that waits in a form adds to sending it."""
+    if other.traits.tag != "select":
+        if "checked" not in other.states:
+            return []
+        if token := marks.destroying(other.traits.tokens, harmless=say(other.name).views):
+            says = f"a box is ticked whose id, class or icon says “{token}”"
+            return [Evidence(source="surroundings", level=7, certain=True, says=says)]
+    spoken = say(other.value if other.traits.tag == "select" else other.name)
+    if not (spoken.certain and spoken.level >= GRAVE_CLASS):
+        return []
+    says = f"“{spoken.text}” is chosen in its form"
+    return [Evidence(source="surroundings", level=spoken.level, certain=True, says=says)]
+
+
+def _waits(element: Element) -> bool:
     traits = element.traits
-    return traits.tag == "select" and bool(traits.form_method) and not traits.reacts and not reads_by_get(element)
+    native = traits.tag == "select" or (traits.tag == "input" and traits.input_type in ("checkbox", "radio"))
+    return native and bool(traits.form_method) and not traits.reacts and not reads_by_get(element)
 
 
 def _same_form(one: Element, other: Element) -> bool:

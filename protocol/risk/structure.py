@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url, of_record
-from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get, sends_mail_address
+from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get, sends_mail_address, sent_by_a_button
 from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
@@ -40,7 +40,7 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
     if traits.submits:  # whatever role the page gives it
         return weigh([*_button(element, page), *chosen_beside(element, page), *remembered])
     if element.role == "slider" or element.role in CHECKABLE_ROLES:
-        switched = chosen(element, "")
+        switched = chosen(element, "", sent_later=sent_by_a_button(element, page))
         return weigh([*switched.evidence, *remembered])
     if element.role in FIELD_ROLES and traits.tag in ("input", "textarea"):
         return experienced(settled(1, "sets the focus"), history)
@@ -148,12 +148,14 @@ def _is_unnamed_control(element: Element, page: Observation) -> bool:
 
 
 def _around(element: Element) -> Evidence:
-    """What only contains controls. What lies in its middle gets the click, and has a name and a class of its own."""
+    """What contains controls. A control in its middle would get the click, and has a name and a class of its own: that click is not
+    performed (``action.hits_another``). Any other one the container gets itself, as a row that opens what it lists.
+    """
     if element.role == "main" and not element.traits.handler:
-        # A click that would hit a control in it is not performed (``action.hits_another``). What else listens to clicks there
-        # gets those on every control of the page.
+        # What listens to clicks there gets those on every control of the page.
         return Evidence(source="claim", level=1, certain=True, says=f"a {element.role}, beside its controls")
-    return _structure(4, f"a {element.role} only contains controls: act on one of them")
+    said = f"a {element.role} contains controls: act on one of them"
+    return Evidence(source="structure", level=4, certain=False, says=said)
 
 
 def _being(element: Element, spoken: Spoken, page: Observation) -> list[Evidence]:

@@ -206,8 +206,8 @@ def test_what_a_link_that_the_page_calls_a_button_says_counts_as_on_a_button(
         ("Show more", "img", (1, False)),
         ("Save", "text", (4, False)),
         ("Delete", "text", (7, False)),
-        ("Show more", "button", (4, False)),
-        ("Show more", "iframe", (4, False)),
+        ("Show more", "button", (4, True)),
+        ("Show more", "iframe", (4, True)),
     ],
 )
 def test_what_has_no_role_is_judged_as_a_button_unless_a_control_stands_in_it(
