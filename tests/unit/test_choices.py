@@ -1,4 +1,4 @@
-"""What is chosen in a list of a form, and who sends it: the choice or the button; and what an inline handler leaves of a link."""
+"""What is chosen in a list or with a box of a form, and who sends it: the choice or the button; and what an inline handler leaves of a link."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_choosing_an_option_that_a_button_sends_only_changes_the_form() -> None:
 def test_choosing_it_counts_as_what_it_says_where_the_choice_itself_may_send_it(
     listed: Element, others: tuple[Element, ...]
 ) -> None:
-    """Guard: protocol/risk/fields.py, sent_by_a_button. Guard: protocol/risk/fields.py, _is_listed."""
+    """Guard: protocol/risk/fields.py, sent_by_a_button. Guard: protocol/risk/fields.py, _waits."""
     assert level(DELETE, listed, *others) == 7
 
 
@@ -96,3 +96,38 @@ def test_what_is_chosen_in_another_form_or_in_one_that_only_reads_counts_for_not
     assert level(Click(target=Locator()), GO, with_traits(chosen, form_action="/other/")) == 4
     reads = {"form_method": "get", "form_action": "/users/"}
     assert level(Click(target=Locator()), with_traits(GO, **reads), with_traits(chosen, **reads)) == 1
+
+
+BOX = Element(
+    ref="e4",
+    role="checkbox",
+    name="Delete this row",
+    traits=Traits(tag="input", input_type="checkbox", form_method="post", form_action="/users/"),
+)
+
+
+def test_a_box_that_says_something_grave_is_sent_by_the_button_of_its_form_which_takes_its_class() -> None:
+    """Guard: protocol/risk/fields.py, _sent_of."""
+    click = Click(target=Locator())
+    assert level(click, BOX) == 7, "nothing tells that it is sent later"
+    assert level(click, BOX, GO) == 3
+    assert level(click, GO, BOX) == 4
+    ticked = msgspec.structs.replace(BOX, states=("checked",))
+    assert level(click, GO, ticked) == 7
+    assert level(Press(key="Enter", target=Locator()), FIELD, GO, ticked) == 7
+    marked = with_traits(msgspec.structs.replace(ticked, name=""), tokens=("delete",))
+    assert level(click, GO, marked) == 7
+    assert level(click, GO, with_traits(ticked, form_action="/other/")) == 4, "the box of another form"
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        with_traits(BOX, reacts="script"),
+        with_traits(BOX, form_method="", form_action=""),
+        with_traits(BOX, tag="div"),
+        with_traits(BOX, form_action="/search/"),
+    ],
+)
+def test_a_box_that_may_act_at_once_has_the_class_of_what_it_says(box: Element) -> None:
+    assert level(Click(target=Locator()), box, GO) == 7

@@ -43,3 +43,26 @@ def test_the_control_around_an_element_is_the_one_that_gets_its_clicks() -> None
     in_a_region = card("region")
     assert [in_a_region.control_around(element) for element in in_a_region.elements] == [None, None, None]
     assert msgspec.structs.replace(page, tree=Tree()).control_around(page.elements[1]) is None
+
+
+def test_the_one_control_in_a_box_stands_for_it_if_it_says_the_same() -> None:
+    box = Element(ref="e1", role="generic", name="Your  orders")
+    link = Element(ref="e2", role="link", name="Your orders", url="https://shop.example/orders")
+    other = Element(ref="e3", role="button", name="×")
+
+    def page(*elements: Element, parents: tuple[int, ...], more: str = "text") -> Observation:
+        roles = (*(each.role for each in elements), more)
+        places = (*range(len(elements)), -1)
+        tree = Tree(parents=parents, roles=roles, elements=places)
+        return Observation(url="https://shop.example/", title="", text="", elements=elements, tree=tree)
+
+    assert page(box, link, parents=(-1, 0, 1)).sole_control(box) is link
+    assert page(box, link, other, parents=(-1, 0, 0, 0)).sole_control(box) is box
+    assert page(box, link, other, parents=(-1, 0, -1, 0)).sole_control(box) is link
+    assert page(box, link, parents=(-1, -1, 0)).sole_control(box) is box
+    assert page(box, link, parents=(-1, 0, 0), more="iframe").sole_control(box) is box
+    assert page(link, box, parents=(-1, 0, 0)).sole_control(link) is link, "a control is its own"
+    plain = msgspec.structs.replace(link, name="Orders")
+    assert page(box, plain, parents=(-1, 0, 1)).sole_control(box) is box
+    assert page(box, parents=(-1, 0)).sole_control(box) is box
+    assert msgspec.structs.replace(page(box, link, parents=(-1, 0, 1)), tree=Tree()).sole_control(box) is box
