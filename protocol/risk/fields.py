@@ -191,8 +191,8 @@ def _is_own_box(element: Element) -> bool:
 
 
 def sent_by_a_button(element: Element, page: Observation) -> bool:
-    """Whether what is chosen in a list or with a box is sent only later, as far as the page tells: it is a native one of a form, states
-    no reaction to a change, and the form has a button that sends it.
+    """Whether what is chosen in a list or with a box is sent only later, as far as the page tells: it is a native one of a form,
+    states no reaction to a change, and the form has a button that sends it.
     """
     return _waits(element) and any(other.traits.submits and _same_form(other, element) for other in page.elements)
 

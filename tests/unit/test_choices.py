@@ -1,4 +1,4 @@
-"""What is chosen in a list or with a box of a form, and who sends it: the choice or the button; and what an inline handler leaves of a link."""
+"""What is chosen in a list or with a box of a form, who sends it, and what an inline handler leaves of a link."""
 
 from __future__ import annotations
 
