@@ -1,6 +1,6 @@
 """Presses doubtful controls where no write can leave, to find out what they do (docs/adr/0047-probing-under-the-guard.md).
 
-A probe has a context of its own with a copy of cookies and storage, in which the guard lets only reading GETs pass. The context is
+A probe has a context of its own with a copy of cookies and storage, in which the guard lets only reads pass. The context is
 closed afterwards and nothing of it is copied back, so what a control stored or still wanted to send is gone with it.
 """
 

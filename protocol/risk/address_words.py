@@ -108,7 +108,8 @@ PUTS: Final = (*((cart, "add") for cart in sorted(LISTS)), *_CARTS_ABROAD)
 SWITCHES: Final = word_set("set switch relay gpio turn power output control")
 """As the last segment they order what a parameter says that is on or off."""
 SWITCHED: Final = word_set(
-    "turn power relay lamp light plug outlet pump led gpio valve heater siren maintenance switchcmd"
+    "turn power relay lamp light plug outlet pump led gpio valve heater siren maintenance switchcmd notification "
+    "notifications alerts reminders"
 )
 """Keys that order it themselves."""
 ON_OFF: Final = frozenset({"on", "off", "toggle"})

@@ -24,7 +24,7 @@ from protocol.page.observation import Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
-from protocol.risk.refused import PING, PROBED, PROBED_PAGE, WINDOW
+from protocol.risk.refused import PING, PROBED_PAGE, WINDOW
 from protocol.wire import cbor
 
 _DAY_MS: Final = 86_400_000
@@ -194,7 +194,7 @@ def _elsewhere(line: str, home: str) -> bool:
 
 def _tried(line: str, rule: str) -> int | None:
     """The class of a refused request; 0 if it only reads, None if that cannot be said."""
-    if rule in (PROBED, PROBED_PAGE):
+    if rule == PROBED_PAGE:
         return 0
     if rule.startswith("address:"):
         return 7

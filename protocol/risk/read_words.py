@@ -55,6 +55,14 @@ READING_VERBS: Final = word_set(
     "check exists contains select filter browse all retrieve head peek ping version schema suggest autocomplete "
     "complete preview validate compute calculate estimate detail details summary subtotal items call balance help gas"
 )
+COMPUTING_WORDS: Final = word_set(
+    "calculate calculation calc compute estimate estimation preview lint autocomplete typeahead suggest suggestions "
+    "lookup availability simulate simulation calcular calcula calculer calculez berechnen vorschau"
+)
+"""What ends an address at which something is computed from what is sent. Not what may also be kept, used up or sent by mail:
+validate, verify, check, convert, compare."""
+LANGUAGE_ADDRESSES: Final = word_set("setlang setlanguage setlocale switchlanguage changelanguage")
+LANGUAGE_FIELDS: Final = word_set("lang language locale next returnto redirect referer")
 WRITING_NOUNS: Final = word_set(
     "order comment report message mail link process charge login book post patch share transfer deposit schedule "
     "archive import release launch merge raw new notify upload review file flag mark sign record session copy reply "

@@ -1,4 +1,4 @@
-"""POST requests that only read, known by their form: GraphQL queries, JSON-RPC, searches.
+"""POST requests that only read, known by their form: GraphQL queries, JSON-RPC, searches, computations, lists that are turned.
 
 What is known here is what a site's own conventions say, as with GET. What is known by none of these forms needs an approval.
 """
@@ -18,6 +18,9 @@ from protocol.risk.addresses import judge_address
 from protocol.risk.letters import plain
 from protocol.risk.read_words import (
     ACTION_FIELDS,
+    COMPUTING_WORDS,
+    LANGUAGE_ADDRESSES,
+    LANGUAGE_FIELDS,
     READING_VERBS,
     SEARCH_FIELDS,
     SEARCH_SIGNS,
@@ -59,7 +62,7 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
         # Its client calls JSON a form or plain text, to save the question to another site.
         return "a search of Algolia" if _is_algolia(_decoded(body)) else ""
     if kind == "application/x-www-form-urlencoded":
-        return "a search form" if _ends_in_search(last) and _is_search(_form(body)) else ""
+        return _read_form(_form(body), last)
     if kind == "application/x-ndjson" or (last and last[-1] == "_msearch"):
         return _read_elastic(last, body.split("\n"))
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
@@ -67,6 +70,16 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
     if last and (last[-1] in _ELASTIC or "/".join(last) in _ELASTIC):
         return _read_elastic(last, [body])
     return _read_json(_decoded(body), last)
+
+
+def _read_form(pairs: list[tuple[str, Any]] | None, last: list[str]) -> str:
+    if _ends_in_search(last) and _is_search(pairs):
+        return "a search form"
+    if _computes(last, pairs):
+        return "a computation"
+    if _turns(pairs):
+        return "a list that is turned or sorted"
+    return "a choice of language" if _chooses_language(last, pairs) else ""
 
 
 def _path(url: str) -> str:
@@ -88,8 +101,13 @@ def _read_json(value: Any, last: list[str]) -> str:
         return "a GraphQL query"
     if all(_is_rpc(entry) for entry in entries):
         return "a JSON-RPC call that reads"
-    search = _ends_in_search(last) and isinstance(value, dict) and _is_search(_pairs(value))
-    return "a search" if search else ""
+    if _is_livewire(value, last):
+        return "a call of Livewire that reads"
+    if not isinstance(value, dict):
+        return ""
+    if _ends_in_search(last) and _is_search(_pairs(value)):
+        return "a search"
+    return "a computation" if _computes(last, _pairs(value)) else ""
 
 
 # --- GraphQL -----------------------------------------------------------------------------------------------------------
@@ -177,6 +195,69 @@ def _orders(pairs: list[tuple[str, Any]] | None) -> bool:
             if any(word not in SEARCH_WORDS and word not in READING_VERBS for word in words):
                 return True
     return False
+
+
+# --- computations, lists, languages ------------------------------------------------------------------------------------
+
+
+def _computes(last: list[str], pairs: list[tuple[str, Any]] | None) -> bool:
+    """Whether the path ends in a word for computing something (``/shipping/estimate``), and no field says that more is done."""
+    words = words_in(without_extension(last[-1])[0]) if last else []
+    if not 0 < len(words) <= 3 or not {words[0], words[-1]} & COMPUTING_WORDS or any(map(writes, last)):
+        return False
+    if pairs is None or _orders(pairs):
+        return False
+    # The button of a form stands among its fields: “preview” beside “save”.
+    return not any(value and writes(_name(key)) for key, value in pairs)
+
+
+_TURNED: Final = re.compile(r"(?:Page\$(?:\d{1,6}|First|Last|Next|Prev)|Sort\$[\w.-]{1,64})")
+
+
+def _turns(pairs: list[tuple[str, Any]] | None) -> bool:
+    """Whether a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and sends nothing else."""
+    fields = dict(pairs or ())
+    turned = _TURNED.fullmatch(str(fields.get("__EVENTARGUMENT", "")))
+    # Any other event has its own argument; a button would stand among the fields, beside an empty target.
+    return bool(turned) and bool(fields.get("__EVENTTARGET")) and len(fields) == len(pairs or ())
+
+
+def _chooses_language(last: list[str], pairs: list[tuple[str, Any]] | None) -> bool:
+    """Whether the site is asked to speak another language, and nothing else."""
+    if not last or plain(last[-1]).replace("-", "").replace("_", "") not in LANGUAGE_ADDRESSES:
+        return False
+    names = [_name(key) for key, _ in pairs or ()]
+    return bool(names) and all(name in LANGUAGE_FIELDS or name in TOKEN_FIELDS for name in names)
+
+
+_LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})
+_LIVEWIRE_VERBS: Final = frozenset(
+    ["get", "load", "show", "fetch", "find", "search", "filter", "sort", "view", "read", "expand"]
+)
+_LIVEWIRE_PAGES: Final = frozenset(
+    ["nextPage", "previousPage", "gotoPage", "setPage", "resetPage", "sortBy", "$refresh"]
+)
+
+
+def _is_livewire(value: Any, last: list[str]) -> bool:
+    """Whether all calls of components of Livewire read: by verbs that do, or by those of its lists. No property is set."""
+    if last[:1] + last[-1:] != ["livewire", "update"] or not isinstance(value, dict) or set(value) - _LIVEWIRE:
+        return False
+    components = value.get("components")
+    if not isinstance(components, list) or not components or not all(isinstance(each, dict) for each in components):
+        return False
+    calls = [call for each in components for call in each.get("calls") or [None]]
+    if any(set(each) - _LIVEWIRE or each.get("updates") for each in components):
+        return False
+    return all(isinstance(call, dict) and not set(call) - _LIVEWIRE and _reads_list(call) for call in calls)
+
+
+def _reads_list(call: dict[str, Any]) -> bool:
+    method = call.get("method")
+    if not isinstance(method, str) or not re.fullmatch(r"\$?[A-Za-z]\w{0,63}", method):
+        return False
+    words = words_in(method)
+    return method in _LIVEWIRE_PAGES or (bool(words) and words[0] in _LIVEWIRE_VERBS and not writes(method))
 
 
 def _name(key: str) -> str:

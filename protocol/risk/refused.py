@@ -26,10 +26,9 @@ WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
 CAPSULE: Final = "capsule"
 """Rule: while a capsule is mounted, only its origins are contacted."""
-PROBED: Final = "probe"
-"""Rule: a probe sends no POST, although this one is known to read only."""
 PROBED_PAGE: Final = "probe page"
-"""Rule: the same of one whose answer would be the next page. No script of this page could have sent anything after it."""
+"""Rule: in a probe the page stays. This reads only, and its answer would be the next page: no script of this one could have sent
+anything after it."""
 PING: Final = "method: ping"
 """Rule: what the browser tells an address of the attribute ``ping`` about a link that was followed: always the same word."""
 UNSEEN: Final = "unseen"
@@ -61,8 +60,7 @@ _MEANINGS: Final = {
     SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",
     STREAM_FULL: "more events came to an EventSource than are passed on, or a page opened too many",
     UNSEEN: "the browser wanted to send it by itself, where no request of the page was judged",
-    PROBED: "a probe sends nothing but GET",
-    PROBED_PAGE: "a probe sends nothing but GET",
+    PROBED_PAGE: "in a probe the page stays",
     REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }
 

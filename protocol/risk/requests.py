@@ -11,7 +11,7 @@ from protocol.risk.addresses import destructive_url
 from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.reads import reads_by_form
-from protocol.risk.refused import CAPSULE, PROBED, PROBED_PAGE
+from protocol.risk.refused import CAPSULE, PROBED_PAGE
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
@@ -35,8 +35,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     capsule: bool = False
     """Whether ``origins`` were narrowed to those of a capsule: what is refused for its origin is then told so."""
     probe: bool = False
-    """Refuse every POST, also one that is known to read only: what a control would send is being found out. A page is left without
-    asking it: what it has not saved is held back anyway."""
+    """What a control would send is being found out: what only reads passes, but no form by POST whose answer is the next page. A
+    page is left without asking it: what it has not saved is held back anyway."""
     holds_sockets: bool = False
     """In a probe: a WebSocket that is refused looks open to its page, so that what the page says on it is seen."""
 
@@ -98,9 +98,8 @@ def judge_request(
     reads = not word and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
     if not reads:
         return "method"
-    if not policy.probe or announced:
-        return None
-    return PROBED_PAGE if is_navigation else PROBED
+    # In a probe the page stays, and what was sent in its place could only be seen on the next one.
+    return PROBED_PAGE if policy.probe and is_navigation and not announced else None
 
 
 def _reads(url: str, is_navigation: bool, content_type: str, body: str | None) -> bool:

@@ -14,7 +14,7 @@ from protocol.page.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import classify
 from protocol.risk.history import Deed, Past, Press, after, deed_of, element_key, evidence_of, judge_press
 from protocol.risk.judgement import Evidence, weigh
-from protocol.risk.refused import PING, PROBED, PROBED_PAGE, SOCKET, WINDOW
+from protocol.risk.refused import PING, PROBED_PAGE, SOCKET, WINDOW
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
 from tests.twins.clock import ManualClock
@@ -212,7 +212,7 @@ def test_a_press_of_which_not_everything_was_seen_is_not_counted() -> None:
     ("refused", "expected"),
     [
         ([], Press()),
-        ([("POST /search", PROBED)], Press()),
+        ([("POST /search", PROBED_PAGE)], Press()),
         ([("POST /rows", "method")], Press(tried=4)),
         ([("DELETE /rows/7", "method")], Press(tried=7)),
         ([("POST /rows/7/delete", "method")], Press(tried=7)),
@@ -269,11 +269,13 @@ def test_quiet_presses_never_lower_what_is_certainly_grave(source: str, level: i
     assert weigh([quiet, grave]).level == level
 
 
-def test_a_probe_sends_no_post_and_says_which_of_them_would_only_have_read() -> None:
+def test_a_probe_sends_of_posts_only_what_is_known_to_read_and_leaves_no_page_by_one() -> None:
     """Guard: protocol/risk/requests.py, judge_request."""
     search = ("POST", "https://shop.example/search", "fetch", False, '{"q": "blue"}')
     assert judge_request(*search, GuardPolicy()) is None
-    assert judge_request(*search, GuardPolicy(probe=True)) == PROBED
+    assert judge_request(*search, GuardPolicy(probe=True)) is None
+    form = ("POST", "https://shop.example/search", "document", True, "q=blue", GuardPolicy(probe=True))
+    assert judge_request(*form, content_type="application/x-www-form-urlencoded") == PROBED_PAGE
     assert judge_request("POST", "https://shop.example/rows", "fetch", False, "{}", GuardPolicy(probe=True)) == "method"
     assert judge_request("GET", "https://shop.example/rows", "fetch", False, "", GuardPolicy(probe=True)) is None
 
@@ -344,7 +346,6 @@ def test_a_search_form_that_a_probe_held_back_shows_that_it_reads() -> None:
     rule = judge_request(*search, guard, content_type="application/x-www-form-urlencoded")
     assert rule == PROBED_PAGE
     assert judge_press([("POST /search", rule)], frozenset(), shows=False) == Press()
-    assert judge_press([("POST /search", PROBED)], frozenset(), shows=False) == Press(clear=False)
 
 
 async def test_of_several_controls_without_a_label_none_is_harmless_because_another_was() -> None:

@@ -24,9 +24,18 @@ def persisted(digest: str, **more: Any) -> dict[str, Any]:
     return {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": digest}}, **more}
 
 
+TURNED = "a list that is turned or sorted"
+LIVEWIRE = "a call of Livewire that reads"
+
+
 def form_of(path: str, content_type: str, body: Any) -> str:
     text = body if isinstance(body, (str, type(None))) else json.dumps(body)
     return reads_by_form("POST", SITE + path, content_type, text)
+
+
+def livewire(*methods: str) -> dict[str, Any]:
+    calls = [{"path": "", "method": method, "params": []} for method in methods]
+    return {"_token": "x", "components": [{"snapshot": "{}", "updates": {}, "calls": calls}]}
 
 
 def rpc(method: str, **more: Any) -> dict[str, Any]:
@@ -56,6 +65,15 @@ def rpc(method: str, **more: Any) -> dict[str, Any]:
         ("/api/search", JSON, {"query": "a", "filters": {"price": {"min": 1}}, "page": 1}, "a search"),
         ("/api/searchProducts", JSON, {"keyword": "a", "pageSize": 10, "sortBy": "name"}, "a search"),
         ("/multi-search", JSON, {"queries": [{"indexUid": "a", "q": "b"}]}, "a search"),
+        ("/shipping/estimate", JSON, {"zip": "10115", "weight": 3}, "a computation"),
+        ("/envio/calcular", FORM, "cp=10115", "a computation"),
+        ("/comments/preview", FORM, "text=Four+pears&preview=Preview&csrf_token=x", "a computation"),
+        ("/grid.aspx", FORM, "__EVENTTARGET=rows&__EVENTARGUMENT=Page%242&__VIEWSTATE=x", TURNED),
+        ("/grid.aspx", FORM, "__EVENTTARGET=rows&__EVENTARGUMENT=Sort%24Name&__VIEWSTATE=x", TURNED),
+        ("/i18n/setlang/", FORM, "csrfmiddlewaretoken=x&next=%2F&language=en", "a choice of language"),
+        ("/set-language", FORM, "lang=de", "a choice of language"),
+        ("/livewire/update", JSON, livewire("nextPage"), LIVEWIRE),
+        ("/livewire/update", JSON, livewire("loadMore", "$refresh"), LIVEWIRE),
     ],
 )
 def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, body: Any, form: str) -> None:
@@ -113,6 +131,31 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
         ("/search", JSON, "[" * 30_000),
         ("/search", FORM, "q=a" + "&page=1" * 20_000),
         ("/search", FORM, None),
+        ("/shipping/estimate", JSON, {"action": "save"}),
+        ("/shipping/estimate", JSON, {"zip": "1", "save": True}),
+        ("/shipping/estimate", JSON, [{"zip": "1"}]),
+        ("/shipping/estimate", JSON, '{"zip": "1", "zip": "2"}'),
+        ("/orders/save-preview", FORM, "text=a"),
+        ("/publish/preview", FORM, "text=a"),
+        ("/preview/7", FORM, "text=a"),
+        ("/comments/preview", FORM, "text=a&publish=Publish"),
+        ("/comments/preview", "multipart/form-data", "text=a"),
+        ("/coupon/validate", FORM, "code=a"),
+        ("/grid.aspx", FORM, "__EVENTTARGET=rows&__EVENTARGUMENT=Delete%242&__VIEWSTATE=x"),
+        ("/grid.aspx", FORM, "__EVENTTARGET=&__EVENTARGUMENT=Page%242"),
+        ("/grid.aspx", FORM, "__EVENTTARGET=rows&__EVENTARGUMENT=Page%242%3BDelete%241"),
+        ("/grid.aspx", FORM, "__EVENTTARGET=rows&__EVENTARGUMENT=Page%242&__EVENTARGUMENT=Delete%241"),
+        ("/i18n/setlang/", FORM, "language=en&email=a"),
+        ("/i18n/setlang/", FORM, ""),
+        ("/profile/language", FORM, "language=en"),
+        ("/livewire/update", JSON, livewire("delete")),
+        ("/livewire/update", JSON, livewire("nextPage", "approve")),
+        ("/livewire/update", JSON, livewire("checkIn")),
+        ("/livewire/update", JSON, livewire("loadAndSave")),
+        ("/livewire/update", JSON, livewire()),
+        ("/livewire/update", JSON, {"components": [{"updates": {"paid": True}, "calls": [{"method": "nextPage"}]}]}),
+        ("/livewire/update", JSON, {"components": [{"calls": [{"method": "nextPage"}], "effects": []}]}),
+        ("/app/update", JSON, livewire("nextPage")),
     ],
 )
 def test_what_could_write_has_no_form_of_reading(path: str, content_type: str, body: Any) -> None:
