@@ -59,6 +59,7 @@ from protocol.risk.answers import with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
+from protocol.risk.judgement import GRAVE_CLASS
 
 NOTHING_KNOWN: Final = Nothing()
 
@@ -267,15 +268,16 @@ async def prepare(
             _require_recorded(evidence, element, observation, action, secrets)
     else:
         element, observation = await _named(page, observation, action, evidence, secrets)
-    means = observation.sole_control(element) if isinstance(action, Click) else element
-    other, element = means is not element, means
+    box = element
+    element = observation.sole_control(box) if isinstance(action, Click) else box
+    other = element is not box
     action = fit(await as_label(page, action, element), element)
     if other or not target.role or target.selectors or evidence is not None:
         found = locate(element, observation, () if other else target.selectors)
         if target.within is not None and not other:
             found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
         action = with_target(action, found)
-    risk = judged(action, element, observation, history)
+    risk = judged(action, box, observation, history)
     return Prepared(action=action, element=element, risk=risk, observation=observation), observation
 
 
@@ -320,8 +322,10 @@ def judged(action: Action, element: Element, observation: Observation, history: 
 
     history: asked about what is in doubt.
     """
-    if isinstance(action, Click):
-        element = observation.sole_control(element)
+    if isinstance(action, Click) and (control := observation.sole_control(element)) is not element:
+        # What the box says counts as well: it may be all that names an icon.
+        said, risk = classify(action, element, observation), remembering(action, control, observation, history)
+        return said if said.level >= GRAVE_CLASS and said.level > risk.level else risk
     if element.role in INTERACTIVE_ROLES and not element.inside:
         return remembering(action, element, observation, history)
     around = observation.control_around(element)

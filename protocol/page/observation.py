@@ -115,6 +115,10 @@ ROLES: Final = INTERACTIVE_ROLES | frozenset(
 _VOLATILE = re.compile(r"\d+")
 _QUERY_CHARS_MAX = 16_384
 """What lies behind it does not tell pages apart."""
+_BOXES: Final = frozenset(
+    {"article", "cell", "figure", "generic", "gridcell", "group", "heading", "listitem", "paragraph", "row"}
+)
+"""What can be the mere box of a control. No dialog, and no part of a page with a name of its own: who means these means them."""
 _SPACES: Final = re.compile(r"\s+")
 _INNER_NODES_MAX: Final = 1_000
 """What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
@@ -228,12 +232,13 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def sole_control(self, element: Element) -> Element:
-        """The one control in ``element`` if that says the same: a link in the box of a menu. Else ``element`` itself.
+        """The one control in ``element`` if that says the same, or nothing: a link in the box of a menu, an icon in a box with a name.
+        Else ``element`` itself.
 
         A click on the control reaches what listens on the box, too; so whoever means the box can as well act on the control.
         """
         place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
-        if element.role in INTERACTIVE_ROLES or place < 0 or place not in self.tree.elements:
+        if element.role not in _BOXES or place < 0 or place not in self.tree.elements:
             return element
         node, found = self.tree.elements.index(place), list[int]()
         for inner in range(node + 1, min(len(self.tree.parents), node + 1 + _INNER_NODES_MAX)):
@@ -247,7 +252,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         if len(found) != 1 or found[0] < 0:
             return element
         control = self.elements[found[0]]
-        return control if _SPACES.sub("", control.name) == _SPACES.sub("", element.name) else element
+        said = _SPACES.sub("", control.name)
+        return control if said in ("", _SPACES.sub("", element.name)) else element
 
     def may_hold_controls(self, element: Element) -> bool:
         """Whether a control or a frame stands in ``element``, or that is not known."""

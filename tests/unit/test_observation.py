@@ -64,5 +64,9 @@ def test_the_one_control_in_a_box_stands_for_it_if_it_says_the_same() -> None:
     assert page(link, box, parents=(-1, 0, 0)).sole_control(link) is link, "a control is its own"
     plain = msgspec.structs.replace(link, name="Orders")
     assert page(box, plain, parents=(-1, 0, 1)).sole_control(box) is box
+    icon = msgspec.structs.replace(link, name="")
+    assert page(box, icon, parents=(-1, 0, 1)).sole_control(box) is icon, "the box names it"
+    dialog = msgspec.structs.replace(box, role="dialog")
+    assert page(dialog, icon, parents=(-1, 0, 1)).sole_control(dialog) is dialog
     assert page(box, parents=(-1, 0)).sole_control(box) is box
     assert msgspec.structs.replace(page(box, link, parents=(-1, 0, 1)), tree=Tree()).sole_control(box) is box

@@ -1,0 +1,59 @@
+"""A click on the box of a control is performed on the control, and counts as what both say."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from node.live.acting import judged, prepare
+from protocol.page.action import Click, Hover, Locator
+from protocol.page.observation import Element, Observation, Traits, Tree
+from protocol.risk.judgement import Risk
+
+SITE = "https://shop.example"
+
+
+def page(box: str, control: Element) -> Observation:
+    elements = (Element(ref="e1", role="generic", name=box, traits=Traits(tag="div")), control)
+    tree = Tree(parents=(-1, 0), roles=("generic", control.role), elements=(0, 1))
+    return Observation(url=f"{SITE}/", title="", text="", elements=elements, tree=tree)
+
+
+def link(name: str, path: str = "/orders") -> Element:
+    return Element(ref="e2", role="link", name=name, url=f"{SITE}{path}", traits=Traits(tag="a"))
+
+
+def click(seen: Observation) -> Risk:
+    return judged(Click(target=Locator()), seen.elements[0], seen)
+
+
+@pytest.mark.parametrize(
+    ("box", "control", "level"),
+    [
+        ("Orders", link("Orders"), 1),
+        ("Orders", link(""), 1),
+        ("Orders", link("", "/orders/7/delete"), 7),
+        ("Delete account", link(""), 7),
+        ("Pay now", Element(ref="e2", role="button", name="", traits=Traits(tag="button")), 5),
+        (
+            "Orders",
+            Element(ref="e2", role="button", name="Delete", traits=Traits(tag="button")),
+            4,
+        ),  # not what the box says
+    ],
+)
+def test_a_click_on_a_box_has_the_class_of_its_control_unless_the_box_says_something_grave(
+    box: str, control: Element, level: int
+) -> None:
+    """Guard: node/live/acting.py, judged."""
+    assert click(page(box, control)).level == level
+
+
+async def test_what_is_pressed_recorded_and_judged_is_the_control() -> None:
+    seen, nobody = page("Orders", link("Orders")), cast(Any, None)
+    aim = Locator(role="generic", name="Orders")
+    pressed, _ = await prepare(nobody, seen, Click(target=aim))
+    assert (pressed.ref, pressed.action) == ("e2", Click(target=Locator(role="link", name="Orders")))
+    over, _ = await prepare(nobody, seen, Hover(target=aim))
+    assert over.ref == "e1", "only a click goes on to it"
