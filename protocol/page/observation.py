@@ -118,7 +118,7 @@ _QUERY_CHARS_MAX = 16_384
 _BOXES: Final = frozenset(
     {"article", "cell", "figure", "generic", "gridcell", "group", "heading", "listitem", "paragraph", "row"}
 )
-"""What can be the mere box of a control. No dialog, and no part of a page with a name of its own: who means these means them."""
+"""What can be the mere box of a control. No dialog and no named part of a page: who means these means them."""
 _SPACES: Final = re.compile(r"\s+")
 _INNER_NODES_MAX: Final = 1_000
 """What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
@@ -232,7 +232,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def sole_control(self, element: Element) -> Element:
-        """The one control in ``element`` if that says the same, or nothing: a link in the box of a menu, an icon in a box with a name.
+        """The one control in ``element`` if that says the same, or nothing: a link in the box of a menu, an icon in a named box.
         Else ``element`` itself.
 
         A click on the control reaches what listens on the box, too; so whoever means the box can as well act on the control.
