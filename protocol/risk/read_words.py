@@ -61,6 +61,10 @@ COMPUTING_WORDS: Final = word_set(
 )
 """What ends an address at which something is computed from what is sent. Not what may also be kept, used up or sent by mail:
 validate, verify, check, convert, compare."""
+CALLED: Final = word_set("ajax rpc api xhr jsonrpc webservice ws")
+"""What ends an address at which a field says what is called."""
+CALLS: Final = word_set("action call method func function cmd command op operation")
+CALLS_THAT_READ: Final = word_set("get list search find fetch read load query lookup count show view describe suggest")
 LANGUAGE_ADDRESSES: Final = word_set("setlang setlanguage setlocale switchlanguage changelanguage")
 LANGUAGE_FIELDS: Final = word_set("lang language locale next returnto redirect referer")
 WRITING_NOUNS: Final = word_set(

@@ -18,6 +18,9 @@ from protocol.risk.addresses import judge_address
 from protocol.risk.letters import plain
 from protocol.risk.read_words import (
     ACTION_FIELDS,
+    CALLED,
+    CALLS,
+    CALLS_THAT_READ,
     COMPUTING_WORDS,
     LANGUAGE_ADDRESSES,
     LANGUAGE_FIELDS,
@@ -77,6 +80,8 @@ def _read_form(pairs: list[tuple[str, Any]] | None, last: list[str]) -> str:
         return "a search form"
     if _computes(last, pairs):
         return "a computation"
+    if _calls(last, pairs):
+        return "a call that reads"
     if _turns(pairs):
         return "a list that is turned or sorted"
     return "a choice of language" if _chooses_language(last, pairs) else ""
@@ -209,6 +214,19 @@ def _computes(last: list[str], pairs: list[tuple[str, Any]] | None) -> bool:
         return False
     # The button of a form stands among its fields: “preview” beside “save”.
     return not any(value and writes(_name(key)) for key, value in pairs)
+
+
+def _calls(last: list[str], pairs: list[tuple[str, Any]] | None) -> bool:
+    """Whether one field says what is called, at an address for such calls, and that is a verb that reads: ``action=query``."""
+    words = words_in(without_extension(last[-1])[0]) if last else []
+    if not words or words[-1] not in CALLED or any(map(writes, last)):
+        return False
+    called = [str(value) for key, value in pairs or () if _name(key) in ACTION_FIELDS | CALLS]
+    if len(called) != 1 or not _RPC_METHOD.fullmatch(called[0]) or writes(called[0]):
+        return False
+    return words_in(called[0])[0] in CALLS_THAT_READ and not any(
+        value and writes(_name(key)) for key, value in pairs or ()
+    )
 
 
 _TURNED: Final = re.compile(r"(?:Page\$(?:\d{1,6}|First|Last|Next|Prev)|Sort\$[\w.-]{1,64})")
