@@ -435,26 +435,6 @@ _LISTED: Final = (
         fields=(("#username", "admin"), ("#password", PASSWORD)),
         in_memory=True,  # its settings
     ),
-    Target(
-        name="mlflow",
-        on=_one(
-            "mlflow",
-            "mlflow-3.17",
-            18280,
-            (("{bin}/python", str(HERE / "projects" / "mlflow_seed.py"), "{work}"),),
-            (
-                *("env", "MLFLOW_DISABLE_TELEMETRY=true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false"),
-                *("{bin}/mlflow", "server", "--backend-store-uri", "sqlite:///{work}/mlflow.db"),
-                *("--artifacts-destination", "{work}/artifacts", "--cors-allowed-origins", "{public}"),
-                *("--host", "127.0.0.1", "--port", "{port}", "--workers", "1"),
-            ),
-            path="/health",
-        ),
-        part="test",
-        skip="review-queue",  # opening it makes a queue
-        starts=("/", "/#/experiments", "/#/experiments/1/runs", "/#/experiments/1/traces", "/#/models", "/#/prompts"),
-        wait_s=0.6,
-    ),
 )
 
 
