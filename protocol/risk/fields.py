@@ -152,12 +152,16 @@ def _of_choice(element: Element, option: str, sent_later: bool) -> list[Evidence
         says = f"its id, class or icon says “{token}”"
         certain = not (sent_later and element.role in CHECKABLE_ROLES)
         found.append(Evidence(source="claim", level=7, certain=certain, says=says))
+    if reason := destructive_url(element.url) if element.url else "":
+        found.append(Evidence(source="request", level=7, certain=True, says=f"link address says {reason}"))
     return [*found, _at_once(element)]
 
 
 def _at_once(element: Element) -> Evidence:
     """What a choice does before anything is submitted."""
     traits = element.traits
+    if traits.tag == "a" or (element.url and element.role in CHECKABLE_ROLES):
+        return Evidence(source="structure", level=4, certain=False, says="a link that the page calls something else")
     # Neither its label nor its form tells what the page does by itself.
     if at_once := changing(element):
         return at_once
@@ -190,8 +194,11 @@ def _is_own_box(element: Element) -> bool:
 
 def sent_by_a_button(element: Element, page: Observation) -> bool:
     """Whether what is chosen in a list or with a box is sent only later, as far as the page tells: it is a native one of a form,
-    states no reaction to a change, and the form has a button that sends it.
+    states no reaction to a change, and the form has a button that sends it. All forms that do not say where they send look like
+    one; those are of scripts, which often keep a box as soon as it is ticked.
     """
+    if element.traits.tag != "select" and not element.traits.form_action:
+        return False
     return _waits(element) and bool(_form_of(element, page).buttons)
 
 

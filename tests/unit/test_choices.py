@@ -7,7 +7,7 @@ import time
 import msgspec
 import pytest
 
-from protocol.page.action import Action, Click, Locator, Press, Select
+from protocol.page.action import Action, Check, Click, Locator, Press, Select
 from protocol.page.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
 
@@ -138,7 +138,25 @@ def test_a_thousand_ticked_boxes_are_read_once_for_all_buttons_of_their_form() -
         with_traits(BOX, form_method="", form_action=""),
         with_traits(BOX, tag="div"),
         with_traits(BOX, form_action="/search/"),
+        with_traits(BOX, form_method="get", form_action=""),
     ],
 )
 def test_a_box_that_may_act_at_once_has_the_class_of_what_it_says(box: Element) -> None:
-    assert level(Click(target=Locator()), box, GO) == 7
+    own = {"form_method": box.traits.form_method, "form_action": box.traits.form_action}
+    another = with_traits(GO, **own) if not box.traits.form_action else GO
+    assert level(Click(target=Locator()), box, another) == 7
+
+
+def test_ticking_a_box_is_a_click_on_it() -> None:
+    assert level(Check(target=Locator()), BOX, GO) == 3
+    assert level(Check(target=Locator()), BOX) == 7
+
+
+@pytest.mark.parametrize("form_method", ["get", "post"])
+def test_a_link_that_the_page_calls_a_box_is_none_of_a_form(form_method: str) -> None:
+    own = with_traits(msgspec.structs.replace(BOX, name="Terms"), tag="div", form_method=form_method)
+    assert level(Click(target=Locator()), own) <= 3
+    link = with_traits(msgspec.structs.replace(own, url="https://shop.example/terms"), tag="a")
+    assert level(Click(target=Locator()), link) == 4
+    orders = msgspec.structs.replace(link, url="https://shop.example/account/delete")
+    assert level(Click(target=Locator()), orders) == 7
