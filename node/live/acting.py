@@ -49,7 +49,7 @@ from protocol.page.locator import (
     locate,
     resolve,
 )
-from protocol.page.observation import BLANK, INTERACTIVE_ROLES, Element, Observation
+from protocol.page.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.page.redaction import reveal_address
 from protocol.page.scope import part
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -59,7 +59,6 @@ from protocol.risk.answers import with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
-from protocol.risk.judgement import GRAVE_CLASS
 
 NOTHING_KNOWN: Final = Nothing()
 
@@ -74,11 +73,14 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """The page that it was found on."""
     onto: Element | None = None
     """Where it is dropped."""
+    aim: Element | None = None
+    """By what ``element`` is found again: its box, where it has no name of its own."""
 
     @property
     def evidence(self) -> Evidence | None:
         """What tells the element from others, not redacted."""
-        return collect(self.element, self.observation) if self.element else None
+        aim = self.aim or self.element
+        return collect(aim, self.observation) if aim else None
 
     @property
     def evidence_onto(self) -> Evidence | None:
@@ -201,7 +203,7 @@ class Driver:
         """What an owner would be asked about the action that is about to be performed."""
         return seek(
             prepared.action,
-            prepared.element,
+            prepared.aim or prepared.element,
             prepared.observation,
             prepared.risk,
             self._secrets or NO_SECRETS,
@@ -232,7 +234,7 @@ class Driver:
             raise
         if self.prepared is not None and isinstance(action, Assert) and of_one_element(action):
             # For its evidence: a replay must not be content with another element.
-            self.prepared = msgspec.structs.replace(self.prepared, element=element, observation=page)
+            self.prepared = msgspec.structs.replace(self.prepared, element=element, observation=page, aim=None)
 
 
 async def prepare(
@@ -270,15 +272,16 @@ async def prepare(
         element, observation = await _named(page, observation, action, evidence, secrets)
     box = element
     element = observation.sole_control(box) if isinstance(action, Click) else box
-    other = element is not box
+    aim = element if element.name.strip() else box
+    other = aim is not box
     action = fit(await as_label(page, action, element), element)
     if other or not target.role or target.selectors or evidence is not None:
-        found = locate(element, observation, () if other else target.selectors)
+        found = locate(aim, observation, () if other else target.selectors)
         if target.within is not None and not other:
             found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
         action = with_target(action, found)
     risk = judged(action, box, observation, history)
-    return Prepared(action=action, element=element, risk=risk, observation=observation), observation
+    return Prepared(action=action, element=element, risk=risk, observation=observation, aim=aim), observation
 
 
 def _unaimed(action: Action, observation: Observation) -> Prepared:
@@ -323,9 +326,13 @@ def judged(action: Action, element: Element, observation: Observation, history: 
     history: asked about what is in doubt.
     """
     if isinstance(action, Click) and (control := observation.sole_control(element)) is not element:
+        risk = remembering(action, control, observation, history)
+        if control.name.strip() and control.role in CHECKABLE_ROLES:
+            return risk  # a box and its label: both say what the form would send
         # What the box says counts as well: it may be all that names an icon.
-        said, risk = classify(action, element, observation), remembering(action, control, observation, history)
-        return said if said.level >= GRAVE_CLASS and said.level > risk.level else risk
+        named = msgspec.structs.replace(control, name=control.name or element.name)
+        both = [classify(action, each, observation) for each in (named, element)]
+        return max(risk, *(each for each in both if not each.doubt), key=lambda each: each.level)
     if element.role in INTERACTIVE_ROLES and not element.inside:
         return remembering(action, element, observation, history)
     around = observation.control_around(element)

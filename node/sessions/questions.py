@@ -71,7 +71,7 @@ def question_about(
     return Question(
         step=step.index,
         action=describe(step.action),
-        element=found_element(prepared.element, prepared.evidence, secrets) if prepared else "",
+        element=found_element(prepared.aim or prepared.element, prepared.evidence, secrets) if prepared else "",
         page=f"“{redact_text(page.title, secrets)}” at {redact_address(page.url, secrets)}" if page else "",
         risk=risk,
         reason=reason,

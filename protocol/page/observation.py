@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from typing import Final, Literal
+from functools import cached_property
+from typing import Any, Final, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import msgspec
@@ -203,7 +204,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which element of the observation it is; -1 if none."""
 
 
-class Observation(msgspec.Struct, frozen=True, kw_only=True):
+class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A page at one moment."""
 
     url: str
@@ -216,14 +217,26 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """Of each of ``elements`` the line of ``text``, from 0: its own, or the first of what it holds; -1 if there is none."""
     tree: Tree = Tree()
 
+    @cached_property
+    def nodes(self) -> dict[str, int]:
+        """Where each element stands in the tree, by its ref. Made once: all elements of a large page may be asked about."""
+        found = dict[str, int]()
+        for node, place in enumerate(self.tree.elements):
+            if 0 <= place < len(self.elements):
+                found.setdefault(self.elements[place].ref, node)
+        return found
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What was made of this page once, by a name of whoever made it."""
+        return {}
+
     def control_around(self, element: Element) -> Element | None:
         """The control that gets what is sent to ``element``, if it stands in one: the link of a heading in a card."""
         if element.inside:
             return next((item for item in self.elements if item.ref == element.inside), None)
-        place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
-        if place < 0 or place not in self.tree.elements:
-            return None
-        node = self.tree.parents[self.tree.elements.index(place)]
+        node = self.nodes.get(element.ref, -1)
+        node = self.tree.parents[node] if node >= 0 else -1
         while node >= 0:
             above = self.tree.elements[node]
             if above >= 0 and self.elements[above].role in INTERACTIVE_ROLES:
@@ -232,18 +245,19 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def sole_control(self, element: Element) -> Element:
-        """The one control in ``element`` if that says the same, or nothing: a link in the box of a menu, an icon in a named box.
-        Else ``element`` itself.
+        """The one control in ``element`` if that says the same, or nothing where nothing else is said in it: a link in the box of a
+        menu, an icon in a named box. Else ``element`` itself: who means the row of a person does not mean the icon in it.
 
         A click on the control reaches what listens on the box, too; so whoever means the box can as well act on the control.
         """
-        place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
-        if element.role not in _BOXES or place < 0 or place not in self.tree.elements:
+        node = self.nodes.get(element.ref, -1)
+        if element.role not in _BOXES or node < 0:
             return element
-        node, found = self.tree.elements.index(place), list[int]()
+        found, said = list[int](), False
         for inner in range(node + 1, min(len(self.tree.parents), node + 1 + _INNER_NODES_MAX)):
             if self.tree.parents[inner] < node:
                 break
+            said = said or (inner < len(self.tree.said) and bool(self.tree.said[inner]))
             if self.tree.roles[inner] in INTERACTIVE_ROLES or self.tree.roles[inner] == "iframe":
                 found.append(self.tree.elements[inner])
         else:
@@ -252,15 +266,14 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         if len(found) != 1 or found[0] < 0:
             return element
         control = self.elements[found[0]]
-        said = _SPACES.sub("", control.name)
-        return control if said in ("", _SPACES.sub("", element.name)) else element
+        name = _SPACES.sub("", control.name)
+        return control if (name == _SPACES.sub("", element.name) if name else not said) else element
 
     def may_hold_controls(self, element: Element) -> bool:
         """Whether a control or a frame stands in ``element``, or that is not known."""
-        place = next((index for index, item in enumerate(self.elements) if item.ref == element.ref), -1)
-        if place < 0 or place not in self.tree.elements:
+        node, end = self.nodes.get(element.ref, -1), len(self.tree.parents)
+        if node < 0:
             return True
-        node, end = self.tree.elements.index(place), len(self.tree.parents)
         for inner in range(node + 1, min(end, node + 1 + _INNER_NODES_MAX)):
             if self.tree.parents[inner] < node:
                 return False

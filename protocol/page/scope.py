@@ -20,8 +20,7 @@ def node_of(element: Element, observation: Observation) -> int:
     unlisted = _UNLISTED.match(element.ref)
     if unlisted:
         return int(unlisted[1]) if int(unlisted[1]) < len(observation.tree.parents) else -1
-    place = next((i for i, item in enumerate(observation.elements) if item.ref == element.ref), -1)
-    return observation.tree.elements.index(place) if place in observation.tree.elements and place >= 0 else -1
+    return observation.nodes.get(element.ref, -1)
 
 
 def end_of(node: int, tree: Tree) -> int:

@@ -97,7 +97,9 @@ def _judged(action: Action, element: Element | None, page: Observation, history:
             later = sent_by_a_button(element, page)
             return experienced(worst(*(chosen(element, label, sent_later=later) for label in (option, *also))), history)
         case Check() if element.role in CHECKABLE_ROLES:
-            return chosen(element, "") if history is None else clicked(element, page, history)
+            if history is not None:
+                return clicked(element, page, history)
+            return chosen(element, "", sent_later=sent_by_a_button(element, page))
         case Select() | Check():
             return _no_control(element)
         case Drag():

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Final
 
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh, worst
-from protocol.risk.words import Spoken, field_says, say
+from protocol.risk.words import field_says, say
 from protocol.risk.words.text import read
 
 FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 LIST_ROLES: Final = frozenset({"combobox", "listbox", "option"})
 _LETTERS: Final = re.compile(r"\w+")
+_CHOSEN_MAX: Final = 8
+"""What else is chosen in a form makes it no graver."""
 _NATIVE: Final = frozenset({"input", "select", "option", "textarea"})
 
 
@@ -83,15 +86,10 @@ def sends_mail_address(element: Element, page: Observation) -> bool:
 
     “Subscribe” and “Change e-mail” are forms by GET on careless sites, and some of their buttons say “OK”.
     """
-    form = [each for each in page.elements if each.traits.form_method and _same_form(each, element)]
-    if not mail_address(element) and not any(map(mail_address, form)):
+    form = _form_of(element, page)
+    if not mail_address(element) and not form.takes_mail:
         return False
-    buttons = [say(each.name) for each in form if each.traits.submits]
-    return not reads_by_get(element) or not any(_finds(spoken) for spoken in buttons)
-
-
-def _finds(spoken: Spoken) -> bool:
-    return spoken.certain and spoken.kind == "search"
+    return not reads_by_get(element) or not form.finds
 
 
 def typed(element: Element) -> Risk:
@@ -154,12 +152,16 @@ def _of_choice(element: Element, option: str, sent_later: bool) -> list[Evidence
         says = f"its id, class or icon says “{token}”"
         certain = not (sent_later and element.role in CHECKABLE_ROLES)
         found.append(Evidence(source="claim", level=7, certain=certain, says=says))
+    if reason := destructive_url(element.url) if element.url else "":
+        found.append(Evidence(source="request", level=7, certain=True, says=f"link address says {reason}"))
     return [*found, _at_once(element)]
 
 
 def _at_once(element: Element) -> Evidence:
     """What a choice does before anything is submitted."""
     traits = element.traits
+    if traits.tag == "a" or (element.url and element.role in CHECKABLE_ROLES):
+        return Evidence(source="structure", level=4, certain=False, says="a link that the page calls something else")
     # Neither its label nor its form tells what the page does by itself.
     if at_once := changing(element):
         return at_once
@@ -192,18 +194,17 @@ def _is_own_box(element: Element) -> bool:
 
 def sent_by_a_button(element: Element, page: Observation) -> bool:
     """Whether what is chosen in a list or with a box is sent only later, as far as the page tells: it is a native one of a form,
-    states no reaction to a change, and the form has a button that sends it.
+    states no reaction to a change, and the form has a button that sends it. All forms that do not say where they send look like
+    one; those are of scripts, which often keep a box as soon as it is ticked.
     """
-    return _waits(element) and any(other.traits.submits and _same_form(other, element) for other in page.elements)
+    if element.traits.tag != "select" and not element.traits.form_action:
+        return False
+    return _waits(element) and bool(_form_of(element, page).buttons)
 
 
 def chosen_beside(element: Element, page: Observation) -> list[Evidence]:
     """What the lists and boxes of the form of ``element`` say that it sends: “delete the selected”, “Delete” beside a row."""
-    found = []
-    for other in page.elements:
-        if _waits(other) and _same_form(other, element):
-            found += _sent_of(other)
-    return found
+    return _form_of(element, page).chosen
 
 
 def _sent_of(other: Element) -> list[Evidence]:
@@ -227,13 +228,45 @@ def _waits(element: Element) -> bool:
     return native and bool(traits.form_method) and not traits.reacts and not reads_by_get(element)
 
 
-def _same_form(one: Element, other: Element) -> bool:
-    """Whether both are controls of one form, as far as an observation tells."""
-    return (one.frame, one.traits.form_method, one.traits.form_action) == (
-        other.frame,
-        other.traits.form_method,
-        other.traits.form_action,
-    )
+class _Form:
+    """The controls of one form, as far as an observation tells. What they say is read once: a page can have a thousand buttons
+    beside a thousand ticked boxes.
+    """
+
+    def __init__(self) -> None:
+        self.controls: list[Element] = []
+
+    @cached_property
+    def buttons(self) -> list[Element]:
+        return [each for each in self.controls if each.traits.submits]
+
+    @cached_property
+    def chosen(self) -> list[Evidence]:
+        found = [evidence for each in self.controls if _waits(each) for evidence in _sent_of(each)]
+        return sorted(dict.fromkeys(found), key=lambda each: -each.level)[:_CHOSEN_MAX]
+
+    @cached_property
+    def takes_mail(self) -> bool:
+        return any(map(mail_address, self.controls))
+
+    @cached_property
+    def finds(self) -> bool:
+        spoken = (say(each.name) for each in self.buttons)
+        return any(each.certain and each.kind == "search" for each in spoken)
+
+
+def _form_of(element: Element, page: Observation) -> _Form:
+    forms: dict[tuple[str, str, str], _Form] | None = page.kept.get("forms")
+    if forms is None:
+        forms = page.kept["forms"] = {}
+        for each in page.elements:
+            if each.traits.form_method:
+                forms.setdefault(_key_of(each), _Form()).controls.append(each)
+    return forms.get(_key_of(element)) or _Form()
+
+
+def _key_of(element: Element) -> tuple[str, str, str]:
+    return (element.frame, element.traits.form_method, element.traits.form_action)
 
 
 def any_choice(element: Element) -> Risk:

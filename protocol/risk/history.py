@@ -138,11 +138,10 @@ def _folded(text: str) -> str:
 
 def _places(element: Element, page: Observation) -> list[str]:
     """Roles of the next containers around ``element``, the nearest first."""
-    index = next((at for at, item in enumerate(page.elements) if item.ref == element.ref), -1)
-    tree = page.tree
-    if index < 0 or index not in tree.elements:
+    tree, place = page.tree, page.nodes.get(element.ref, -1)
+    if place < 0:
         return []
-    node, found = tree.parents[tree.elements.index(index)], list[str]()
+    node, found = tree.parents[place], list[str]()
     while node >= 0 and len(found) < _PLACES_MAX:
         if tree.roles[node] in _PLACES:
             found.append(tree.roles[node])

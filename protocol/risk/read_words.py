@@ -56,15 +56,22 @@ READING_VERBS: Final = word_set(
     "complete preview validate compute calculate estimate detail details summary subtotal items call balance help gas"
 )
 COMPUTING_WORDS: Final = word_set(
-    "calculate calculation calc compute estimate estimation preview lint autocomplete typeahead suggest suggestions "
-    "lookup availability simulate simulation calcular calcula calculer calculez berechnen vorschau"
+    "calculate calc compute estimate preview lint autocomplete typeahead lookup simulate calcular calcula calculer "
+    "calculez berechnen vorschau"
 )
 """What ends an address at which something is computed from what is sent. Not what may also be kept, used up or sent by mail:
 validate, verify, check, convert, compare."""
+COMPUTED_THINGS: Final = word_set("availability calculation estimation suggestions simulation")
+"""The same behind a verb that reads: ``checkAvailability``."""
+PERSON_FIELDS: Final = word_set(
+    "email mail emailaddress youremail phone phonenumber telephone tel mobile firstname lastname fullname message"
+)
+"""What somebody gives who is to be written to."""
 CALLED: Final = word_set("ajax rpc api xhr jsonrpc webservice ws")
 """What ends an address at which a field says what is called."""
 CALLS: Final = word_set("action call method func function cmd command op operation")
-CALLS_THAT_READ: Final = word_set("get list search find fetch read load query lookup count show view describe suggest")
+CALLS_THAT_READ: Final = word_set("get list search find fetch load query lookup count show view describe suggest")
+"""Not “read”: a message that is read counts as read from then on."""
 LANGUAGE_ADDRESSES: Final = word_set("setlang setlanguage setlocale switchlanguage changelanguage")
 LANGUAGE_FIELDS: Final = word_set("lang language locale next returnto redirect referer")
 WRITING_NOUNS: Final = word_set(

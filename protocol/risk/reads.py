@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from protocol.risk import graphql
-from protocol.risk.address_words import word_set
+from protocol.risk.address_words import STATEMENT_VERBS, STATEMENTS, word_set
 from protocol.risk.addresses import judge_address
 from protocol.risk.letters import plain
 from protocol.risk.read_words import (
@@ -21,9 +21,11 @@ from protocol.risk.read_words import (
     CALLED,
     CALLS,
     CALLS_THAT_READ,
+    COMPUTED_THINGS,
     COMPUTING_WORDS,
     LANGUAGE_ADDRESSES,
     LANGUAGE_FIELDS,
+    PERSON_FIELDS,
     READING_VERBS,
     SEARCH_FIELDS,
     SEARCH_SIGNS,
@@ -39,6 +41,7 @@ _BATCH_MAX: Final = 64
 _FIELDS_MAX: Final = 512
 _DEPTH_MAX: Final = 16
 _VALUE_CHARS_MAX: Final = 2_000
+_KEY_CHARS_MAX: Final = 256
 _PATH: Final = re.compile(r"(?:/[A-Za-z0-9_.,*~:@-]*)*")
 _GRAPHQL_FIELDS: Final = frozenset({"query", "variables", "operationName", "extensions"})
 _RPC_FIELDS: Final = frozenset({"jsonrpc", "method", "params", "id"})
@@ -48,7 +51,13 @@ _ELASTIC: Final = frozenset(
 )
 _ALGOLIA: Final = re.compile(r"/1/indexes/[^/]+/(?:queries|query|objects|recommendations|facets/[^/]+/query)")
 _ALGOLIA_FIELDS: Final = frozenset({"requests", "strategy", "params", "query", "facetQuery", "cursor"})
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([^\s\"';]*)")
+_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii", "iso-8859-1"})
+"""In which letters and signs are the same bytes."""
 _CAMEL_QUERY: Final = re.compile(r"[A-Za-z_]\w{0,120}Query")
+_KEY_PARTS: Final = re.compile(r"[\[\].$]+")
+
+_Pairs = list[tuple[str, Any]]
 
 
 def reads_by_form(method: str, url: str, content_type: str, body: str | None) -> str:
@@ -59,30 +68,35 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
     path = _path(url)
     if method.upper() != "POST" or body is None or len(body) > BODY_CHARS_MAX or not path or judge_address(url, "POST"):
         return ""
-    kind = content_type.partition(";")[0].strip().lower()
+    kind, _, more = content_type.lower().partition(";")
+    kind = kind.strip()
+    if (charset := _CHARSET.search(more)) and charset[1] not in _CHARSETS:
+        return ""  # a site may decode it, and read other fields than stand here
     last = [part for part in path.split("/") if part][-2:]
+    asked = _form(urlsplit(url).query)
     if _ALGOLIA.fullmatch(path):
         # Its client calls JSON a form or plain text, to save the question to another site.
         return "a search of Algolia" if _is_algolia(_decoded(body)) else ""
     if kind == "application/x-www-form-urlencoded":
-        return _read_form(_form(body), last)
+        return "" if _orders(asked) else _read_form(_form(body), last, asked or [])
     if kind == "application/x-ndjson" or (last and last[-1] == "_msearch"):
         return _read_elastic(last, body.split("\n"))
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         return ""
     if last and (last[-1] in _ELASTIC or "/".join(last) in _ELASTIC):
         return _read_elastic(last, [body])
-    return _read_json(_decoded(body), last)
+    return _read_json(_decoded(body), last, asked)
 
 
-def _read_form(pairs: list[tuple[str, Any]] | None, last: list[str]) -> str:
+def _read_form(pairs: _Pairs | None, last: list[str], asked: _Pairs) -> str:
+    """asked: what the address says beside its path."""
     if _ends_in_search(last) and _is_search(pairs):
         return "a search form"
     if _computes(last, pairs):
         return "a computation"
-    if _calls(last, pairs):
+    if _calls(last, pairs, asked):
         return "a call that reads"
-    if _turns(pairs):
+    if _turns(last, pairs):
         return "a list that is turned or sorted"
     return "a choice of language" if _chooses_language(last, pairs) else ""
 
@@ -98,7 +112,7 @@ def _path(url: str) -> str:
     return path if plainly and "//" not in path and not {".", ".."} & set(path.split("/")) else ""
 
 
-def _read_json(value: Any, last: list[str]) -> str:
+def _read_json(value: Any, last: list[str], asked: _Pairs | None) -> str:
     entries = value if isinstance(value, list) else [value]
     if not 0 < len(entries) <= _BATCH_MAX or not all(isinstance(entry, dict) for entry in entries):
         return ""
@@ -108,7 +122,7 @@ def _read_json(value: Any, last: list[str]) -> str:
         return "a JSON-RPC call that reads"
     if _is_livewire(value, last):
         return "a call of Livewire that reads"
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or _orders(asked):
         return ""
     if _ends_in_search(last) and _is_search(_pairs(value)):
         return "a search"
@@ -179,7 +193,7 @@ _ABOUT_SEARCHES: Final = word_set(
 )
 
 
-def _is_search(pairs: list[tuple[str, Any]] | None) -> bool:
+def _is_search(pairs: _Pairs | None) -> bool:
     """Whether all fields are of a search, and one of them says what is searched for."""
     if not pairs or _orders(pairs):
         return False
@@ -190,7 +204,7 @@ def _is_search(pairs: list[tuple[str, Any]] | None) -> bool:
     return fits and any(name in SEARCH_SIGNS for name in names)
 
 
-def _orders(pairs: list[tuple[str, Any]] | None) -> bool:
+def _orders(pairs: _Pairs | None) -> bool:
     """Whether a field that says what is done says anything but searching; so does what cannot be read."""
     if pairs is None:
         return True
@@ -205,42 +219,69 @@ def _orders(pairs: list[tuple[str, Any]] | None) -> bool:
 # --- computations, lists, languages ------------------------------------------------------------------------------------
 
 
-def _computes(last: list[str], pairs: list[tuple[str, Any]] | None) -> bool:
-    """Whether the path ends in a word for computing something (``/shipping/estimate``), and no field says that more is done."""
+def _computes(last: list[str], pairs: _Pairs | None) -> bool:
+    """Whether the path ends in a word for computing something (``/shipping/estimate``), something is given for it, and no field
+    says that more is done. Who gives name and address with it wants an answer by mail.
+    """
     words = words_in(without_extension(last[-1])[0]) if last else []
-    if not 0 < len(words) <= 3 or not {words[0], words[-1]} & COMPUTING_WORDS or any(map(writes, last)):
+    if not 0 < len(words) <= 3 or any(map(writes, last)):
         return False
-    if pairs is None or _orders(pairs):
+    # “Suggestions” and “availability” by themselves are lists that one more is put into.
+    if not ({words[0], words[-1]} & COMPUTING_WORDS or (words[-1] in COMPUTED_THINGS and words[0] in READING_VERBS)):
         return False
-    # The button of a form stands among its fields: “preview” beside “save”.
-    return not any(value and writes(_name(key)) for key, value in pairs)
+    names = {_name(key) for key, _ in pairs or ()}
+    return bool(names - TOKEN_FIELDS) and not names & PERSON_FIELDS and not _orders(pairs) and not _does_more(pairs)
 
 
-def _calls(last: list[str], pairs: list[tuple[str, Any]] | None) -> bool:
+def _does_more(pairs: _Pairs | None) -> bool:
+    """Whether a field says, at any depth, that something is changed: the button “save” beside “preview”, which sends its name and
+    perhaps no value; one operation of a list; a statement of SQL; or that it is no trial.
+    """
+    for key, value in pairs or ():
+        parts = [part for part in _KEY_PARTS.split(key) if part]
+        if len(key) > _KEY_CHARS_MAX or (value not in (None, False) and writes(key)):
+            return True
+        if value in (False, "false", "0") and parts and _name(parts[-1]) in _TRIALS:
+            return True
+        said = words_in(str(value)[:256]) if value is not None else []
+        for name in map(_name, parts):
+            if name in ACTION_FIELDS and (writes(value) or not WRITING_NOUNS.isdisjoint(said[:1])):
+                return True
+            if name in STATEMENTS | {"query", "q"} and not STATEMENT_VERBS.isdisjoint(said[:1]):
+                return True
+    return False
+
+
+_TRIALS: Final = frozenset({"dryrun", "simulate", "preview", "test"})
+
+
+def _calls(last: list[str], pairs: _Pairs | None, asked: _Pairs) -> bool:
     """Whether one field says what is called, at an address for such calls, and that is a verb that reads: ``action=query``."""
     words = words_in(without_extension(last[-1])[0]) if last else []
     if not words or words[-1] not in CALLED or any(map(writes, last)):
         return False
-    called = [str(value) for key, value in pairs or () if _name(key) in ACTION_FIELDS | CALLS]
+    called = [str(value) for key, value in [*(pairs or ()), *asked] if _name(key) in ACTION_FIELDS | CALLS]
     if len(called) != 1 or not _RPC_METHOD.fullmatch(called[0]) or writes(called[0]):
         return False
-    return words_in(called[0])[0] in CALLS_THAT_READ and not any(
-        value and writes(_name(key)) for key, value in pairs or ()
-    )
+    return words_in(called[0])[0] in CALLS_THAT_READ and not _does_more([*(pairs or ()), *asked])
 
 
 _TURNED: Final = re.compile(r"(?:Page\$(?:\d{1,6}|First|Last|Next|Prev)|Sort\$[\w.-]{1,64})")
+_BUTTONS: Final = word_set("btn button submit ibtn imgbtn lbtn lnk cmd")
 
 
-def _turns(pairs: list[tuple[str, Any]] | None) -> bool:
-    """Whether a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and sends nothing else."""
+def _turns(last: list[str], pairs: _Pairs | None) -> bool:
+    """Whether a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and no button is sent."""
+    if not last or not last[-1].lower().endswith(".aspx") or any(map(writes, last)):
+        return False
     fields = dict(pairs or ())
     turned = _TURNED.fullmatch(str(fields.get("__EVENTARGUMENT", "")))
-    # Any other event has its own argument; a button would stand among the fields, beside an empty target.
-    return bool(turned) and bool(fields.get("__EVENTTARGET")) and len(fields) == len(pairs or ())
+    # Any other event has its own argument. A button that stands among the fields goes before the target.
+    pressed = any(writes(key) or not _BUTTONS.isdisjoint(words_in(key)) for key in fields)
+    return bool(turned and fields.get("__EVENTTARGET")) and not pressed and len(fields) == len(pairs or ())
 
 
-def _chooses_language(last: list[str], pairs: list[tuple[str, Any]] | None) -> bool:
+def _chooses_language(last: list[str], pairs: _Pairs | None) -> bool:
     """Whether the site is asked to speak another language, and nothing else."""
     if not last or plain(last[-1]).replace("-", "").replace("_", "") not in LANGUAGE_ADDRESSES:
         return False
@@ -250,7 +291,7 @@ def _chooses_language(last: list[str], pairs: list[tuple[str, Any]] | None) -> b
 
 _LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})
 _LIVEWIRE_VERBS: Final = frozenset(
-    ["get", "load", "show", "fetch", "find", "search", "filter", "sort", "view", "read", "expand"]
+    ["get", "load", "show", "fetch", "find", "search", "filter", "sort", "view", "expand"]
 )
 _LIVEWIRE_PAGES: Final = frozenset(
     ["nextPage", "previousPage", "gotoPage", "setPage", "resetPage", "sortBy", "$refresh"]
@@ -264,9 +305,11 @@ def _is_livewire(value: Any, last: list[str]) -> bool:
     components = value.get("components")
     if not isinstance(components, list) or not components or not all(isinstance(each, dict) for each in components):
         return False
-    calls = [call for each in components for call in each.get("calls") or [None]]
     if any(set(each) - _LIVEWIRE or each.get("updates") for each in components):
         return False
+    if not all(isinstance(each.get("calls"), list) and each["calls"] for each in components):
+        return False
+    calls = [call for each in components for call in each["calls"]]
     return all(isinstance(call, dict) and not set(call) - _LIVEWIRE and _reads_list(call) for call in calls)
 
 
@@ -283,14 +326,14 @@ def _name(key: str) -> str:
     return "".join(words_in(re.split(r"[\[.]", key, maxsplit=1)[0])) or plain(key)
 
 
-def _form(body: str) -> list[tuple[str, Any]] | None:
+def _form(body: str) -> _Pairs | None:
     pieces = [piece for piece in body.split("&") if piece]
     if len(pieces) > _FIELDS_MAX:
         return None
     return [(unquote_plus(key), unquote_plus(value)) for key, _, value in (piece.partition("=") for piece in pieces)]
 
 
-def _pairs(value: Any) -> list[tuple[str, Any]] | None:
+def _pairs(value: Any) -> _Pairs | None:
     """Names and values of a JSON value, at any depth; inner names stand below the outer one. None if there are too many."""
     found: list[tuple[str, Any]] = []
     for pair in _walk("", value, 0):

@@ -80,10 +80,7 @@ def _said(texts: list[str]) -> Iterator[Evidence]:
 
 def _place(element: Element, page: Observation) -> int:
     """The node of ``element`` in the tree; -1 if it is not known."""
-    if not page.tree.parents:
-        return -1
-    index = next((at for at, item in enumerate(page.elements) if item.ref == element.ref), -1)
-    return page.tree.elements.index(index) if index >= 0 and index in page.tree.elements else -1
+    return page.nodes.get(element.ref, -1) if page.tree.parents else -1
 
 
 def _dialog(node: int, page: Observation) -> int:

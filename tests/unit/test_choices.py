@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 import pytest
 
-from protocol.page.action import Action, Click, Locator, Press, Select
+from protocol.page.action import Action, Check, Click, Locator, Press, Select
 from protocol.page.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
 
@@ -120,6 +122,15 @@ def test_a_box_that_says_something_grave_is_sent_by_the_button_of_its_form_which
     assert level(click, GO, with_traits(ticked, form_action="/other/")) == 4, "the box of another form"
 
 
+def test_a_thousand_ticked_boxes_are_read_once_for_all_buttons_of_their_form() -> None:
+    boxes = [msgspec.structs.replace(BOX, ref=f"b{place}", states=("checked",)) for place in range(1_000)]
+    buttons = [msgspec.structs.replace(GO, ref=f"g{place}") for place in range(1_000)]
+    page = Observation(url="https://shop.example/", title="", text="", elements=(*boxes, *buttons))
+    began = time.process_time()
+    assert {classify(Click(target=Locator()), each, page).level for each in buttons} == {7}
+    assert time.process_time() - began < 5, "it takes half a minute if each button looks at each box"
+
+
 @pytest.mark.parametrize(
     "box",
     [
@@ -127,7 +138,25 @@ def test_a_box_that_says_something_grave_is_sent_by_the_button_of_its_form_which
         with_traits(BOX, form_method="", form_action=""),
         with_traits(BOX, tag="div"),
         with_traits(BOX, form_action="/search/"),
+        with_traits(BOX, form_method="get", form_action=""),
     ],
 )
 def test_a_box_that_may_act_at_once_has_the_class_of_what_it_says(box: Element) -> None:
-    assert level(Click(target=Locator()), box, GO) == 7
+    own = {"form_method": box.traits.form_method, "form_action": box.traits.form_action}
+    another = with_traits(GO, **own) if not box.traits.form_action else GO
+    assert level(Click(target=Locator()), box, another) == 7
+
+
+def test_ticking_a_box_is_a_click_on_it() -> None:
+    assert level(Check(target=Locator()), BOX, GO) == 3
+    assert level(Check(target=Locator()), BOX) == 7
+
+
+@pytest.mark.parametrize("form_method", ["get", "post"])
+def test_a_link_that_the_page_calls_a_box_is_none_of_a_form(form_method: str) -> None:
+    own = with_traits(msgspec.structs.replace(BOX, name="Terms"), tag="div", form_method=form_method)
+    assert level(Click(target=Locator()), own) <= 3
+    link = with_traits(msgspec.structs.replace(own, url="https://shop.example/terms"), tag="a")
+    assert level(Click(target=Locator()), link) == 4
+    orders = msgspec.structs.replace(link, url="https://shop.example/account/delete")
+    assert level(Click(target=Locator()), orders) == 7
