@@ -24,7 +24,6 @@ from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
 from protocol.risk.refused import (
-    PING,
     PROBED_PAGE,
     SOCKET,
     SOCKET_FULL,
@@ -67,11 +66,6 @@ class Said(NamedTuple):
     """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
     replaced_by: str
     """The method that a header puts in the place of the real one."""
-
-
-_PING_TO: Final = "ping-to"
-"""The header of a ping of a link, by which the browser says where the link leads. Scripts cannot set it on a beacon, which Chromium
-calls a ping as well."""
 
 
 def said(method: str, headers: Mapping[str, str]) -> Said:
@@ -153,8 +147,6 @@ class NetworkGuard:
         rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
         if rule is not None and may_be_allowed(rule):
             rule = self._covered(method, url, body, told, rule)
-        if rule == "method" and kind == "ping" and any(name.lower() == _PING_TO for name in headers):
-            rule = PING
         if rule is None and is_stream(headers) and not self.streams.permits(url):
             rule = STREAM_FULL
         if rule is None and self.stays and kind == "document" and url.startswith("http"):

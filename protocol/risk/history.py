@@ -24,7 +24,7 @@ from protocol.page.observation import Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
-from protocol.risk.refused import PING, PROBED_PAGE, WINDOW
+from protocol.risk.refused import PROBED_PAGE, WINDOW
 from protocol.wire import cbor
 
 _DAY_MS: Final = 86_400_000
@@ -198,14 +198,11 @@ def _tried(line: str, rule: str) -> int | None:
     if rule.startswith("address:"):
         return 7
     method, _, address = line.partition(" ")
-    address = f"https://site.invalid{address}" if address.startswith("/") else address
-    destroys = method == "DELETE" or bool(destructive_url(address))
-    if rule == PING and not destroys:
-        return None  # the link leads where it leads; what is told of it is refused, in a search too
-    if rule not in ("method", PING) and (rule != WINDOW or method == "GET"):
+    if rule != "method" and (rule != WINDOW or method == "GET"):
         # Not sent for a reason that says nothing about what it does: another origin, a scheme, a socket, one window too many.
         return None
-    return 7 if destroys else APPROVAL_CLASS
+    address = f"https://site.invalid{address}" if address.startswith("/") else address
+    return 7 if method == "DELETE" or destructive_url(address) else APPROVAL_CLASS
 
 
 def after(past: Past, press: Press, now_ms: int) -> Past:

@@ -29,8 +29,6 @@ CAPSULE: Final = "capsule"
 PROBED_PAGE: Final = "probe page"
 """Rule: in a probe the page stays. This reads only, and its answer would be the next page: no script of this one could have sent
 anything after it."""
-PING: Final = "method: ping"
-"""Rule: what the browser tells an address of the attribute ``ping`` about a link that was followed: always the same word."""
 UNSEEN: Final = "unseen"
 """Rule: a feature of the browser wanted to send it past the guard, and the tunnel did not let it."""
 _ALLOWABLE: Final = ("method", "address:")
@@ -55,7 +53,6 @@ _MEANINGS: Final = {
     "scheme": "only http and https are loaded",
     "address": "its address cannot be read",
     "method": "it is not sent by GET, and not known to read only",
-    PING: "it tells that a link was followed, and is sent by POST",
     SOCKET: "no entry allows the WebSocket",
     SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",
     STREAM_FULL: "more events came to an EventSource than are passed on, or a page opened too many",

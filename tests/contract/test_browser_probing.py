@@ -13,7 +13,7 @@ from adapters.ports import Browser, FormFate, Given
 from protocol.page.action import Click, Fill, Goto, Locator, Press
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
-from protocol.risk.refused import PING, PROBED_PAGE
+from protocol.risk.refused import PROBED_PAGE
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
@@ -28,8 +28,6 @@ _PAGE: Final = """<!doctype html><title>Late</title>
 <button onclick="setTimeout(() => location = '/other.html', 4000)">Leave later</button>
 <a href="/other.html">Other</a>
 <button onclick="window.open('/other.html', 'help')">Help</button>"""
-_PINGS: Final = """<!doctype html><title>Pings</title><a href="/other.html" ping="/told">Pings</a>
-<button onclick="navigator.sendBeacon('/told', new Blob(['PING'], {type: 'text/ping'}))">Looks like it</button>"""
 _FORMS: Final = """<!doctype html><title>Forms</title>
 <form method=post action=/saved onkeydown="if (event.key === 'Enter') event.preventDefault()"><input aria-label=Swallowed></form>
 <form method=post action=/saved onsubmit="event.preventDefault()"><input aria-label=Handled></form>
@@ -103,7 +101,6 @@ async def opened(name: str) -> AsyncIterator[tuple[Browser, str, list[str]]]:
         "/late.html": _PAGE,
         "/forms.html": _FORMS,
         "/says.html": _SAYS,
-        "/pings.html": _PINGS,
         "/other.html": "<!doctype html><title>Other</title>",
     }
     await server.start()
@@ -206,20 +203,6 @@ async def test_a_guard_of_probes_marks_what_it_refuses_by_all_that_was_said(name
         one, two = (marks.get((True, f"{each}{more}"), (frozenset({b""}),)) for more in ("", " two"))
         assert one != two or b"" in one[0]
     assert {found for (probe, _), found in marks.items() if not probe} == {()}
-
-
-async def test_what_a_link_tells_of_itself_is_told_from_a_beacon_that_looks_like_it() -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.permits."""
-    async with opened("launched") as (browser, origin, reached):
-        page = await (await browser.open(Profile(), GuardPolicy(probe=True))).page()
-        found = {}
-        for role, name in (("link", "Pings"), ("button", "Looks like it")):
-            seen = (await page.perform(Goto(url=f"{origin}/pings.html"))).observation
-            outcome = await page.perform(Click(target=_ANY), ref=element(seen, role, name).ref, given=Given(stays=True))
-            refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
-            found[name] = {rule for line, rule in refused if line == "POST /told"}
-        assert found == {"Pings": {PING}, "Looks like it": {"method"}}
-        assert "POST /told" not in reached
 
 
 async def test_a_window_with_a_name_is_told_of_at_each_press() -> None:

@@ -14,7 +14,7 @@ from protocol.page.observation import Element, Observation, Traits, Tree
 from protocol.risk.classes import classify
 from protocol.risk.history import Deed, Past, Press, after, deed_of, element_key, evidence_of, judge_press
 from protocol.risk.judgement import Evidence, weigh
-from protocol.risk.refused import PING, PROBED_PAGE, SOCKET, WINDOW
+from protocol.risk.refused import PROBED_PAGE, SOCKET, WINDOW
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sites import SiteRule
 from tests.twins.clock import ManualClock
@@ -222,9 +222,6 @@ def test_a_press_of_which_not_everything_was_seen_is_not_counted() -> None:
         ([("WS /live", SOCKET)], Press(clear=False)),
         ([("POST /rows", WINDOW)], Press(tried=4)),  # a form that opens its answer in a window
         ([("GET /rows", WINDOW)], Press(clear=False)),
-        ([("POST /clicks", PING)], Press(clear=False)),
-        ([("POST /clicks", PING), ("POST /rows", "method")], Press(tried=4, clear=False)),
-        ([("POST /rows/7/delete", PING)], Press(tried=7)),
         ([("POST /beat", "method")], Press(clear=False)),
         ([("POST /beat", "method"), ("POST /rows", "method")], Press(tried=4, clear=False)),
     ],
