@@ -66,7 +66,7 @@ def test_two_nodes_search_behind_a_login_each_with_its_own(tmp_path: Path) -> No
             for node in (anna, bruno):
                 node.run("capsule", "login", f"{url}/account", "--name", "shop", *flow_of(tmp_path, url))
             before = effects.read_bytes()
-            until = ("--until", '{text: "no page says this"}', "--seconds", "12")
+            until = ("--until", '{text: "no page says this"}', "--seconds", "30")
             what = ("--goal", "read my orders", "--start", f"{url}/account", "--capsule", "shop")
             search = ("explore", "run", *what, *until)
             code, _, error = refusal(*search, "--peer", "bruno", home=anna.home)

@@ -180,7 +180,7 @@ async def test_dropping_a_share_of_100_000_nodes_is_quick_and_blocks_nobody(repl
         await replica.drop("alice", OUT)
         spent_s = time.thread_time() - began_s
     assert len(replica.tree) == 1
-    assert spent_s < 0.2
+    assert spent_s < 0.5
     assert block[0] < 0.05
 
 
