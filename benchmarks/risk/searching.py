@@ -22,6 +22,7 @@ from benchmarks.risk.probing import own_browsers, visited
 from benchmarks.risk.records import Place, Searched
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
+from protocol.trust.origin import origin_of
 
 _NEVER: Final = {"url": "*/there-is-no-such-page"}
 _CAPSULE: Final = "login"
@@ -78,7 +79,8 @@ async def search(
 async def _keep(node: LiveNode, state: Any, page: str, file: Path) -> None:
     """Keep the login as a capsule. Errors: ``capsule.*``."""
     await asyncio.to_thread(file.write_bytes, msgspec.json.encode(state))
-    await node.run("capsule.capture", file=str(file), name=_CAPSULE, page=page)
+    # Cookies do not say the port of their site.
+    await node.run("capsule.capture", file=str(file), name=_CAPSULE, page=page, origins=[origin_of(page)])
 
 
 async def _searched(node: LiveNode, record: Searched, start: str) -> Searched:
