@@ -70,8 +70,8 @@ def rules(policy: Result) -> list[str]:
     lines.append(f"on other {' and '.join(where)}" if where else "on this machine, by this node")
     if policy["consent"]:
         lines.append("needs the consent of an owner")
-    if not policy["probes"]:
-        lines.append("no search tries controls in doubt with it")
+    may = "searches may try" if policy["probes"] else "no search tries"
+    lines.append(f"{may} controls in doubt with a copy of it")
     return lines
 
 

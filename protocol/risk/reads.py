@@ -290,9 +290,8 @@ def _chooses_language(last: list[str], pairs: _Pairs | None) -> bool:
 
 
 _LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})
-_LIVEWIRE_VERBS: Final = frozenset(
-    ["get", "load", "show", "fetch", "find", "search", "filter", "sort", "view", "expand"]
-)
+_LIVEWIRE_VERBS: Final = frozenset(["get", "load", "show", "fetch", "find", "search", "filter", "view", "expand"])
+"""Not “sort”: what somebody has dragged to another place is kept."""
 _LIVEWIRE_PAGES: Final = frozenset(
     ["nextPage", "previousPage", "gotoPage", "setPage", "resetPage", "sortBy", "$refresh"]
 )

@@ -164,6 +164,7 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
         ("/livewire/update", JSON, livewire("delete")),
         ("/livewire/update", JSON, livewire("nextPage", "approve")),
         ("/livewire/update", JSON, livewire("checkIn")),
+        ("/livewire/update", JSON, livewire("sortItems")),
         ("/livewire/update", JSON, livewire("loadAndSave")),
         ("/livewire/update", JSON, livewire()),
         ("/livewire/update", JSON, {"components": [{"updates": {"paid": True}, "calls": [{"method": "nextPage"}]}]}),

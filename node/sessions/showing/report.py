@@ -218,7 +218,7 @@ def _rules(policy: Policy) -> list[str]:
         f"second factor at most {policy.mfa_s} s old" if policy.mfa_s else "",
         f"on other {' and '.join(where)}" if where else "on one machine, by one node",
         "with the consent of an owner" if policy.consent else "",
-        "" if policy.probes else "no search tries controls in doubt with it",
+        f"{'searches may try' if policy.probes else 'no search tries'} controls in doubt with a copy of it",
     ]
     return [line for line in lines if line]
 
