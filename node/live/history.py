@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final, Protocol
 
 from adapters.ports import Clock, HistoryRecord, HistoryStore
@@ -126,10 +127,14 @@ class History:
 
     def _alone(self, element: Element, page: Observation, key: bytes, deed: Deed) -> bool:
         """Whether what is known by ``key`` can only mean ``element``: without a label it means every such control of a page."""
-        return has_label(element) or not any(
-            other.ref != element.ref and other.role == element.role and self.key(other, page, deed) == key
-            for other in page.elements
-        )
+        if has_label(element):
+            return True
+        # A page can have a thousand of them, and all of them can be asked about.
+        alike: Counter[bytes] | None = page.kept.get(f"alike {deed}")
+        if alike is None:
+            nameless = (other for other in page.elements if not has_label(other))
+            alike = page.kept[f"alike {deed}"] = Counter(self.key(other, page, deed) for other in nameless)
+        return alike[key] <= 1
 
     async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
         """Implements ``Known.note``."""

@@ -304,32 +304,27 @@ def _choice(reading: Reading, item: Element, label: str, url: str) -> dict[str, 
 
 def _pending(reading: Reading, button: Element) -> bool:
     """Whether a field of the button's form holds something that the address does not show yet."""
+    if reading.pending is None:  # of all forms at once: a page can have a button in each of a thousand rows
+        reading.pending = frozenset(_pending_forms(reading))
+    return _form_of(button) in reading.pending
+
+
+def _pending_forms(reading: Reading) -> Iterator[tuple[str, str]]:
     shown = {value for _, value in reading.pairs}
     keys = {key for key, _ in reading.pairs}
     for item in reading.observation.elements:
-        traits = item.traits
-        if (traits.form_action, traits.form_method) != (
-            button.traits.form_action,
-            button.traits.form_method,
-        ) or item is button:
-            continue
-        if (
-            item.role in ("textbox", "searchbox", "spinbutton")
-            and item.value
-            and item.value not in shown
-            and _wanted_text(reading.goal, item.value)
-        ):
-            return True
-        if item.options and item.value and _wanted_choice(reading, item) and keys.isdisjoint(traits.tokens):
-            return True
-        if (
-            item.role in ("checkbox", "radio")
-            and is_applied(item)
-            and _wanted_choice(reading, item)
-            and keys.isdisjoint(traits.tokens)
-        ):
-            return True
-    return False
+        if item.role in ("textbox", "searchbox", "spinbutton"):
+            waits = bool(item.value) and item.value not in shown and _wanted_text(reading.goal, item.value)
+        elif (item.options and item.value) or (item.role in ("checkbox", "radio") and is_applied(item)):
+            waits = keys.isdisjoint(item.traits.tokens) and _wanted_choice(reading, item)
+        else:
+            waits = False
+        if waits:
+            yield _form_of(item)
+
+
+def _form_of(item: Element) -> tuple[str, str]:
+    return item.traits.form_action, item.traits.form_method
 
 
 def _wanted_choice(reading: Reading, item: Element) -> bool:

@@ -144,6 +144,8 @@ class Reading:
         self.goal_words = words = frozenset(goal.words)
         self._facts: dict[str, dict[str, float]] = {}
         self._cards: dict[str, str] = {}
+        self.pending: frozenset[tuple[str, str]] | None = None
+        """Forms of which a field holds what the address does not show yet; None until somebody has asked."""
         self.stems = {item.ref: frozenset(tokens(item.name)) for item in observation.elements}
         spread = Counter(
             word for item in observation.elements if item.interactive for word in self.stems[item.ref] & words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 import pytest
 
@@ -366,3 +368,18 @@ async def test_of_several_controls_without_a_label_none_is_harmless_because_anot
     )
     assert history.key(icon, twice) == history.key(icon, alone)
     assert history.of(click, icon, twice) is None
+
+
+async def test_each_sign_of_a_page_of_signs_is_looked_at_once() -> None:
+    signs = [
+        msgspec.structs.replace(BUTTON, ref=f"e{place}", name=chr(0x2500 + place), traits=Traits(tag="button"))
+        for place in range(250)
+    ]
+    page = Observation(url="https://shop.example/a", title="", text="", elements=tuple(signs))
+    history, press = History(KEY, MemoryStore(), ManualClock()), Click(target=Locator())
+    for sign in signs:
+        for _ in range(limits.HISTORY_PRESSES_MIN):
+            await history.note(sign, page, Press())
+    began = time.process_time()
+    assert all(history.of(press, each, page) for each in signs)
+    assert time.process_time() - began < 1.5, "each compared with each takes several seconds"

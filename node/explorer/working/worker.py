@@ -4,6 +4,7 @@ It repeats until the lease is spent."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import random
 from collections import Counter
@@ -245,7 +246,9 @@ class Worker:
 
         await self._known.about(page.url)
         while True:
-            found = self._replica.idle.without(candidates(self._goal, page, classify=judge), page)
+            # A page of 2,000 buttons takes longer than the event loop may stand still.
+            rated = await asyncio.to_thread(candidates, self._goal, page, classify=judge)
+            found = self._replica.idle.without(rated, page)
             doubtful = [each.action for each in found if not each.selectable]
             # What is settled makes room among those that are shown only; each control is tried once.
             if not doubtful or not await self._walker.settle(doubtful):
