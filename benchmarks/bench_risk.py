@@ -226,6 +226,8 @@ def show(controls: list[Verdict], asked: list[RequestVerdict], probes: list[Prob
         first = list(figures.before(listed))
         tell(f"before probing: missed {figures.missed(first)}   overblocked {figures.overblocked(first)}")
         tell(f"after probing:  missed {figures.missed(listed)}   overblocked {figures.overblocked(listed)}")
+        why = ", ".join(f"{many} {name}" for name, many in figures.reasons(listed).items())
+        tell(f"overblocked by reason: {why}")
         tell(f"effects of probes: {figures.probe_effects([each for each in probes if each.part == part])}")
         tell(f"missed, and not held by the guard either: {figures.escaped(listed)}")
         for line in figures.table(listed, "application", lambda each: each.application):
@@ -294,6 +296,9 @@ def run_figures(options: argparse.Namespace, revision: str) -> None:
     if options.publish:
         for item, rate in published(controls, asked, probes):
             counted = {"errors": rate.errors, "of": rate.of, "bound_95_per_mille": round(rate.bound * 1000)}
+            if item.metric == "risk.overblock_rate":
+                tested = [each for each in controls if each.part == "test" and each.language == LANGUAGE]
+                counted |= figures.reasons(tested)
             counted |= {"applications": len({each.application for each in controls if each.part == "test"})}
             _CONSOLE.print(measure([item], RESULTS, revision=revision, conditions=counted))
 

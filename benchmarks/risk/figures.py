@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from benchmarks.risk.records import Probed, Request, Verdict
-from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, NOT_UNDERSTOOD
 
 SHOWN_MIN: Final = 300
 """Dangerous controls that a group of scripts must have; with fewer its figure is not shown."""
@@ -85,6 +85,26 @@ def overblocked(verdicts: Iterable[Verdict]) -> Rate:
     """What changed nothing and was refused or asked about."""
     harmless = [each for each in verdicts if not each.effect and each.level]
     return Rate(errors=sum(each.outcome in ("refused", "asked") for each in harmless), of=len(harmless))
+
+
+def reasons(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """Of what ``overblocked`` counts, how many for which kind of reason: they differ in whether anything could know better."""
+    found = dict.fromkeys(("grave", "sent", "stated", "unknown"), 0)
+    for each in verdicts:
+        if not each.effect and each.level and each.outcome in ("refused", "asked"):
+            found[_why(each)] += 1
+    return found
+
+
+def _why(verdict: Verdict) -> Literal["grave", "sent", "stated", "unknown"]:
+    """``sent``: when it was tried, it sent what may write. ``grave``: it says or looks like class 5 to 7. ``stated``: its label,
+    its address or its form says that it changes something. ``unknown``: nothing is known of it.
+    """
+    if verdict.reason.startswith("tried to "):
+        return "sent"
+    if verdict.level >= GRAVE_CLASS:
+        return "grave"
+    return "unknown" if verdict.reason.startswith(NOT_UNDERSTOOD) else "stated"
 
 
 def before(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:

@@ -58,6 +58,8 @@ _IDS: Final = word_set("id ids uid gid pid tid cid fid nid pk no nr num idx item
 """As the last word of a key they name a record."""
 _STRICT: Final = frozenset({"drop", "kill", "ban", "trash", "cancel", "wipe"})
 """Weak verbs that are an order as a key whose value is an id: ``?kill=7``."""
+_MARKED: Final = MARKS | word_set("all forums topics messages notifications")
+"""What ``mark`` marks, alone; elsewhere it is a word that is shown in colour."""
 _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
@@ -166,6 +168,8 @@ class Parameters:
             return Order(name, "changing", whole=True)
         if name in RECORD_VALUES and _is_real_id(value):
             return Order(name, "changing", whole=True)
+        if name == "mark" and plain(value) in _MARKED:
+            return Order(f"mark {plain(value)}", "changing", whole=True)
         return None
 
     def _routed(

@@ -12,6 +12,15 @@ SEARCH_WORDS: Final = word_set(
     "results msearch multisearch select browse explore suche suchen recherche rechercher buscar busca busqueda "
     "pesquisa pesquisar cerca ricerca zoeken szukaj wyszukaj poisk hledat vyhledat sok haku kereses cari go"
 )
+PURE_SEARCHES: Final = word_set(
+    "search livesearch quicksearch advancedsearch advsearch searchresults multisearch suche suchen recherche rechercher "
+    "buscar busqueda pesquisa pesquisar cerca ricerca zoeken zoek szukaj wyszukaj wyszukiwanie hledat hledani vyhledat "
+    "vyhledavani hladat sok sog haku etsi kereses keres cauta cautare pretraga iskanje tarsene poisk poshuk anazitisi "
+    "arama ara cari pencarian carian timkiem sousuo kensaku"
+)
+"""Verbs for searching that are nothing else. Not “find”, “filter” and “query”, under which something can be kept."""
+LISTING_ENDS: Final = word_set("list query find lookup detail details")
+"""What ends an address at which what stands before it is listed. The plural is a place to which one more list is sent."""
 SEARCH_FIELDS: Final = word_set(
     "q query queries s search searchterm searchtext searchstring searchquery searchword searchfor searchvalue "
     "searchtype searchin searchby term terms text phrase keyword keywords kw kwd word words what where near fulltext "
@@ -67,6 +76,11 @@ PERSON_FIELDS: Final = word_set(
     "email mail emailaddress youremail phone phonenumber telephone tel mobile firstname lastname fullname message"
 )
 """What somebody gives who is to be written to."""
+KEPT_FIELDS: Final = word_set(
+    "name title label description comment content body note notes subject text message password alert alerts notify "
+    "frequency save saved remember public shared folder"
+)
+"""What is given to a search that is kept."""
 CALLED: Final = word_set("ajax rpc api xhr jsonrpc webservice ws")
 """What ends an address at which a field says what is called."""
 CALLS: Final = word_set("action call method func function cmd command op operation")

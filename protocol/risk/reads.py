@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from protocol.risk import graphql
-from protocol.risk.address_words import STATEMENT_VERBS, STATEMENTS, word_set
+from protocol.risk.address_words import ACTIONS, STATEMENT_VERBS, STATEMENTS, word_set
 from protocol.risk.addresses import judge_address
 from protocol.risk.letters import plain
 from protocol.risk.read_words import (
@@ -23,9 +23,12 @@ from protocol.risk.read_words import (
     CALLS_THAT_READ,
     COMPUTED_THINGS,
     COMPUTING_WORDS,
+    KEPT_FIELDS,
     LANGUAGE_ADDRESSES,
     LANGUAGE_FIELDS,
+    LISTING_ENDS,
     PERSON_FIELDS,
+    PURE_SEARCHES,
     READING_VERBS,
     SEARCH_FIELDS,
     SEARCH_SIGNS,
@@ -90,7 +93,7 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
 
 def _read_form(pairs: _Pairs | None, last: list[str], asked: _Pairs) -> str:
     """asked: what the address says beside its path."""
-    if _ends_in_search(last) and _is_search(pairs):
+    if (_ends_in_search(last) and _is_search(pairs)) or _is_named_search(last, pairs):
         return "a search form"
     if _computes(last, pairs):
         return "a computation"
@@ -124,9 +127,12 @@ def _read_json(value: Any, last: list[str], asked: _Pairs | None) -> str:
         return "a call of Livewire that reads"
     if not isinstance(value, dict) or _orders(asked):
         return ""
-    if _ends_in_search(last) and _is_search(_pairs(value)):
+    pairs = _pairs(value)
+    if (_ends_in_search(last) and _is_search(pairs)) or _is_named_search(last, pairs):
         return "a search"
-    return "a computation" if _computes(last, _pairs(value)) else ""
+    if _lists(last, pairs):
+        return "a list"
+    return "a computation" if _computes(last, pairs) else ""
 
 
 # --- GraphQL -----------------------------------------------------------------------------------------------------------
@@ -204,6 +210,31 @@ def _is_search(pairs: _Pairs | None) -> bool:
     return fits and any(name in SEARCH_SIGNS for name in names)
 
 
+def _is_named_search(last: list[str], pairs: _Pairs | None) -> bool:
+    """Whether the path ends in nothing but a verb for searching, in some language, and no field says that more is done. What the
+    fields are called, each site knows for itself (``origem``, ``jql``); one with a name or a title in it may be kept.
+    """
+    words = words_in(without_extension(last[-1])[0]) if last else []
+    if not words or len(words) > 2 or "".join(words) not in PURE_SEARCHES or any(map(writes, last)):
+        return False
+    names = {_name(key) for key, _ in pairs or ()} - TOKEN_FIELDS
+    if names & (PERSON_FIELDS | KEPT_FIELDS) or _orders(pairs) or _does_more(pairs):
+        return False
+    fits = all(not isinstance(value, str) or len(value) <= _VALUE_CHARS_MAX for _, value in pairs or ())
+    return fits and any(not name.endswith("id") and name not in ACTION_FIELDS for name in names)
+
+
+def _lists(last: list[str], pairs: _Pairs | None) -> bool:
+    """Whether a list of something is asked for, and all fields choose what stands in it: ``page`` and ``ids`` for
+    ``/api/item/list``.
+    """
+    if len(last) < 2 or last[-1].lower() not in LISTING_ENDS or any(map(writes, last)):
+        return False
+    names = [_name(key) for key, _ in pairs or ()]
+    chooses = all(name in SEARCH_FIELDS or name in TOKEN_FIELDS or name.endswith(("id", "ids")) for name in names)
+    return bool(names) and chooses and not _orders(pairs) and not _does_more(pairs)
+
+
 def _orders(pairs: _Pairs | None) -> bool:
     """Whether a field that says what is done says anything but searching; so does what cannot be read."""
     if pairs is None:
@@ -245,7 +276,7 @@ def _does_more(pairs: _Pairs | None) -> bool:
             return True
         said = words_in(str(value)[:256]) if value is not None else []
         for name in map(_name, parts):
-            if name in ACTION_FIELDS and (writes(value) or not WRITING_NOUNS.isdisjoint(said[:1])):
+            if name in ACTION_FIELDS | ACTIONS and (writes(value) or not WRITING_NOUNS.isdisjoint(said[:1])):
                 return True
             if name in STATEMENTS | {"query", "q"} and not STATEMENT_VERBS.isdisjoint(said[:1]):
                 return True

@@ -127,7 +127,7 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     """Anything that acts by a script or a form."""
     traits = element.traits
     spoken = say(element.name)
-    found = [*_marked(element, spoken), *_said(element, spoken)]
+    found = [*_marked(element, spoken, leads=_opens_here(element)), *_said(element, spoken)]
     # The address of the form counts whatever the label: a harmless label may send a destructive request.
     if traits.submits and (reason := destructive_url(traits.form_action)):
         found.append(_request(f"form address says {reason}"))
@@ -176,9 +176,15 @@ def _being(element: Element, spoken: Spoken, page: Observation) -> list[Evidence
         return [_unless_scripted(element, "opens a draft in a mail program", level=3)]
     if element.role in _CLAIMED or element.role in FIELD_ROLES:
         return [_claim(spoken, f"a {element.role}")]
-    if "expanded" in element.states or traits.opens:
+    if _opens_here(element):
         return [_claim(spoken, "opens or closes something")]
     return []
+
+
+def _opens_here(element: Element) -> bool:
+    """Whether the page says that it opens or closes something on the page itself, and it sends no form."""
+    opens = "expanded" in element.states or bool(element.traits.opens) or element.role == "combobox"
+    return opens and not element.traits.submits
 
 
 def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
@@ -247,10 +253,11 @@ def _nameless(element: Element) -> list[Evidence]:
 
 
 def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Evidence]:
-    """leads: whether its address says what it opens."""
+    """leads: whether its address says what it opens, or the page that it opens a list or a menu."""
     token = marks.destroying(element.traits.tokens, harmless=spoken.views)
     says = f"its id, class or icon says “{token}”"
-    # Where a link leads, its address and its label tell better than its colour, if they tell anything else.
+    # Where a link leads, its address and its label tell better than its colour, if they tell anything else. A red button that opens
+    # a menu is in doubt.
     told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
     certain = not (marks.paints(token) and told and leads)
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []

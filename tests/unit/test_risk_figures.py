@@ -159,6 +159,21 @@ def test_missed_counts_dangerous_controls_only_and_overblocked_harmless_ones_onl
     assert figures.escaped([msgspec.structs.replace(each, held=True) for each in listed]).errors == 0
 
 
+def test_what_is_overblocked_is_told_by_the_kind_of_reason() -> None:
+    said = {
+        "tried to delete something when it was pressed before": "sent",
+        "says “delete”": "grave",
+        "says “save”": "stated",
+        "not understood: submits a form": "unknown",
+    }
+    listed = [
+        msgspec.structs.replace(_verdict(level=7 if "delete" in reason else 4), reason=reason, outcome="refused")
+        for reason in said
+    ]
+    assert figures.reasons([*listed, _verdict(level=1)]) == dict.fromkeys(said.values(), 1)
+    assert figures.overblocked(listed).errors == 4
+
+
 def test_the_rates_count_the_class_after_probing_and_those_before_it_stand_beside() -> None:
     raised = msgspec.structs.replace(_verdict(level=4, effect=("x",)), before=1)
     lowered = msgspec.structs.replace(_verdict(level=1), before=4)
