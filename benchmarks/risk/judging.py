@@ -91,7 +91,11 @@ async def open_place(page: Page, target: Target, place: Place) -> Opened:
     for selector in place.via:
         element = await page.find(f"css={selector}")
         if element is not None:
-            way.append(Click(target=locate(held_by(element, outcome.observation), outcome.observation)))
+            held = held_by(element, outcome.observation)
+            named = held.role in INTERACTIVE_ROLES
+            # What holds other controls is called by what they say, which some are told only a moment later.
+            by = locate(held, outcome.observation) if named else Locator(selectors=(f"css={selector}",))
+            way.append(Click(target=by))
             outcome = await page.perform(Click(target=Locator()), ref=element.ref)
     return Opened(outcome.observation, way)
 
