@@ -21,6 +21,11 @@ PURE_SEARCHES: Final = word_set(
 """Verbs for searching that are nothing else. Not “find”, “filter” and “query”, under which something can be kept."""
 LISTING_ENDS: Final = word_set("list query find lookup detail details")
 """What ends an address at which what stands before it is listed. The plural is a place to which one more list is sent."""
+LIST_SIGNS: Final = word_set(
+    "page pagenum pageno pageindex currentpage pagesize perpage size limit offset cursor sort sortby orderby q query "
+    "keyword keywords search filter filters where"
+)
+"""Fields of which a list has one; others say what something is offered for."""
 SEARCH_FIELDS: Final = word_set(
     "q query queries s search searchterm searchtext searchstring searchquery searchword searchfor searchvalue "
     "searchtype searchin searchby term terms text phrase keyword keywords kw kwd word words what where near fulltext "

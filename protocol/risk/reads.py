@@ -26,6 +26,7 @@ from protocol.risk.read_words import (
     KEPT_FIELDS,
     LANGUAGE_ADDRESSES,
     LANGUAGE_FIELDS,
+    LIST_SIGNS,
     LISTING_ENDS,
     PERSON_FIELDS,
     PURE_SEARCHES,
@@ -215,10 +216,12 @@ def _is_named_search(last: list[str], pairs: _Pairs | None) -> bool:
     fields are called, each site knows for itself (``origem``, ``jql``); one with a name or a title in it may be kept.
     """
     words = words_in(without_extension(last[-1])[0]) if last else []
-    if not words or len(words) > 2 or "".join(words) not in PURE_SEARCHES or any(map(writes, last)):
+    around = {word for part in last for word in words_in(part)}
+    if "".join(words) not in PURE_SEARCHES or not around.isdisjoint(_ABOUT_SEARCHES) or any(map(writes, last)):
         return False
     names = {_name(key) for key, _ in pairs or ()} - TOKEN_FIELDS
-    if names & (PERSON_FIELDS | KEPT_FIELDS) or _orders(pairs) or _does_more(pairs):
+    said = {word for key, _ in pairs or () for word in words_in(key[:_KEY_CHARS_MAX])}
+    if names & KEPT_FIELDS or (names | said) & PERSON_FIELDS or _orders(pairs) or _does_more(pairs):
         return False
     fits = all(not isinstance(value, str) or len(value) <= _VALUE_CHARS_MAX for _, value in pairs or ())
     return fits and any(not name.endswith("id") and name not in ACTION_FIELDS for name in names)
@@ -226,13 +229,14 @@ def _is_named_search(last: list[str], pairs: _Pairs | None) -> bool:
 
 def _lists(last: list[str], pairs: _Pairs | None) -> bool:
     """Whether a list of something is asked for, and all fields choose what stands in it: ``page`` and ``ids`` for
-    ``/api/item/list``.
+    ``/api/item/list``. A price alone does not: what is listed may be offered.
     """
     if len(last) < 2 or last[-1].lower() not in LISTING_ENDS or any(map(writes, last)):
         return False
     names = [_name(key) for key, _ in pairs or ()]
     chooses = all(name in SEARCH_FIELDS or name in TOKEN_FIELDS or name.endswith(("id", "ids")) for name in names)
-    return bool(names) and chooses and not _orders(pairs) and not _does_more(pairs)
+    turns = any(name in LIST_SIGNS or name.endswith("ids") for name in names) or last[-1].lower() != "list"
+    return bool(names) and chooses and turns and not _orders(pairs) and not _does_more(pairs)
 
 
 def _orders(pairs: _Pairs | None) -> bool:
