@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -17,7 +18,7 @@ from node.live import Gate
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.goal.goal import parse_goal
-from protocol.goal.heuristics import value
+from protocol.goal.heuristics import candidates, value
 from protocol.messages import Assignment, BranchLimits, BranchResult, Spend
 from protocol.page.action import Press
 from protocol.page.observation import Element, Traits
@@ -367,3 +368,18 @@ async def _enters(method: str) -> int:
 async def test_enter_that_leads_nowhere_outside_of_a_form_is_not_tried_on_every_page_with_every_word() -> None:
     alone, sent = await _enters(""), await _enters("get")
     assert 3 <= alone < sent / 2
+
+
+async def test_pages_are_read_for_the_goal_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of 2,000 controls takes half a second, in which the node would answer nobody."""
+    threads: dict[str, set[int]] = {"value": set(), "candidates": set()}
+    for name, real in (("value", value), ("candidates", candidates)):
+
+        def noted(*args: Any, _name: str = name, _real: Callable[..., Any] = real, **more: Any) -> Any:
+            threads[_name].add(threading.get_ident())
+            return _real(*args, **more)
+
+        monkeypatch.setattr(f"node.explorer.working.worker.{name}", noted)
+    work = await _work(NEVER, {"/": ("/b",), "/b": ()})
+    await work.on(iterations=2)
+    assert all(found and threading.get_ident() not in found for found in threads.values()), threads

@@ -216,7 +216,9 @@ class Worker:
         state = page.state
         states[key] = state
         reached = holds(replica.spec.condition, page)
-        worth = value(self._goal, page, reached=reached, visits_of_state=self._visits_of[state])
+        # Reading a page of 1 MiB takes longer than the event loop may stand still.
+        visits = self._visits_of[state]
+        worth = await asyncio.to_thread(value, self._goal, page, reached=reached, visits_of_state=visits)
         self._visits_of[state] += 1
         if reached:
             return worth, True, False
@@ -246,7 +248,7 @@ class Worker:
 
         await self._known.about(page.url)
         while True:
-            # A page of 2,000 buttons takes longer than the event loop may stand still.
+            # As ``value`` is.
             rated = await asyncio.to_thread(candidates, self._goal, page, classify=judge)
             found = self._replica.idle.without(rated, page)
             doubtful = [each.action for each in found if not each.selectable]
