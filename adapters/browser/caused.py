@@ -60,6 +60,8 @@ class Caused:
         self._between: Counter[tuple[str, str]] = Counter()
         self._methods: dict[str, str] = {}
         self._wrong: list[_Wrong] = []
+        self.asked = False
+        """Whether a script has asked for data since the step began, because of it."""
 
     def begin(self, unanswered: Iterable[tuple[str, str]] = (), *, looks: bool = False) -> None:
         """A step begins. unanswered: requests of scripts that are open; looks: the step causes none."""
@@ -69,6 +71,7 @@ class Caused:
         self._before = frozenset(self.documents)
         self._methods.clear()
         self._wrong.clear()
+        self.asked = False
 
     def counts(self, method: str, url: str) -> bool:
         """Whether a request that is sent now, or was sent since the step began, is caused by the step."""
@@ -83,7 +86,8 @@ class Caused:
 
     def sends(self, method: str, url: str) -> None:
         """A script's request is let go."""
-        self.counts(method, url)
+        if self.counts(method, url):
+            self.asked = True
         if method == "GET" and len(self._sent) < _SENT_MAX:
             self._sent.add(_asked(method, url))
 

@@ -363,6 +363,7 @@ class ChromiumPage:
             dialogs=dialogs,
             downloads=downloads,
             tab=self._following.followed,
+            asked=self._activity.caused.asked,
             settled=settled,
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
             form=await self._forms.fate() if given.stays else "",

@@ -64,6 +64,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the page opened a new tab or window; in a context without tabs, its address was opened in the page instead."""
     on_tab: int = 0
     """The tab that is in front now, by its number from 1; 0 in a context without tabs."""
+    asked: bool = False
+    """Whether a script asked for data because of the action, and the guard let that pass."""
     settled: bool = True
     """False when the page was still changing at the settle timeout."""
     faults: tuple[RequestFault, ...] = ()

@@ -155,7 +155,8 @@ class Visit:
         shows = native or _shows(before, outcome, shown)
         # Of a form that writes, it may choose what the form sends.
         apart = not traits.submits and (not traits.form_method or reads_by_get(prepared.element))
-        silent = not shows and apart and _is_name(prepared.element)
+        # An order by GET at an address that does not say so is let pass, and often shows nothing.
+        silent = not shows and not outcome.asked and apart and _is_name(prepared.element)
         if self._has_socket(refused):
             # It may have kept a command for a server that has not answered yet, and show what it expects to come of that. Over one
             # that is refused it says nothing, whatever was pressed.

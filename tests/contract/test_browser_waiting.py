@@ -163,6 +163,23 @@ async def test_requests_for_documents_and_data_that_a_step_caused_and_that_went_
     await page.close()
 
 
+async def test_an_action_tells_whether_a_script_asked_for_data_because_of_it(
+    browser: Browser, site: PageServer
+) -> None:
+    """Taken out: ``Caused.sends`` in ``Activity.sends``."""
+    site.extra["/asks.html"] = """<h1>Asks</h1><button onclick="fetch('/seen').catch(() => 0)">Ask</button>
+        <button onclick="0">Rest</button><button onclick="fetch('/x', {method: 'POST'}).catch(() => 0)">Write</button>"""
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    opened = await page.perform(Goto(url=f"{site.origin}/asks.html"))
+    refs = {item.name: item.ref for item in opened.observation.elements if item.role == "button"}
+    found = {
+        name: (await page.perform(Click(target=Locator(role="button", name=name)), ref=ref)).asked
+        for name, ref in refs.items()
+    }
+    assert found == {"Ask": True, "Rest": False, "Write": False}
+    await page.close()
+
+
 async def test_a_request_without_an_answer_at_the_end_of_a_step_is_open_and_a_stream_is_not(
     browser: Browser, site: PageServer
 ) -> None:

@@ -294,6 +294,12 @@ async def test_of_what_shows_nothing_and_sends_nothing_only_a_name_is_harmless(n
         assert await classes(Click(target=Locator(role="button", name=name))) == [level]
 
 
+async def test_a_name_that_shows_nothing_and_asks_for_data_stays_in_doubt() -> None:
+    """Guard: node/live/probe_visit.py, Visit.press."""
+    async with trying(start_page(button("Quux", Effect(fetch=(("GET", "/quux/7"),))))) as classes:
+        assert await classes(Click(target=Locator(role="button", name="Quux"))) == [4]
+
+
 @pytest.mark.parametrize("fate", ["complete", "untouched"])
 @pytest.mark.parametrize("submits", [True, False])
 async def test_a_button_of_a_form_is_no_name(submits: bool, fate: FormFate) -> None:

@@ -205,6 +205,7 @@ class MemoryPage:
             dialogs=dialogs,
             downloads=downloads,
             tab=self._followed,
+            asked=self._traffic.asked,
             faults=self._traffic.faults(self._shown.url, mask),
             form=self._fate if given.stays else "",
         )

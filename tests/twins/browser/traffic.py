@@ -51,10 +51,12 @@ class Traffic:
         parts = urlsplit(url)
         if kind == "document":
             self._caused.sends_document(method, url)
-        elif (status := self._site.answers.get(parts.path, 200)) and method != "WS":
-            self._caused.answered(method, url, status)
         elif method != "WS":
-            self._unanswered.append((method, url))
+            self._caused.sends(method, url)
+            if status := self._site.answers.get(parts.path, 200):
+                self._caused.answered(method, url, status)
+            else:
+                self._unanswered.append((method, url))
         self._site.reached.append(f"{method} {parts.path or '/'}" + (f"?{parts.query}" if parts.query else ""))
         return True
 
@@ -82,6 +84,11 @@ class Traffic:
     def faults(self, url: str, mask: Callable[[str], str]) -> tuple[RequestFault, ...]:
         """What went wrong with the requests that the step caused; the step ends."""
         return self._caused.end(self._unanswered, url, mask)
+
+    @property
+    def asked(self) -> bool:
+        """Whether the step asked for data."""
+        return self._caused.asked
 
     @property
     def last_refused(self) -> Refused:
