@@ -19,7 +19,9 @@ PURE_SEARCHES: Final = word_set(
     "arama ara cari pencarian carian timkiem sousuo kensaku"
 )
 """Verbs for searching that are nothing else. Not “find”, “filter” and “query”, under which something can be kept."""
-LISTING_ENDS: Final = word_set("list query find lookup detail details")
+LISTING_ENDS: Final = word_set(
+    "list query find lookup detail details liste lista listar lister listado elenco lijst seznam spisok daftar danhsach"
+)
 """What ends an address at which what stands before it is listed. The plural is a place to which one more list is sent."""
 LIST_SIGNS: Final = word_set(
     "page pagenum pageno pageindex currentpage pagesize perpage size limit offset cursor sort sortby orderby q query "

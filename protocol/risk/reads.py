@@ -102,6 +102,8 @@ def _read_form(pairs: _Pairs | None, last: list[str], asked: _Pairs) -> str:
         return "a call that reads"
     if _turns(last, pairs):
         return "a list that is turned or sorted"
+    if _selects(pairs, asked):
+        return "a SELECT"
     return "a choice of language" if _chooses_language(last, pairs) else ""
 
 
@@ -231,12 +233,17 @@ def _lists(last: list[str], pairs: _Pairs | None) -> bool:
     """Whether a list of something is asked for, and all fields choose what stands in it: ``page`` and ``ids`` for
     ``/api/item/list``. A price alone does not: what is listed may be offered.
     """
-    if len(last) < 2 or last[-1].lower() not in LISTING_ENDS or any(map(writes, last)):
+    end = "".join(words_in(last[-1])) if last else ""
+    if len(last) < 2 or end not in LISTING_ENDS or any(map(writes, last)):
         return False
     names = [_name(key) for key, _ in pairs or ()]
     chooses = all(name in SEARCH_FIELDS or name in TOKEN_FIELDS or name.endswith(("id", "ids")) for name in names)
-    turns = any(name in LIST_SIGNS or name.endswith("ids") for name in names) or last[-1].lower() != "list"
+    turns = any(name in LIST_SIGNS or name.endswith("ids") for name in names) or end in _BY_ID
     return bool(names) and chooses and turns and not _orders(pairs) and not _does_more(pairs)
+
+
+_BY_ID: Final = frozenset({"query", "find", "lookup", "detail", "details"})
+"""What an id alone is enough for."""
 
 
 def _orders(pairs: _Pairs | None) -> bool:
@@ -322,6 +329,21 @@ def _chooses_language(last: list[str], pairs: _Pairs | None) -> bool:
         return False
     names = [_name(key) for key, _ in pairs or ()]
     return bool(names) and all(name in LANGUAGE_FIELDS or name in TOKEN_FIELDS for name in names)
+
+
+_SELECT: Final = re.compile(r"\s*(?:select|explain\s+select|show|describe)\s[^;()]{1,2000}", re.IGNORECASE)
+"""One statement that calls no function and writes to no file."""
+_OF_DATABASES: Final = word_set("db database table schema ns server username pos limit page sessionmaxrows ajaxrequest")
+
+
+def _selects(pairs: _Pairs | None, asked: _Pairs) -> bool:
+    """Whether a tool for databases is given one statement of SQL, which reads, and nothing else."""
+    statements = [str(value) for key, value in pairs or () if _name(key) in STATEMENTS]
+    rest = {_name(key) for key, _ in pairs or ()} - STATEMENTS - TOKEN_FIELDS
+    if len(statements) != 1 or rest - _OF_DATABASES or _does_more(asked):
+        return False
+    said = statements[0]
+    return _SELECT.fullmatch(said) is not None and not {"into", "outfile", "for"} & set(words_in(said))
 
 
 _LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})
