@@ -89,22 +89,22 @@ def overblocked(verdicts: Iterable[Verdict]) -> Rate:
 
 def reasons(verdicts: Iterable[Verdict]) -> dict[str, int]:
     """Of what ``overblocked`` counts, how many for which kind of reason: they differ in whether anything could know better."""
-    found = dict.fromkeys(("grave", "sent", "stated", "unknown"), 0)
+    found = dict.fromkeys(("grave", "sent", "stated", "doubt"), 0)
     for each in verdicts:
         if not each.effect and each.level and each.outcome in ("refused", "asked"):
             found[_why(each)] += 1
     return found
 
 
-def _why(verdict: Verdict) -> Literal["grave", "sent", "stated", "unknown"]:
+def _why(verdict: Verdict) -> Literal["grave", "sent", "stated", "doubt"]:
     """``sent``: when it was tried, it sent what may write. ``grave``: it says or looks like class 5 to 7. ``stated``: its label,
-    its address or its form says that it changes something. ``unknown``: nothing is known of it.
+    its address or its form certainly says that it changes something. ``doubt``: nothing about it is certain.
     """
     if verdict.reason.startswith("tried to "):
         return "sent"
     if verdict.level >= GRAVE_CLASS:
         return "grave"
-    return "unknown" if verdict.reason.startswith(NOT_UNDERSTOOD) else "stated"
+    return "doubt" if verdict.reason.startswith(NOT_UNDERSTOOD) else "stated"
 
 
 def before(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import OrderedDict
 from typing import Final, Protocol
 
 from adapters.ports import Clock, HistoryRecord, HistoryStore
@@ -92,7 +92,8 @@ class History:
     def __init__(self, key: bytes, store: HistoryStore, clock: Clock) -> None:
         """key: of this installation; without it nobody can tell which controls are meant."""
         self._key, self._store, self._clock = key, store, clock
-        self._origins: dict[str, dict[bytes, Past]] = {}
+        self._origins: OrderedDict[str, dict[bytes, Past]] = OrderedDict()
+        """Those that were asked about last come last."""
 
     async def about(self, url: str) -> None:
         """Implements ``Known.about``."""
@@ -104,6 +105,7 @@ class History:
             self._origins.setdefault(origin, {each.key: each.past for each in found})
             for old in list(self._origins)[:-_ORIGINS_MAX]:
                 del self._origins[old]
+        self._origins.move_to_end(origin)
         return self._origins[origin]
 
     def key(self, element: Element, page: Observation, deed: Deed = "press") -> bytes:
@@ -130,11 +132,14 @@ class History:
         if has_label(element):
             return True
         # A page can have a thousand of them, and all of them can be asked about.
-        alike: Counter[bytes] | None = page.kept.get(f"alike {deed}")
-        if alike is None:
-            nameless = (other for other in page.elements if not has_label(other))
-            alike = page.kept[f"alike {deed}"] = Counter(self.key(other, page, deed) for other in nameless)
-        return alike[key] <= 1
+        made: tuple[History, dict[bytes, set[str]]] | None = page.kept.get(f"alike {deed}")
+        if made is None or made[0] is not self:
+            alike: dict[bytes, set[str]] = {}
+            for other in page.elements:
+                if not has_label(other):
+                    alike.setdefault(self.key(other, page, deed), set()).add(other.ref)
+            made = page.kept[f"alike {deed}"] = (self, alike)
+        return not made[1].get(key, set()) - {element.ref}
 
     async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
         """Implements ``Known.note``."""

@@ -92,6 +92,8 @@ def _small(value: str, has_object: bool, is_one_of_many: bool) -> Order | None:
         return Order(" ".join(words), "changing", whole=True)
     if len(words) <= 2 and has_object and words[0] in _BESIDE_RECORD:
         return Order(words[0], "changing", whole=True)
+    if len(words) <= 2 and words[0] in ("duplicate", "clone"):
+        return Order(words[0], "changing", whole=True)
     return _setter(words) if is_one_of_many or " " in value else None
 
 

@@ -60,7 +60,7 @@ CHANGING: Final = word_set(
     "unlock pin unpin toggle resend restart reopen markread unban promote demote addtocart addtowishlist save insert "
     "update upgrade install rate retry rerun requeue star unstar snooze archive unarchive start stop pause resume "
     "run trigger join subscribe complete done finish deny increment decrement boost unapprove unblock unfriend unsuspend "
-    "unassign unhide undone incomplete duplicate clone impersonate moveup movedown reorder send ship deliver "
+    "unassign unhide undone incomplete impersonate moveup movedown reorder send ship deliver "
     # The same in other languages.
     "aktivieren entsperren freigeben genehmigen ablehnen archivieren activar aprobar rechazar desbloquear ativar aprovar "
     "reprovar rejeitar publicar arquivar archivar activer approuver rejeter valider publier archiver attiva approva "
@@ -75,7 +75,7 @@ CHANGING_NAMES: Final = word_set(
 """Those that pages and values are called by as well: they count behind a record, or as the value of an action beside one."""
 CHANGING_LAST: Final = (
     CHANGING
-    - word_set("save insert update upgrade install rate accept enable restore follow like lock duplicate clone")
+    - word_set("save insert update upgrade install rate accept enable restore follow like lock")
     - CHANGING_NAMES
 )
 CHANGING_RECORD: Final = CHANGING_LAST | word_set("follow like accept enable restore lock") | CHANGING_NAMES

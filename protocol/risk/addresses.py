@@ -7,7 +7,6 @@ are none (docs/adr/0041-requests-by-structure.md).
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -84,7 +83,7 @@ def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence 
     kind: what the browser loads it as (``image``, ``document`` …); empty if that is not known. A file that a page loads may be
     called anything. Time and memory grow linearly with the address.
     """
-    order = _order(url[:URL_CHARS_MAX], kind)
+    order = _order(url, kind)
     if order is None:
         return None
     level = max(_LEVELS[order.kind], 7 if method.upper() == "DELETE" else 4)
@@ -93,7 +92,7 @@ def judge_address(url: str, method: str = "GET", *, kind: str = "") -> Evidence 
 
 def destructive_url(url: str, kind: str = "") -> str:
     """The word for which a GET of ``url`` (or of a path) may change or destroy something; empty if there is none."""
-    order = _order(url[:URL_CHARS_MAX], kind)
+    order = _order(url, kind)
     return "" if order is None else order.word
 
 
@@ -108,9 +107,8 @@ def of_record(url: str) -> list[list[str]]:
     return [words_in(each) for each in segments] if parameters.has_id or any(map(is_id, segments)) else []
 
 
-@lru_cache(maxsize=256)  # the forms of all rows of a page go to the same few addresses
 def _order(url: str, kind: str) -> Order | None:
-    url = url.partition("#")[0]
+    url = url[:URL_CHARS_MAX].partition("#")[0]
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").partition(".")[0]

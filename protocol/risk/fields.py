@@ -258,10 +258,11 @@ class _Form:
 def _form_of(element: Element, page: Observation) -> _Form:
     forms: dict[tuple[str, str, str], _Form] | None = page.kept.get("forms")
     if forms is None:
-        forms = page.kept["forms"] = {}
+        forms = {}
         for each in page.elements:
             if each.traits.form_method:
                 forms.setdefault(_key_of(each), _Form()).controls.append(each)
+        page.kept["forms"] = forms  # whole: a page can be judged on several threads
     return forms.get(_key_of(element)) or _Form()
 
 

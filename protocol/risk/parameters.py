@@ -58,8 +58,8 @@ _IDS: Final = word_set("id ids uid gid pid tid cid fid nid pk no nr num idx item
 """As the last word of a key they name a record."""
 _STRICT: Final = frozenset({"drop", "kill", "ban", "trash", "cancel", "wipe"})
 """Weak verbs that are an order as a key whose value is an id: ``?kill=7``."""
-_MARKED: Final = MARKS | word_set("all forums topics messages notifications")
-"""What ``mark`` marks, alone; elsewhere it is a word that is shown in colour."""
+_MARKED: Final = frozenset({"forums", "topics"})
+"""What ``mark`` marks as read. Elsewhere it is a make of cars, a grade, or a word that is shown in colour."""
 _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256

@@ -10,24 +10,15 @@ SEARCH_WORDS: Final = word_set(
     "search searches searching query queries find finder filter filters filtering lookup autocomplete autosuggest "
     "suggest suggestion suggestions typeahead complete completion facets facet quicksearch livesearch searchresults "
     "results msearch multisearch select browse explore suche suchen recherche rechercher buscar busca busqueda "
-    "pesquisa pesquisar cerca ricerca zoeken szukaj wyszukaj poisk hledat vyhledat sok haku kereses cari go"
+    "pesquisa pesquisar cerca ricerca zoeken szukaj wyszukaj poisk hledat vyhledat sok haku kereses cari go "
+    "zoek sog hledani vyhledavani hladat wyszukiwanie szukanie cautare pretraga poshuk arama pencarian kiem"
 )
-PURE_SEARCHES: Final = word_set(
-    "search livesearch quicksearch advancedsearch advsearch searchresults multisearch suche suchen recherche rechercher "
-    "buscar busqueda pesquisa pesquisar cerca ricerca zoeken zoek szukaj wyszukaj wyszukiwanie hledat hledani vyhledat "
-    "vyhledavani hladat sok sog haku etsi kereses keres cauta cautare pretraga iskanje tarsene poisk poshuk anazitisi "
-    "arama ara cari pencarian carian timkiem sousuo kensaku"
-)
-"""Verbs for searching that are nothing else. Not “find”, “filter” and “query”, under which something can be kept."""
-LISTING_ENDS: Final = word_set(
-    "list query find lookup detail details liste lista listar lister listado elenco lijst seznam spisok daftar danhsach"
-)
+LISTING_ENDS: Final = word_set("list liste lista lister listado elenco lijst seznam spisok daftar danhsach")
 """What ends an address at which what stands before it is listed. The plural is a place to which one more list is sent."""
-LIST_SIGNS: Final = word_set(
-    "page pagenum pageno pageindex currentpage pagesize perpage size limit offset cursor sort sortby orderby q query "
-    "keyword keywords search filter filters where"
+LIST_FIELDS: Final = word_set(
+    "page pagenum pageno pageindex currentpage current pagesize perpage size limit offset cursor sort sortby sortorder "
+    "orderby orderbycolumn isasc q query keyword keywords search filter filters where"
 )
-"""Fields of which a list has one; others say what something is offered for."""
 SEARCH_FIELDS: Final = word_set(
     "q query queries s search searchterm searchtext searchstring searchquery searchword searchfor searchvalue "
     "searchtype searchin searchby term terms text phrase keyword keywords kw kwd word words what where near fulltext "
@@ -48,14 +39,18 @@ SEARCH_FIELDS: Final = word_set(
     "shop site scope section requests searches params parameters attributestoretrieve attributestohighlight "
     "getrankinginfo distinct group groupby groupfield hits matchingstrategy showmatchespositions showrankingscore "
     "typotolerance synonyms queryby filterby facetby maxfacetvalues numtypos sessiontoken ids utf ie oe hl gl version "
-    "timezone tz"
+    "timezone tz jql maxresults startat suchbegriff suchwort suche umkreis ort plz stadt datum abflug ankunft recherche "
+    "motcle motscles ville depart arrivee busca busqueda pesquisa palabra palabras palavra palavras chave ciudad cidade "
+    "origen destino origem ida vuelta volta pasajeros passageiros fecha ricerca cerca partenza arrivo citta "
+    "zoekterm plaats datumvan sokord fraza slowo miasto tukhoa kelime"
 )
 SEARCH_SIGNS: Final = word_set(
     "q query queries s search searchterm searchtext searchstring searchquery searchword searchfor searchvalue term "
     "terms text phrase keyword keywords kw kwd word words what fulltext match prefix suggest input filter filters "
     "facet facets criteria conditions facetfilters category categories origin destination departure checkin requests "
     "searches params location city where near brand brands price pricemin pricemax minprice maxprice datefrom type "
-    "types tag tags page"
+    "types tag tags page jql suchbegriff suchwort suche ort plz recherche motcle motscles ville depart busca busqueda "
+    "pesquisa palabra palabras palavra palavras origen origem ricerca cerca partenza zoekterm plaats sokord fraza tukhoa kelime"
 )
 TOKEN_FIELDS: Final = word_set(
     "csrf csrftoken csrfmiddlewaretoken token authenticitytoken requestverificationtoken xsrf xsrftoken formtoken "
@@ -64,7 +59,7 @@ TOKEN_FIELDS: Final = word_set(
 )
 ACTION_FIELDS: Final = word_set(
     "action act do op oper operation cmd command func function task method verb event mode submit button btn btng "
-    "btnsearch commit go searchbutton searchsubmit submitsearch methodoverride httpmethod intent"
+    "btnsearch commit go searchbutton searchsubmit submitsearch methodoverride httpmethod intent handler"
 )
 READING_VERBS: Final = word_set(
     "get gets list lists search find fetch read reads load query lookup count show view describe info status stats "
@@ -83,11 +78,6 @@ PERSON_FIELDS: Final = word_set(
     "email mail emailaddress youremail phone phonenumber telephone tel mobile firstname lastname fullname message"
 )
 """What somebody gives who is to be written to."""
-KEPT_FIELDS: Final = word_set(
-    "name title label description comment content body note notes subject text message password alert alerts notify "
-    "frequency save saved remember public shared folder"
-)
-"""What is given to a search that is kept."""
 CALLED: Final = word_set("ajax rpc api xhr jsonrpc webservice ws")
 """What ends an address at which a field says what is called."""
 CALLS: Final = word_set("action call method func function cmd command op operation")

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from protocol.risk import graphql
-from protocol.risk.address_words import ACTIONS, STATEMENT_VERBS, STATEMENTS, word_set
+from protocol.risk.address_words import LISTS, STATEMENT_VERBS, STATEMENTS, word_set
 from protocol.risk.addresses import judge_address
 from protocol.risk.letters import plain
 from protocol.risk.read_words import (
@@ -23,13 +23,11 @@ from protocol.risk.read_words import (
     CALLS_THAT_READ,
     COMPUTED_THINGS,
     COMPUTING_WORDS,
-    KEPT_FIELDS,
     LANGUAGE_ADDRESSES,
     LANGUAGE_FIELDS,
-    LIST_SIGNS,
+    LIST_FIELDS,
     LISTING_ENDS,
     PERSON_FIELDS,
-    PURE_SEARCHES,
     READING_VERBS,
     SEARCH_FIELDS,
     SEARCH_SIGNS,
@@ -94,7 +92,7 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
 
 def _read_form(pairs: _Pairs | None, last: list[str], asked: _Pairs) -> str:
     """asked: what the address says beside its path."""
-    if (_ends_in_search(last) and _is_search(pairs)) or _is_named_search(last, pairs):
+    if _ends_in_search(last) and _is_search(pairs):
         return "a search form"
     if _computes(last, pairs):
         return "a computation"
@@ -131,7 +129,7 @@ def _read_json(value: Any, last: list[str], asked: _Pairs | None) -> str:
     if not isinstance(value, dict) or _orders(asked):
         return ""
     pairs = _pairs(value)
-    if (_ends_in_search(last) and _is_search(pairs)) or _is_named_search(last, pairs):
+    if _ends_in_search(last) and _is_search(pairs):
         return "a search"
     if _lists(last, pairs):
         return "a list"
@@ -194,12 +192,20 @@ def _ends_in_search(last: list[str]) -> bool:
     words = words_in(without_extension(last[-1])[0]) if last else []
     if not words or len(words) > 4 or any(word in WRITING_VERBS or word in _ABOUT_SEARCHES for word in words):
         return False
+    if len(last) > 1 and not _WHERE_KEPT.isdisjoint(words_in(last[0])):
+        return False
     return words[0] in SEARCH_WORDS or words[-1] in SEARCH_WORDS
 
 
 _ABOUT_SEARCHES: Final = word_set(
     "saved history log logs alert alerts index indexes indexing click clicks track event events"
 )
+
+
+_WHERE_KEPT: Final = word_set(
+    "saved setting settings config configuration preferences subscriptions webhooks bookmarks"
+)
+"""Behind one of these stands how searches are done, or one that is kept."""
 
 
 def _is_search(pairs: _Pairs | None) -> bool:
@@ -213,37 +219,18 @@ def _is_search(pairs: _Pairs | None) -> bool:
     return fits and any(name in SEARCH_SIGNS for name in names)
 
 
-def _is_named_search(last: list[str], pairs: _Pairs | None) -> bool:
-    """Whether the path ends in nothing but a verb for searching, in some language, and no field says that more is done. What the
-    fields are called, each site knows for itself (``origem``, ``jql``); one with a name or a title in it may be kept.
-    """
-    words = words_in(without_extension(last[-1])[0]) if last else []
-    around = {word for part in last for word in words_in(part)}
-    if "".join(words) not in PURE_SEARCHES or not around.isdisjoint(_ABOUT_SEARCHES) or any(map(writes, last)):
-        return False
-    names = {_name(key) for key, _ in pairs or ()} - TOKEN_FIELDS
-    said = {word for key, _ in pairs or () for word in words_in(key[:_KEY_CHARS_MAX])}
-    if names & KEPT_FIELDS or (names | said) & PERSON_FIELDS or _orders(pairs) or _does_more(pairs):
-        return False
-    fits = all(not isinstance(value, str) or len(value) <= _VALUE_CHARS_MAX for _, value in pairs or ())
-    return fits and any(not name.endswith("id") and name not in ACTION_FIELDS for name in names)
-
-
 def _lists(last: list[str], pairs: _Pairs | None) -> bool:
-    """Whether a list of something is asked for, and all fields choose what stands in it: ``page`` and ``ids`` for
-    ``/api/item/list``. A price alone does not: what is listed may be offered.
+    """Whether a list of something is turned or searched: JSON to ``/api/item/list`` with ``page``, ``size`` or ``keyword`` alone.
+    Anything else that stands beside “list” may be put into one.
     """
     end = "".join(words_in(last[-1])) if last else ""
-    if len(last) < 2 or end not in LISTING_ENDS or any(map(writes, last)):
+    if len(last) < 2 or end not in LISTING_ENDS or any(map(writes, last)) or not LISTS.isdisjoint(words_in(last[0])):
         return False
-    names = [_name(key) for key, _ in pairs or ()]
-    chooses = all(name in SEARCH_FIELDS or name in TOKEN_FIELDS or name.endswith(("id", "ids")) for name in names)
-    turns = any(name in LIST_SIGNS or name.endswith("ids") for name in names) or end in _BY_ID
-    return bool(names) and chooses and turns and not _orders(pairs) and not _does_more(pairs)
+    names = {_name(key) for key, _ in pairs or ()} - TOKEN_FIELDS
+    return bool(names) and names <= LIST_FIELDS and not _orders(pairs) and not _does_more(pairs)
 
 
-_BY_ID: Final = frozenset({"query", "find", "lookup", "detail", "details"})
-"""What an id alone is enough for."""
+_EVENTS: Final = frozenset({"eventtarget", "eventargument"})
 
 
 def _orders(pairs: _Pairs | None) -> bool:
@@ -251,6 +238,8 @@ def _orders(pairs: _Pairs | None) -> bool:
     if pairs is None:
         return True
     for key, value in pairs:
+        if key.startswith("/") or (_name(key) in _EVENTS and value):
+            return True  # an action of SvelteKit, an event of ASP.NET: of those that read, ``_turns`` knows
         if _name(key) in ACTION_FIELDS and not isinstance(value, (int, float)):
             words = words_in(str(value)[:256])
             if any(word not in SEARCH_WORDS and word not in READING_VERBS for word in words):
@@ -281,13 +270,15 @@ def _does_more(pairs: _Pairs | None) -> bool:
     """
     for key, value in pairs or ():
         parts = [part for part in _KEY_PARTS.split(key) if part]
-        if len(key) > _KEY_CHARS_MAX or (value not in (None, False) and writes(key)):
+        # A button called “submit” says what it does by its value.
+        named = value not in (None, False) and _name(key) not in ACTION_FIELDS and writes(key)
+        if len(key) > _KEY_CHARS_MAX or named:
             return True
         if value in (False, "false", "0") and parts and _name(parts[-1]) in _TRIALS:
             return True
         said = words_in(str(value)[:256]) if value is not None else []
         for name in map(_name, parts):
-            if name in ACTION_FIELDS | ACTIONS and (writes(value) or not WRITING_NOUNS.isdisjoint(said[:1])):
+            if name in ACTION_FIELDS and (writes(value) or not WRITING_NOUNS.isdisjoint(said[:1])):
                 return True
             if name in STATEMENTS | {"query", "q"} and not STATEMENT_VERBS.isdisjoint(said[:1]):
                 return True

@@ -127,7 +127,8 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     """Anything that acts by a script or a form."""
     traits = element.traits
     spoken = say(element.name)
-    found = [*_marked(element, spoken, leads=_opens_here(element)), *_said(element, spoken)]
+    leads = _opens_here(element) and traits.tag not in _NATIVE_VIEWS  # nothing would try these first
+    found = [*_marked(element, spoken, leads=leads), *_said(element, spoken)]
     # The address of the form counts whatever the label: a harmless label may send a destructive request.
     if traits.submits and (reason := destructive_url(traits.form_action)):
         found.append(_request(f"form address says {reason}"))

@@ -122,6 +122,21 @@ def test_a_box_that_says_something_grave_is_sent_by_the_button_of_its_form_which
     assert level(click, GO, with_traits(ticked, form_action="/other/")) == 4, "the box of another form"
 
 
+def test_forms_are_read_whole_before_another_thread_sees_them() -> None:
+    """A half-read form has no field for an e-mail address yet, and a button of it would be harmless."""
+    seen: list[set[str]] = []
+
+    class Noting(dict[str, object]):
+        def __setitem__(self, key: str, value: object) -> None:
+            seen.append({each.ref for form in value.values() for each in form.controls})  # type: ignore[attr-defined]
+            super().__setitem__(key, value)
+
+    page = Observation(url="https://shop.example/", title="", text="", elements=(BOX, FIELD, GO))
+    page.__dict__["kept"] = Noting()
+    classify(Click(target=Locator()), GO, page)
+    assert seen == [{each.ref for each in (BOX, FIELD, GO)}]
+
+
 def test_a_thousand_ticked_boxes_are_read_once_for_all_buttons_of_their_form() -> None:
     boxes = [msgspec.structs.replace(BOX, ref=f"b{place}", states=("checked",)) for place in range(1_000)]
     buttons = [msgspec.structs.replace(GO, ref=f"g{place}") for place in range(1_000)]

@@ -370,6 +370,21 @@ async def test_of_several_controls_without_a_label_none_is_harmless_because_anot
     assert history.of(click, icon, twice) is None
 
 
+async def test_a_control_that_the_page_does_not_list_is_not_alone_beside_one_that_looks_like_it() -> None:
+    sign = msgspec.structs.replace(BUTTON, name="×")
+    twin = msgspec.structs.replace(sign, ref="e9")
+    page = Observation(url="https://shop.example/a", title="", text="", elements=(twin,))
+    history, press = History(KEY, MemoryStore(), ManualClock()), Click(target=Locator())
+    for _ in range(limits.HISTORY_PRESSES_MIN):
+        await history.note(twin, page, Press())
+    assert history.of(press, twin, page) is not None
+    assert history.of(press, sign, page) is None, "beyond the limit of elements, or found by a selector"
+    other = History(KEY[::-1], MemoryStore(), ManualClock())
+    for _ in range(limits.HISTORY_PRESSES_MIN):
+        await other.note(twin, page, Press())
+    assert other.of(press, sign, page) is None, "what was compared for one store says nothing to another"
+
+
 async def test_each_sign_of_a_page_of_signs_is_looked_at_once() -> None:
     signs = [
         msgspec.structs.replace(BUTTON, ref=f"e{place}", name=chr(0x2500 + place), traits=Traits(tag="button"))

@@ -118,6 +118,30 @@ def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...
     assert link(name, "https://shop.example/x", *tokens) == (1 if name and "danger" in tokens else 7)
 
 
+@pytest.mark.parametrize(
+    ("name", "tokens", "more", "expected"),
+    [
+        ("Options", ("btn", "danger"), {"opens": "menu"}, (4, True)),
+        ("Options", ("btn", "danger"), {}, (7, False)),
+        ("Delete", ("btn", "danger"), {"opens": "menu"}, (7, False)),
+        ("Options", ("btn", "delete"), {"opens": "menu"}, (7, False)),
+        ("", ("btn", "danger"), {"opens": "menu"}, (7, False)),
+        ("×", ("btn", "danger"), {"opens": "menu"}, (7, False)),
+        ("Options", ("btn", "danger"), {"opens": "menu", "submits": True}, (7, False)),
+        ("Options", ("btn", "danger"), {"opens": "menu", "tag": "summary"}, (7, False)),
+    ],
+)
+def test_a_red_button_that_opens_a_menu_is_in_doubt_where_its_label_says_nothing_else(
+    name: str, tokens: tuple[str, ...], more: dict[str, object], expected: tuple[int, bool]
+) -> None:
+    """Guard: protocol/risk/structure.py, _opens_here."""
+    element = Element(ref="e1", role="button", name=name, traits=_traits(**{"tag": "button", "tokens": tokens, **more}))
+    risk = classify(
+        Click(target=ANY), element, Observation(url="https://a.example/", title="", text="", elements=(element,))
+    )
+    assert (risk.level, risk.doubt) == expected
+
+
 def test_the_colour_of_a_link_says_less_than_its_address() -> None:
     assert link("Cancel", "https://shop.example/rows", "btn", "danger") == 1
     assert link("Abbrechen", "https://shop.example/rows/7/delete", "btn", "danger") == 7

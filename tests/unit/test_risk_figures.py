@@ -164,7 +164,7 @@ def test_what_is_overblocked_is_told_by_the_kind_of_reason() -> None:
         "tried to delete something when it was pressed before": "sent",
         "says “delete”": "grave",
         "says “save”": "stated",
-        "not understood: submits a form": "unknown",
+        "not understood: submits a form": "doubt",
     }
     listed = [
         msgspec.structs.replace(_verdict(level=7 if "delete" in reason else 4), reason=reason, outcome="refused")
