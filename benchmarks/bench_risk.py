@@ -207,13 +207,11 @@ async def run_search(options: argparse.Namespace, revision: str) -> None:
 
 
 def judged_requests(target: Target, truths: list[Truth], loads: Sequence[Request]) -> Iterator[RequestVerdict]:
-    """The guard's verdicts on the requests of the truth runs and of ``loads``, each form once in each part."""
-    for part in ("development", "test"):
-        listed = [each for each in truths if target.part_of(each.place.path) == part]
-        for request, changes in requests_of(listed, loads if listed else ()).values():
-            yield RequestVerdict(
-                application=target.name, part=part, request=request, changes=changes, refused=refusal(request) or ""
-            )
+    """The guard's verdicts on the requests of the truth runs and of ``loads``, each form once."""
+    for request, changes in requests_of(truths, loads).values():
+        yield RequestVerdict(
+            application=target.name, part=target.part, request=request, changes=changes, refused=refusal(request) or ""
+        )
 
 
 def show(controls: list[Verdict], asked: list[RequestVerdict], probes: list[Probed], *, most: int) -> None:

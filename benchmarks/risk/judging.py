@@ -145,7 +145,7 @@ class Judge:
         verdict = Verdict(
             application=truth.application,
             language=self._language,
-            part=target.part_of(truth.place.path),
+            part=target.part,
             place=truth.place.key,
             kind=truth.kind,
             label=label[:120],

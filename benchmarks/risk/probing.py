@@ -167,7 +167,7 @@ class _Prober:
         return Probed(
             application=self._copy.target.name,
             language=self._profile.locale,
-            part=self._copy.target.part_of(place.path),
+            part=self._copy.target.part,
             place=place.key,
             probed=counts.probed - before.probed,
             harmless=counts.harmless - before.harmless,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Final, Literal
@@ -14,9 +13,6 @@ from benchmarks.risk.traps.families import pages, path_of
 
 HERE: Final = Path(__file__).parent
 TRAPS: Final = "traps"
-_FAMILY: Final = re.compile(r"/f/([0-9]+)")
-_READ_UP_TO: Final = 60
-"""Families up to this number have been read, so that they test nothing any more."""
 _PORTS: Final = 18310
 """Away from those of ``make bench-drift``, so that both can run."""
 Part = Literal["development", "test"]
@@ -54,13 +50,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     def origin(self) -> str:
         """Where the browser opens it."""
         return self.on.public(self.side)
-
-    def part_of(self, path: str) -> Part:
-        """Of traps, the part of the family whose page it is."""
-        family = _FAMILY.match(path)
-        if self.name != TRAPS or family is None:
-            return self.part
-        return "test" if int(family[1]) > _READ_UP_TO and int(family[1]) % 2 else "development"
 
 
 def _one(
@@ -389,7 +378,7 @@ _LISTED: Final = (
             (("{bin}/python", str(HERE / "projects" / "trac_seed.py"), "{work}", PASSWORD),),
             ("{bin}/tracd", "--single-env", "--hostname", "127.0.0.1", "--port", "{port}", "{work}/trac"),
         ),
-        part="test",
+        part="development",
         starts=(
             *("/ticket/1", "/wiki/Harvest", "/report", "/roadmap", "/newticket"),
             *("/admin/general/perm", "/admin/ticket/components", "/admin/ticket/milestones", "/admin/accounts/users"),
@@ -429,7 +418,7 @@ _LISTED: Final = (
             ("{bin}/python", str(HERE / "projects" / "calibreweb_app.py"), "{work}", "{port}", PASSWORD),
             path="/login",
         ),
-        part="test",
+        part="development",
         starts=("/", "/book/1", "/admin/view", "/me", "/table"),
         login="/login",
         fields=(("#username", "admin"), ("#password", PASSWORD)),
