@@ -399,7 +399,7 @@ _LISTED: Final = (
             ("{bin}/bugsink-manage", "runserver", "127.0.0.1:{port}", "--noreload"),
             path="/health/ready",
         ),
-        part="test",
+        part="development",
         starts=(
             *("/projects/mine/", "/teams/mine/", "/users/", "/accounts/preferences/", "/bsmain/auth_tokens/"),
             *("/issues/1/", "/projects/1/edit/", "/projects/1/members/", "/projects/1/alerts/"),
