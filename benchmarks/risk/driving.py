@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -18,6 +19,7 @@ from playwright.async_api import Request as PlaywrightRequest
 from benchmarks.risk.copies import Copy
 from benchmarks.risk.effects import effects
 from benchmarks.risk.records import Control, Kind, Place, Request, Truth
+from benchmarks.risk.targets import Target
 
 _CONTROLS: Final = (Path(__file__).parent / "controls.js").read_text(encoding="utf-8")
 _FILL: Final = (Path(__file__).parent / "fill.js").read_text(encoding="utf-8")
@@ -67,6 +69,11 @@ class Visit:
             context.on(event, self._answered)
         context.on("response", self._met)
         context.on("dialog", self._asked_back)
+
+    @property
+    def target(self) -> Target:
+        """The application."""
+        return self._copy.target
 
     def _asked(self, request: PlaywrightRequest) -> None:
         if urlsplit(request.url).scheme not in ("http", "https"):
@@ -150,7 +157,7 @@ class Visit:
 
     async def open(self, place: Place) -> None:
         """Load ``place`` and wait until it is still. Raises ``Lost``."""
-        target = self._copy.target
+        target = self.target
         try:
             await self.page.goto(f"{target.origin}{place.path}", wait_until="load", timeout=_LOAD_TIMEOUT_MS)
             await self.still()
@@ -305,17 +312,20 @@ def _submits(control: Control) -> bool:
 
 async def _perform(visit: Visit, control: Control, kind: Kind) -> None:
     """The action itself."""
+    leave = visit.target.leave
+    if kind in ("fill", "enter") and leave and re.search(leave, control.name):
+        raise Lost("nothing plausible to type is known")
     element = visit.frame(control.frame).locator(control.selector).first
     if kind == "click":
         if _submits(control) and control.form:
-            await element.evaluate(_FILL, timeout=_ACT_TIMEOUT_MS)
+            await element.evaluate(_FILL, leave, timeout=_ACT_TIMEOUT_MS)
         await element.click(timeout=_ACT_TIMEOUT_MS)
     elif kind == "fill":
         await element.fill(_value(control), timeout=_ACT_TIMEOUT_MS)
         await element.blur(timeout=_ACT_TIMEOUT_MS)
     elif kind == "enter":
         if control.form:
-            await element.evaluate(_FILL, timeout=_ACT_TIMEOUT_MS)
+            await element.evaluate(_FILL, leave, timeout=_ACT_TIMEOUT_MS)
         await element.press("Enter", timeout=_ACT_TIMEOUT_MS)
     else:
         other = await element.evaluate(

@@ -1,6 +1,6 @@
 // Before a form is sent by POST: plausible values for what must be filled in, and one value changed if nothing was empty, so that
-// neither validation nor saving what is there already hides what the form does.
-(element) => {
+// neither validation nor saving what is there already hides what the form does. Fields whose name fits ``leave`` stay as they are.
+(element, leave) => {
   const form = element.form || element.closest?.("form");
   if (!form || (form.method || "get").toLowerCase() === "get") return 0;
   const values = { email: "ann@example.org", number: "3", date: "2026-03-04", time: "10:20", "datetime-local": "2026-03-04T10:20",
@@ -12,7 +12,8 @@
     for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
     filled += 1;
   };
-  const fields = [...form.elements].filter((each) => each.getClientRects().length > 0 && !each.disabled && !each.readOnly);
+  const fields = [...form.elements].filter((each) => each.getClientRects().length > 0 && !each.disabled && !each.readOnly &&
+    !(leave && new RegExp(leave).test(each.name)));
   const marked = (each) => each.required || each.getAttribute("aria-required") === "true" || each.type === "password" ||
     [...(each.labels || [])].some((label) => /required/i.test(label.className) || /\*/.test(label.textContent));
   const some = fields.some(marked);

@@ -43,6 +43,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """How many controls of one shape are driven."""
     wait_s: float = 0.35
     """How long an action is watched at least: what it does later is not seen."""
+    leave: str = ""
+    """Regular expression of names of fields that stay as they are, since the values of forms are not plausible there."""
     skip: str = ""
     """Regular expression of paths that are not opened: one login for each page load, or without end."""
 
@@ -115,6 +117,10 @@ _WIKI_PAGES: Final = {
 _DOKUWIKI: Final = (
     *("env", "PHP_CLI_SERVER_WORKERS=4", "WORK={work}", "{bin}/php", "-d", "opcache.enable_cli=1"),
     *("-d", f"auto_prepend_file={HERE / 'projects' / 'dokuwiki_prepend.php'}"),
+)
+_ADMINER: Final = (
+    *("env", "PHP_CLI_SERVER_WORKERS=4", "WORK={work}", "TMPDIR={work}/cache", f"PASSWORD={PASSWORD}"),
+    *("{bin}/php", "-d", "opcache.enable_cli=1"),
 )
 
 _SITE: Final = ("env", f"PYTHONPATH={HERE.parents[1]}", sys.executable, "-m", "benchmarks.risk.traps.site", "{work}")
@@ -423,6 +429,41 @@ _LISTED: Final = (
         login="/login",
         fields=(("#username", "admin"), ("#password", PASSWORD)),
         in_memory=True,  # its settings
+    ),
+    Target(
+        name="adminer",
+        on=_one(
+            "adminer",
+            "adminer-4.8",
+            18280,
+            ((*_ADMINER, str(HERE / "projects" / "adminer_seed.php"), "{bin}/../root/usr/share/adminer"),),
+            (*_ADMINER, "-S", "127.0.0.1:{port}", "-t", "{work}/site", str(HERE / "projects" / "adminer_router.php")),
+            path="/adminer/",
+        ),
+        part="test",
+        starts=tuple(
+            f"/adminer/?sqlite=&username=owner&db=stock.db{each}"
+            for each in (
+                *("", "&select=products", "&table=products", "&create=products", "&indexes=products"),
+                *(
+                    "&edit=products",
+                    "&edit=products&where%5Bid%5D=1",
+                    "&create=",
+                    "&view=sold",
+                    "&trigger=orders&name=no_less",
+                ),
+                *("&foreign=products", "&select=sold"),
+            )
+        ),
+        login="/adminer/",
+        fields=(("#username", "owner"), ("#password", PASSWORD)),
+        languages=(
+            *("ru", "uk", "bg", "sr", "ar", "fa", "zh-CN", "zh-TW", "ja", "ko"),
+            *("he", "el", "th", "ka", "de", "fr", "es", "tr", "pl", "fi", "vi"),
+        ),
+        leave=r"function|length|columns|collation|default|Auto_increment|^views|\[(id|maker|type|on_\w+)\]",
+        skip=".",  # nothing but the starts: each table has the same pages
+        alike=1,
     ),
 )
 
