@@ -465,6 +465,26 @@ _LISTED: Final = (
         skip=".",  # nothing but the starts: each table has the same pages
         alike=1,
     ),
+    Target(
+        name="doccano",
+        on=_one(
+            "doccano",
+            "doccano-1.8",
+            18290,
+            (("{bin}/python", str(HERE / "projects" / "doccano_app.py"), "{work}", "0", PASSWORD),),
+            ("{bin}/python", str(HERE / "projects" / "doccano_app.py"), "{work}", "{port}", PASSWORD),
+            path="/auth",
+        ),
+        part="test",
+        starts=(
+            *("/projects", "/projects/create", "/projects/1/dataset"),
+            *("/projects/1/members", "/projects/1/guideline", "/projects/1/comments", "/projects/1/metrics"),
+            *("/projects/1/settings", "/projects/1/text-classification?page=1", "/projects/2/sequence-labeling?page=1"),
+        ),
+        login="/auth",
+        fields=(("input[name=username]", "owner"), ("input[name=password]", PASSWORD)),
+        skip="^/(demo|de|fr|zh|admin|swagger)|^/projects/[0-9]+$",  # the last one asks a site for videos
+    ),
 )
 
 
