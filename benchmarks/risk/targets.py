@@ -485,6 +485,46 @@ _LISTED: Final = (
         fields=(("input[name=username]", "owner"), ("input[name=password]", PASSWORD)),
         skip="^/(demo|de|fr|zh|admin|swagger)|^/projects/[0-9]+$",  # the last one asks a site for videos
     ),
+    Target(
+        name="pretalx",
+        on=_one(
+            "pretalx",
+            "pretalx-2025.2",
+            18300,
+            (("{bin}/python", str(HERE / "projects" / "pretalx_app.py"), "{work}", "0", "{public}", PASSWORD),),
+            ("{bin}/python", str(HERE / "projects" / "pretalx_app.py"), "{work}", "{port}", "{public}", PASSWORD),
+            path="/orga/login/",
+        ),
+        part="test",
+        starts=tuple(
+            f"/orga/{each}"
+            for each in (
+                *(
+                    "event/bread/",
+                    "event/bread/submissions/",
+                    "event/bread/submissions/MYCL3V/",
+                    "event/bread/speakers/",
+                ),
+                *(
+                    "event/bread/speakers/DRGZ7B/",
+                    "event/bread/reviews/",
+                    "event/bread/mails/outbox/",
+                    "event/bread/mails/1/",
+                ),
+                *(
+                    "event/bread/cfp/text",
+                    "event/bread/cfp/tracks/",
+                    "event/bread/cfp/tracks/new/",
+                    "event/bread/settings/",
+                ),
+                *("organiser/bakers/", "organiser/bakers/settings/", "me"),
+            )
+        ),
+        login="/orga/login/",
+        fields=(("input[name=login_email]", "owner@example.org"), ("input[name=login_password]", PASSWORD)),
+        skip=".",  # nothing but the starts: many lists, each with pages of its own
+        alike=1,
+    ),
 )
 
 
