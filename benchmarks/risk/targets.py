@@ -440,7 +440,7 @@ _LISTED: Final = (
             (*_ADMINER, "-S", "127.0.0.1:{port}", "-t", "{work}/site", str(HERE / "projects" / "adminer_router.php")),
             path="/adminer/",
         ),
-        part="test",
+        part="development",
         starts=tuple(
             f"/adminer/?sqlite=&username=owner&db=stock.db{each}"
             for each in (
