@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from adapters.ports import Clock, HistoryRecord, HistoryStore
 from protocol.page.action import Action
 from protocol.page.observation import Element, Observation
-from protocol.risk.history import Deed, Past, Press, after, deed_of, element_key, evidence_of, has_label, row_of
+from protocol.risk.history import Deed, Past, Press, after, deed_of, element_key, evidence_of, has_label
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import rule_at
@@ -128,21 +128,18 @@ class History:
         return self.key(element, page, deed) in self._origins.get(origin_of(page.url), {})
 
     def _alone(self, element: Element, page: Observation, key: bytes, deed: Deed) -> bool:
-        """Whether what is known by ``key`` means ``element``. Without a label it means every such control of a page; those do the
-        same only if each stands in a row of its own.
-        """
+        """Whether what is known by ``key`` can only mean ``element``: without a label it means every such control of a page."""
         if has_label(element):
             return True
         # A page can have a thousand of them, and all of them can be asked about.
-        made: tuple[History, dict[bytes, dict[str, int]]] | None = page.kept.get(f"alike {deed}")
+        made: tuple[History, dict[bytes, set[str]]] | None = page.kept.get(f"alike {deed}")
         if made is None or made[0] is not self:
-            alike: dict[bytes, dict[str, int]] = {}
+            alike: dict[bytes, set[str]] = {}
             for other in page.elements:
                 if not has_label(other):
-                    alike.setdefault(self.key(other, page, deed), {})[other.ref] = row_of(other, page)
+                    alike.setdefault(self.key(other, page, deed), set()).add(other.ref)
             made = page.kept[f"alike {deed}"] = (self, alike)
-        rows = {**made[1].get(key, {}), element.ref: row_of(element, page)}
-        return len(rows) == 1 or (len(set(rows.values())) == len(rows) and -1 not in rows.values())
+        return not made[1].get(key, set()) - {element.ref}
 
     async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
         """Implements ``Known.note``."""

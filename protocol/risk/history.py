@@ -37,8 +37,6 @@ _PLACES: Final = frozenset(
     }
 )  # fmt: skip
 """Roles of what can stand around a control and tells what it belongs to."""
-_ROWS: Final = frozenset({"row", "listitem", "article", "treeitem"})
-"""Roles of what a list repeats, with the same controls in each."""
 _PLACES_MAX: Final = 3
 _SAME_EVERYWHERE: Final = frozenset({"banner", "contentinfo", "navigation"})
 """What stands in these is the same on every page of a site. Elsewhere the same label does different things from page to page."""
@@ -127,16 +125,6 @@ def element_key(element: Element, page: Observation, key: bytes, deed: Deed = "p
 def has_label(element: Element) -> bool:
     """Whether its label tells ``element`` from others: “×” or “12” stands on controls that do different things."""
     return sum(letter.isalpha() for letter in element.name) > 1
-
-
-def row_of(element: Element, page: Observation) -> int:
-    """The node of the row, the entry or the card in which ``element`` stands, in ``page.tree``; -1 if it stands in none."""
-    tree, node = page.tree, page.nodes.get(element.ref, -1)
-    while node >= 0:
-        if tree.roles[node] in _ROWS:
-            return node
-        node = tree.parents[node]
-    return -1
 
 
 def _rest(url: str) -> str:

@@ -370,32 +370,6 @@ async def test_of_several_controls_without_a_label_none_is_harmless_because_anot
     assert history.of(click, icon, twice) is None
 
 
-@pytest.mark.parametrize(
-    ("roles", "parents", "known"),
-    [
-        (("table", "row", "button", "row", "button"), (-1, 0, 1, 0, 3), True),
-        (("list", "listitem", "button", "listitem", "button"), (-1, 0, 1, 0, 3), True),
-        (("table", "row", "button", "button", "row"), (-1, 0, 1, 1, 0), False),
-        (("main", "generic", "button", "generic", "button"), (-1, 0, 1, 0, 3), False),
-        (("main", "article", "button", "generic", "button"), (-1, 0, 1, 0, 3), False),
-    ],
-    ids=["rows", "entries", "both in one row", "in no rows", "one in a card"],
-)
-async def test_controls_without_a_label_do_the_same_if_each_stands_in_a_row_of_its_own(
-    roles: tuple[str, ...], parents: tuple[int, ...], known: bool
-) -> None:
-    """Guard: node/live/history.py, History._alone."""
-    signs = [msgspec.structs.replace(BUTTON, ref=f"e{place}", name="+") for place in range(2)]
-    numbers = iter(range(2))
-    places = tuple(next(numbers) if role == "button" else -1 for role in roles)
-    tree = Tree(parents=parents, roles=roles, said=("",) * 5, elements=places)
-    on = Observation(url="https://shop.example/a", title="", text="", elements=tuple(signs), tree=tree)
-    history, press = History(KEY, MemoryStore(), ManualClock()), Click(target=Locator())
-    for _ in range(limits.HISTORY_PRESSES_MIN):
-        await history.note(signs[0], on, Press())
-    assert [history.of(press, each, on) is not None for each in signs] == [known] * 2
-
-
 async def test_a_control_that_the_page_does_not_list_is_not_alone_beside_one_that_looks_like_it() -> None:
     sign = msgspec.structs.replace(BUTTON, name="×")
     twin = msgspec.structs.replace(sign, ref="e9")
