@@ -41,6 +41,8 @@ _LOOK_TRIES: Final = 3
 _FOLLOWS_S: Final = 1.0
 _AGAIN_S: Final = 1.0
 """After so long a page is read again that could not be read when it had changed."""
+_SWAP_S: Final = 0.05
+_SWAP_TRIES: Final = 40
 _TYPED: Final = frozenset({"typed", "address_bar", "generated", "auto_bookmark", "keyword"})
 _READ: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -274,8 +276,15 @@ class Watcher:
         self._driven.spawn(self._driven.follow_window())
 
     async def _entries(self) -> tuple[int, list[dict[str, Any]]]:
-        history = await self._session.send("Page.getNavigationHistory")
-        return history["currentIndex"], history["entries"]
+        for _ in range(_SWAP_TRIES):
+            # While another process takes the page over, Chromium knows of no history, and says that the page is not active.
+            with contextlib.suppress(PlaywrightError):
+                history = await self._session.send("Page.getNavigationHistory")
+                return history["currentIndex"], history["entries"]
+            if not self._driven.is_open:
+                break
+            await asyncio.sleep(_SWAP_S)
+        raise MeshError("browser.timeout", "the history of the page could not be read in time")
 
     async def _follow(self, by_page: bool) -> None:
         """Tell of a navigation by the window itself: its address bar, and its buttons for back, forward and reload."""

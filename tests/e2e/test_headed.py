@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser import watching
 from adapters.browser.page import ChromiumPage
@@ -260,6 +261,7 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
                 await desk.noted("name: Inside")
                 await person.click("#beside")
                 await person.reads("/popup.html")
+                await noticed(page)
                 monkeypatch.setattr(watching, "_FOLLOWS_S", 0.0)  # a person would wait a moment
                 history = await person.send("Page.getNavigationHistory")
                 before = history["entries"][history["currentIndex"] - 1]["id"]
@@ -333,3 +335,44 @@ async def test_a_page_that_could_not_be_read_when_it_changed_is_read_later(monke
                         await asyncio.sleep(0.02)
     finally:
         await server.stop()
+
+
+async def test_where_the_window_was_led_is_told_though_the_history_cannot_be_read_at_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While another process takes the page over, Chromium says “Not attached to an active page”."""
+    seen: list[Heard] = []
+
+    async def tell(one: Heard) -> None:
+        seen.append(one)
+
+    server = PageServer()
+    await server.start()
+    try:
+        async with running_chromium() as (endpoint, _):
+            guard = GuardPolicy(read_only=False, origins=(server.origin,))
+            async with (
+                open_watched(BrowserConfig(), endpoint)(Profile(), guard, tell) as page,
+                contextlib.AsyncExitStack() as stack,
+            ):
+                await page.open(f"{server.origin}/form.html")
+                person = await stack.enter_async_context(person_at(endpoint, server.origin))
+                assert isinstance(page, watching.Watcher)
+                send, failing = page._session.send, 3
+
+                async def failed(method: str, params: dict[str, Any] | None = None) -> Any:
+                    nonlocal failing
+                    if method == "Page.getNavigationHistory" and failing:
+                        failing -= 1
+                        raise PlaywrightError("Not attached to an active page")
+                    return await send(method, params)
+
+                monkeypatch.setattr(page._session, "send", failed)
+                await person.send("Page.navigate", url=f"{server.origin}/table.html")
+                async with asyncio.timeout(_WAIT_S):
+                    while not seen:  # noqa: ASYNC110 (nobody tells)
+                        await asyncio.sleep(0.02)
+                assert failing == 0
+    finally:
+        await server.stop()
+    assert [(one.kind, one.text) for one in seen] == [("goto", f"{server.origin}/table.html")]
