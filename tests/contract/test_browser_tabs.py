@@ -107,7 +107,7 @@ async def test_a_window_that_is_written_into_is_a_tab_and_what_it_loads_is_judge
 async def test_a_flood_of_windows_is_refused_and_leaves_the_others(launched: Browser, site: PageServer) -> None:
     """Guard: adapters/browser/windows.py, Windows.take."""
     page = await tabs(launched)
-    many = "for (let n = 0; n < 30; n++) window.open('/popup.html?' + n)"
+    many = "for (let n = 0; n < 14; n++) window.open('/popup.html?' + n)"
     await shown(page, site, f'<title>First</title><button onclick="{many}">Go</button>')
     opened = await go(page)
     sent = [entry for entry in site.reached if "popup" in entry]
