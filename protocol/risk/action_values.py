@@ -33,9 +33,7 @@ _SPELT: Final = {verb for verb in (CLEAR | WEAK | CHANGING) - CHANGING_NAMES if 
 _VERBS: Final = re.compile("|".join(sorted((verb for verb in _SPELT if len(verb) > 2), key=len, reverse=True)))
 """The longest first; one look for all of them."""
 _PUT: Final = CARTS | {"product", "item"}
-_BESIDE_RECORD: Final = word_set(
-    "active inactive deactive buy notify ack acknowledge bump unload recommend duplicate clone"
-)
+_BESIDE_RECORD: Final = word_set("active inactive deactive buy notify ack acknowledge bump unload recommend")
 """What is said of a record, and is the name of a page elsewhere: ``operation=inactive&id=7``."""
 _NO_SETTER: Final = re.compile(r"set(?:s|t.*|up.*|back.*|list.*|of.*)?")
 

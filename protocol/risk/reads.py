@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from protocol.risk import graphql
-from protocol.risk.address_words import LISTS, STATEMENT_VERBS, STATEMENTS, word_set
+from protocol.risk.address_words import CLEAR, LISTS, STATEMENT_VERBS, STATEMENTS, WEAK, word_set
 from protocol.risk.addresses import judge_address
 from protocol.risk.letters import plain
 from protocol.risk.read_words import (
@@ -323,7 +323,11 @@ def _chooses_language(last: list[str], pairs: _Pairs | None) -> bool:
 
 
 _SELECT: Final = re.compile(r"\s*(?:select|explain\s+select|show|describe)\s[^;()]{1,2000}", re.IGNORECASE)
-"""One statement that calls no function and writes to no file."""
+"""What calls no function and is one statement, where a semicolon is needed between two."""
+_IN_SELECT: Final = (STATEMENT_VERBS | CLEAR | WEAK) | word_set(
+    "into outfile for set use execute begin declare rename lock waitfor backup restore shutdown procedure do"
+)
+"""What no statement that reads needs. SQL Server takes ``SELECT 1 DELETE FROM a`` for two statements."""
 _OF_DATABASES: Final = word_set("db database table schema ns server username pos limit page sessionmaxrows ajaxrequest")
 
 
@@ -334,7 +338,7 @@ def _selects(pairs: _Pairs | None, asked: _Pairs) -> bool:
     if len(statements) != 1 or rest - _OF_DATABASES or _does_more(asked):
         return False
     said = statements[0]
-    return _SELECT.fullmatch(said) is not None and not {"into", "outfile", "for"} & set(words_in(said))
+    return _SELECT.fullmatch(said) is not None and _IN_SELECT.isdisjoint(words_in(said))
 
 
 _LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})

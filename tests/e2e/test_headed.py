@@ -19,6 +19,7 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser import watching
 from adapters.browser.page import ChromiumPage
 from adapters.ports import Heard
+from adapters.ports.watching import Tell
 from node.config.settings import BrowserConfig
 from node.process.wiring import open_watched
 from node.sessions import Notebook
@@ -302,6 +303,23 @@ async def test_only_what_a_person_did_is_written_and_no_secret_leaves_the_page(
     assert "reached" not in repr([item.observation for item in seen]), "the page has no way to the recorder"
 
 
+@contextlib.asynccontextmanager
+async def at_form(tell: Tell) -> AsyncIterator[tuple[watching.Watcher, Person, str]]:
+    """A watched page with a form, a person at it, and the origin of its site."""
+    server = PageServer()
+    await server.start()
+    try:
+        async with running_chromium() as (endpoint, _):
+            guard = GuardPolicy(read_only=False, origins=(server.origin,))
+            async with open_watched(BrowserConfig(), endpoint)(Profile(), guard, tell) as page:
+                await page.open(f"{server.origin}/form.html")
+                async with person_at(endpoint, server.origin) as person:
+                    assert isinstance(page, watching.Watcher)
+                    yield page, person, server.origin
+    finally:
+        await server.stop()
+
+
 async def test_a_page_that_could_not_be_read_when_it_changed_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "_AGAIN_S", 0.05)
     observe, failing = ChromiumPage.observe, 0
@@ -317,62 +335,31 @@ async def test_a_page_that_could_not_be_read_when_it_changed_is_read_later(monke
         """Nobody asks."""
 
     monkeypatch.setattr(ChromiumPage, "observe", observed)
-    server = PageServer()
-    await server.start()
-    try:
-        async with running_chromium() as (endpoint, _):
-            guard = GuardPolicy(read_only=False, origins=(server.origin,))
-            async with (
-                open_watched(BrowserConfig(), endpoint)(Profile(), guard, unheard) as page,
-                contextlib.AsyncExitStack() as stack,
-            ):
-                await page.open(f"{server.origin}/form.html")
-                person = await stack.enter_async_context(person_at(endpoint, server.origin))
-                failing = 4  # more often than a page that comes says that it has changed
-                await person.send("Page.navigate", url=f"{server.origin}/table.html")
-                async with asyncio.timeout(_WAIT_S):
-                    while not (page.seen and page.seen.url.endswith("/table.html")):  # noqa: ASYNC110 (nobody tells)
-                        await asyncio.sleep(0.02)
-    finally:
-        await server.stop()
+    async with at_form(unheard) as (page, person, origin):
+        failing = 4  # more often than a page that comes says that it has changed
+        await person.send("Page.navigate", url=f"{origin}/table.html")
+        async with asyncio.timeout(_WAIT_S):
+            while not (page.seen and page.seen.url.endswith("/table.html")):  # noqa: ASYNC110 (nobody tells)
+                await asyncio.sleep(0.02)
 
 
 async def test_where_the_window_was_led_is_told_though_the_history_cannot_be_read_at_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While another process takes the page over, Chromium says “Not attached to an active page”."""
-    seen: list[Heard] = []
+    told: asyncio.Queue[Heard] = asyncio.Queue()
+    async with at_form(told.put) as (page, person, origin):
+        send, failing = page._session.send, 3
 
-    async def tell(one: Heard) -> None:
-        seen.append(one)
+        async def failed(method: str, params: dict[str, Any] | None = None) -> Any:
+            nonlocal failing
+            if method == "Page.getNavigationHistory" and failing:
+                failing -= 1
+                raise PlaywrightError("Not attached to an active page")
+            return await send(method, params)
 
-    server = PageServer()
-    await server.start()
-    try:
-        async with running_chromium() as (endpoint, _):
-            guard = GuardPolicy(read_only=False, origins=(server.origin,))
-            async with (
-                open_watched(BrowserConfig(), endpoint)(Profile(), guard, tell) as page,
-                contextlib.AsyncExitStack() as stack,
-            ):
-                await page.open(f"{server.origin}/form.html")
-                person = await stack.enter_async_context(person_at(endpoint, server.origin))
-                assert isinstance(page, watching.Watcher)
-                send, failing = page._session.send, 3
-
-                async def failed(method: str, params: dict[str, Any] | None = None) -> Any:
-                    nonlocal failing
-                    if method == "Page.getNavigationHistory" and failing:
-                        failing -= 1
-                        raise PlaywrightError("Not attached to an active page")
-                    return await send(method, params)
-
-                monkeypatch.setattr(page._session, "send", failed)
-                await person.send("Page.navigate", url=f"{server.origin}/table.html")
-                async with asyncio.timeout(_WAIT_S):
-                    while not seen:  # noqa: ASYNC110 (nobody tells)
-                        await asyncio.sleep(0.02)
-                assert failing == 0
-    finally:
-        await server.stop()
-    assert [(one.kind, one.text) for one in seen] == [("goto", f"{server.origin}/table.html")]
+        monkeypatch.setattr(page._session, "send", failed)
+        await person.send("Page.navigate", url=f"{origin}/table.html")
+        async with asyncio.timeout(_WAIT_S):
+            one = await told.get()
+        assert (one.kind, one.text, failing) == ("goto", f"{origin}/table.html", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import msgspec
 import pytest
@@ -126,9 +127,9 @@ def test_forms_are_read_whole_before_another_thread_sees_them() -> None:
     """A half-read form has no field for an e-mail address yet, and a button of it would be harmless."""
     seen: list[set[str]] = []
 
-    class Noting(dict[str, object]):
-        def __setitem__(self, key: str, value: object) -> None:
-            seen.append({each.ref for form in value.values() for each in form.controls})  # type: ignore[attr-defined]
+    class Noting(dict[str, Any]):
+        def __setitem__(self, key: str, value: Any) -> None:
+            seen.append({each.ref for form in value.values() for each in form.controls})
             super().__setitem__(key, value)
 
     page = Observation(url="https://shop.example/", title="", text="", elements=(BOX, FIELD, GO))

@@ -144,6 +144,10 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
         ("/search/save", JSON, {"jql": "a"}),
         ("/api/item/list", JSON, {"itemId": 7, "price": 30}),
         ("/sql", FORM, "sql_query=SELECT+1;DELETE+FROM+b"),
+        ("/sql", FORM, "sql_query=SELECT+1+DELETE+FROM+b"),
+        ("/sql", FORM, "sql_query=SELECT+1%0AEXEC+xp_cmdshell+'a'"),
+        ("/sql", FORM, "sql_query=SELECT+1+TRUNCATE+TABLE+b"),
+        ("/sql", FORM, "sql_query=select+1/**/drop/**/table/**/b"),
         ("/sql", FORM, "sql_query=SELECT+pg_terminate_backend(7)"),
         ("/sql", FORM, "sql_query=SELECT+*+INTO+OUTFILE+'a'+FROM+b"),
         ("/sql", FORM, "sql_query=SELECT+*+FROM+b+FOR+UPDATE"),
@@ -245,7 +249,7 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
     ],
 )
 def test_what_could_write_has_no_form_of_reading(path: str, content_type: str, body: Any) -> None:
-    """Guard: protocol/risk/reads.py, _object."""
+    """Guard: protocol/risk/reads.py, _object. Guard: protocol/risk/reads.py, _selects."""
     assert form_of(path, content_type, body) == ""
 
 
