@@ -191,10 +191,13 @@ class Journey:
     def _judge(self) -> None:
         done = self.outcome
         shares = self.search.get("spend", [])
+        visits = done.visits_per_peer.values()
+        # A lucky search is over before each has had a turn.
+        lucky = sum(visits) < done.nodes
         promises = {
             "two peers joined": done.joined == len(WORKERS),
             "every peer was given a branch": len(shares) == done.nodes and all(peer["leases"] for peer in shares),
-            "every peer explored": all(done.visits_per_peer.values()) or not self.task.far,
+            "every peer explored": all(visits) or lucky or not self.task.far,
             "the goal was reached and verified": done.verified,
             "the scheduled search ran and was written down": done.scheduled,
             "nothing unsafe happened on the site": done.unsafe_effects == 0,
