@@ -91,7 +91,9 @@ def reads_by_form(method: str, url: str, content_type: str, body: str | None) ->
 
 
 def _read_form(pairs: _Pairs | None, last: list[str], asked: _Pairs) -> str:
-    """asked: what the address says beside its path."""
+    """asked: what the address says beside its path. Of a body that was not read whole nothing is known."""
+    if pairs is None:
+        return ""
     if _ends_in_search(last) and _is_search(pairs):
         return "a search form"
     if _computes(last, pairs):
@@ -129,6 +131,8 @@ def _read_json(value: Any, last: list[str], asked: _Pairs | None) -> str:
     if not isinstance(value, dict) or _orders(asked):
         return ""
     pairs = _pairs(value)
+    if pairs is None:
+        return ""
     if _ends_in_search(last) and _is_search(pairs):
         return "a search"
     if _lists(last, pairs):
@@ -208,7 +212,7 @@ _WHERE_KEPT: Final = word_set(
 """Behind one of these stands how searches are done, or one that is kept."""
 
 
-def _is_search(pairs: _Pairs | None) -> bool:
+def _is_search(pairs: _Pairs) -> bool:
     """Whether all fields are of a search, and one of them says what is searched for."""
     if not pairs or _orders(pairs):
         return False
@@ -219,14 +223,14 @@ def _is_search(pairs: _Pairs | None) -> bool:
     return fits and any(name in SEARCH_SIGNS for name in names)
 
 
-def _lists(last: list[str], pairs: _Pairs | None) -> bool:
+def _lists(last: list[str], pairs: _Pairs) -> bool:
     """Whether a list of something is turned or searched: JSON to ``/api/item/list`` with ``page``, ``size`` or ``keyword`` alone.
     Anything else that stands beside “list” may be put into one.
     """
     end = "".join(words_in(last[-1])) if last else ""
     if len(last) < 2 or end not in LISTING_ENDS or any(map(writes, last)) or not LISTS.isdisjoint(words_in(last[0])):
         return False
-    names = {_name(key) for key, _ in pairs or ()} - TOKEN_FIELDS
+    names = {_name(key) for key, _ in pairs} - TOKEN_FIELDS
     return bool(names) and names <= LIST_FIELDS and not _orders(pairs) and not _does_more(pairs)
 
 
@@ -250,7 +254,7 @@ def _orders(pairs: _Pairs | None) -> bool:
 # --- computations, lists, languages ------------------------------------------------------------------------------------
 
 
-def _computes(last: list[str], pairs: _Pairs | None) -> bool:
+def _computes(last: list[str], pairs: _Pairs) -> bool:
     """Whether the path ends in a word for computing something (``/shipping/estimate``), something is given for it, and no field
     says that more is done. Who gives name and address with it wants an answer by mail.
     """
@@ -260,19 +264,19 @@ def _computes(last: list[str], pairs: _Pairs | None) -> bool:
     # “Suggestions” and “availability” by themselves are lists that one more is put into.
     if not ({words[0], words[-1]} & COMPUTING_WORDS or (words[-1] in COMPUTED_THINGS and words[0] in READING_VERBS)):
         return False
-    names = {_name(key) for key, _ in pairs or ()}
+    names = {_name(key) for key, _ in pairs}
     return bool(names - TOKEN_FIELDS) and not names & PERSON_FIELDS and not _orders(pairs) and not _does_more(pairs)
 
 
-def _does_more(pairs: _Pairs | None) -> bool:
+def _does_more(pairs: _Pairs) -> bool:
     """Whether a field says, at any depth, that something is changed: the button “save” beside “preview”, which sends its name and
     perhaps no value; one operation of a list; a statement of SQL; or that it is no trial.
     """
-    for key, value in pairs or ():
+    for key, value in pairs:
         parts = [part for part in _KEY_PARTS.split(key) if part]
         # A button called “submit” says what it does by its value.
         named = value not in (None, False) and _name(key) not in ACTION_FIELDS and writes(key)
-        if len(key) > _KEY_CHARS_MAX or named:
+        if named:
             return True
         if value in (False, "false", "0") and parts and _name(parts[-1]) in _TRIALS:
             return True
@@ -288,37 +292,37 @@ def _does_more(pairs: _Pairs | None) -> bool:
 _TRIALS: Final = frozenset({"dryrun", "simulate", "preview", "test"})
 
 
-def _calls(last: list[str], pairs: _Pairs | None, asked: _Pairs) -> bool:
+def _calls(last: list[str], pairs: _Pairs, asked: _Pairs) -> bool:
     """Whether one field says what is called, at an address for such calls, and that is a verb that reads: ``action=query``."""
     words = words_in(without_extension(last[-1])[0]) if last else []
     if not words or words[-1] not in CALLED or any(map(writes, last)):
         return False
-    called = [str(value) for key, value in [*(pairs or ()), *asked] if _name(key) in ACTION_FIELDS | CALLS]
+    called = [str(value) for key, value in [*pairs, *asked] if _name(key) in ACTION_FIELDS | CALLS]
     if len(called) != 1 or not _RPC_METHOD.fullmatch(called[0]) or writes(called[0]):
         return False
-    return words_in(called[0])[0] in CALLS_THAT_READ and not _does_more([*(pairs or ()), *asked])
+    return words_in(called[0])[0] in CALLS_THAT_READ and not _does_more([*pairs, *asked])
 
 
 _TURNED: Final = re.compile(r"(?:Page\$(?:\d{1,6}|First|Last|Next|Prev)|Sort\$[\w.-]{1,64})")
 _BUTTONS: Final = word_set("btn button submit ibtn imgbtn lbtn lnk cmd")
 
 
-def _turns(last: list[str], pairs: _Pairs | None) -> bool:
+def _turns(last: list[str], pairs: _Pairs) -> bool:
     """Whether a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and no button is sent."""
     if not last or not last[-1].lower().endswith(".aspx") or any(map(writes, last)):
         return False
-    fields = dict(pairs or ())
+    fields = dict(pairs)
     turned = _TURNED.fullmatch(str(fields.get("__EVENTARGUMENT", "")))
     # Any other event has its own argument. A button that stands among the fields goes before the target.
     pressed = any(writes(key) or not _BUTTONS.isdisjoint(words_in(key)) for key in fields)
-    return bool(turned and fields.get("__EVENTTARGET")) and not pressed and len(fields) == len(pairs or ())
+    return bool(turned and fields.get("__EVENTTARGET")) and not pressed and len(fields) == len(pairs)
 
 
-def _chooses_language(last: list[str], pairs: _Pairs | None) -> bool:
+def _chooses_language(last: list[str], pairs: _Pairs) -> bool:
     """Whether the site is asked to speak another language, and nothing else."""
     if not last or plain(last[-1]).replace("-", "").replace("_", "") not in LANGUAGE_ADDRESSES:
         return False
-    names = [_name(key) for key, _ in pairs or ()]
+    names = [_name(key) for key, _ in pairs]
     return bool(names) and all(name in LANGUAGE_FIELDS or name in TOKEN_FIELDS for name in names)
 
 
@@ -331,10 +335,10 @@ _IN_SELECT: Final = (STATEMENT_VERBS | CLEAR | WEAK) | word_set(
 _OF_DATABASES: Final = word_set("db database table schema ns server username pos limit page sessionmaxrows ajaxrequest")
 
 
-def _selects(pairs: _Pairs | None, asked: _Pairs) -> bool:
+def _selects(pairs: _Pairs, asked: _Pairs) -> bool:
     """Whether a tool for databases is given one statement of SQL, which reads, and nothing else."""
-    statements = [str(value) for key, value in pairs or () if _name(key) in STATEMENTS]
-    rest = {_name(key) for key, _ in pairs or ()} - STATEMENTS - TOKEN_FIELDS
+    statements = [str(value) for key, value in pairs if _name(key) in STATEMENTS]
+    rest = {_name(key) for key, _ in pairs} - STATEMENTS - TOKEN_FIELDS
     if len(statements) != 1 or rest - _OF_DATABASES or _does_more(asked):
         return False
     said = statements[0]
@@ -378,18 +382,22 @@ def _name(key: str) -> str:
 
 
 def _form(body: str) -> _Pairs | None:
+    """Names and values of a form; None if there are too many, or a name is too long."""
     pieces = [piece for piece in body.split("&") if piece]
     if len(pieces) > _FIELDS_MAX:
         return None
-    return [(unquote_plus(key), unquote_plus(value)) for key, _, value in (piece.partition("=") for piece in pieces)]
+    pairs = [(unquote_plus(key), unquote_plus(value)) for key, _, value in (piece.partition("=") for piece in pieces)]
+    return None if any(len(key) > _KEY_CHARS_MAX for key, _ in pairs) else pairs
 
 
 def _pairs(value: Any) -> _Pairs | None:
-    """Names and values of a JSON value, at any depth; inner names stand below the outer one. None if there are too many."""
+    """Names and values of a JSON value, at any depth; inner names stand below the outer one. None if there are too many, or a
+    name is too long.
+    """
     found: list[tuple[str, Any]] = []
     for pair in _walk("", value, 0):
         found.append(pair)
-        if len(found) > _FIELDS_MAX or pair[0] == _TOO_DEEP:
+        if len(found) > _FIELDS_MAX or len(pair[0]) > _KEY_CHARS_MAX or pair[0] == _TOO_DEEP:
             return None
     return found
 
@@ -434,11 +442,11 @@ def _is_algolia(value: Any) -> bool:
 
 
 class _Unclear(ValueError):
-    """JSON that two readers would read differently."""
+    """JSON that two readers would read differently, or with more fields than are looked at."""
 
 
 def _decoded(text: str) -> Any:
-    """The value of a JSON text in which no object names a key twice, in whatever case; else None."""
+    """The value of a JSON text in which no object names a key twice, in whatever case, or too many; else None."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except (ValueError, RecursionError):
@@ -447,7 +455,7 @@ def _decoded(text: str) -> Any:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # Some readers (Go's) take keys in any case.
-    if len({plain(key) for key, _ in pairs}) < len(pairs):
+    if len(pairs) > _FIELDS_MAX or len({plain(key) for key, _ in pairs}) < len(pairs):
         raise _Unclear
     return dict(pairs)
 

@@ -24,6 +24,8 @@ def persisted(digest: str, **more: Any) -> dict[str, Any]:
     return {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": digest}}, **more}
 
 
+MANY = "&".join(f"a{number}=1" for number in range(600))
+"""More fields than are looked at."""
 TURNED = "a list that is turned or sorted"
 LIVEWIRE = "a call of Livewire that reads"
 
@@ -246,10 +248,17 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
         ("/free-estimate", FORM, "zip=1&email=ann%40a.example"),
         ("/me/availability", JSON, {"state": "away"}),
         ("/suggestions", JSON, {"title": "a"}),
+        ("/api.php?action=query", FORM, MANY + "&action=delete"),
+        ("/comments/preview", FORM, "text=a&" + "a" * 300 + "=1"),
+        ("/products/search", JSON, {"q": "a", "filters": dict.fromkeys(MANY.split("&"), 1)}),
+        ("/graphql", JSON, {"query": TEXT, "variables": dict.fromkeys(MANY.split("&"), 1)}),
     ],
 )
 def test_what_could_write_has_no_form_of_reading(path: str, content_type: str, body: Any) -> None:
-    """Guard: protocol/risk/reads.py, _object. Guard: protocol/risk/reads.py, _selects."""
+    """Guard: protocol/risk/reads.py, _object. Guard: protocol/risk/reads.py, _read_form.
+
+    Guard: protocol/risk/reads.py, _selects.
+    """
     assert form_of(path, content_type, body) == ""
 
 
