@@ -47,6 +47,10 @@ _KEY_CHARS_MAX: Final = 256
 _PATH: Final = re.compile(r"(?:/[A-Za-z0-9_.,*~:@-]*)*")
 _GRAPHQL_FIELDS: Final = frozenset({"query", "variables", "operationName", "extensions"})
 _RPC_FIELDS: Final = frozenset({"jsonrpc", "method", "params", "id"})
+_ALSO_ASKED: Final = word_set(
+    "query extensions doc docid documentid id hash queryid queryhash sha256hash method params request calls"
+)
+"""In an address, these may name another document or method than the body does."""
 _RPC_METHOD: Final = re.compile(r"[A-Za-z][\w.:/-]{0,127}")
 _ELASTIC: Final = frozenset(
     {"_search", "_count", "_mget", "_msearch", "_validate/query", "_field_caps", "_explain", "_terms_enum"}
@@ -122,9 +126,11 @@ def _read_json(value: Any, last: list[str], asked: _Pairs | None) -> str:
     entries = value if isinstance(value, list) else [value]
     if not 0 < len(entries) <= _BATCH_MAX or not all(isinstance(entry, dict) for entry in entries):
         return ""
-    if all(_is_graphql(entry) for entry in entries):
+    # Some servers (express-graphql) look into the address first.
+    alone = asked is not None and not any(_name(key) in _ALSO_ASKED for key, _ in asked)
+    if alone and all(_is_graphql(entry) for entry in entries):
         return "a GraphQL query"
-    if all(_is_rpc(entry) for entry in entries):
+    if alone and all(_is_rpc(entry) for entry in entries):
         return "a JSON-RPC call that reads"
     if _is_livewire(value, last):
         return "a call of Livewire that reads"
