@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.login_flows import flow_of
-from tests.mesh_nodes import Node, refusal, shop
+from tests.mesh_nodes import Node, refusal, shop, until
 from trailmesh.demo.mesh import pair
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -52,6 +53,10 @@ def test_a_peer_gets_the_verdict_and_only_with_a_grant_the_session(tmp_path: Pat
             bruno.stop()
 
 
+def _visits(node: Node, search: str) -> dict[str, int]:
+    return {peer["name"]: peer["visits"] for peer in node.run("explore", "show", search)["spend"]}
+
+
 def anna_peer(node: Node) -> str:
     return str(node.run("node", "peers")["peers"][0]["node"])
 
@@ -66,18 +71,17 @@ def test_two_nodes_search_behind_a_login_each_with_its_own(tmp_path: Path) -> No
             for node in (anna, bruno):
                 node.run("capsule", "login", f"{url}/account", "--name", "shop", *flow_of(tmp_path, url))
             before = effects.read_bytes()
-            until = ("--until", '{text: "no page says this"}', "--seconds", "30")
-            what = ("--goal", "read my orders", "--start", f"{url}/account", "--capsule", "shop")
-            search = ("explore", "run", *what, *until)
-            code, _, error = refusal(*search, "--peer", "bruno", home=anna.home)
+            what = ("--goal", "read my orders", "--start", f"{url}/account", "--capsule", "shop", "--peer", "bruno")
+            search = ("explore", "run", *what, "--until", '{text: "no page says this"}', "--seconds", "100")
+            code, _, error = refusal(*search, home=anna.home)
             assert code == "peer.scope" and "login:use" in error["message"]
             bruno.run("node", "grant", "anna", f"login:use={url},login:read={url}")
-            ended, _, _ = refusal(*search, "--peer", "bruno", home=anna.home, timeout_s=120)
-            assert ended == "search.not_found_goal"
-            (listed,) = anna.run("explore", "show")["searches"]
-            found = anna.run("explore", "show", listed["id"])
-            spend = {each["name"]: each for each in found["spend"]}
-            assert spend["bruno"]["visits"] > 0, found
+            running = anna.spawn(*search)
+            (listed,) = until(lambda: anna.run("explore", "show")["searches"], "a search")
+            until(lambda: _visits(anna, listed["id"]).get("bruno"), "bruno has visited a page", 90)
+            assert anna.run("explore", "stop", listed["id"])["status"] == "stopped"
+            out, _ = running.communicate(timeout=20)
+            assert (running.returncode, json.loads(out)["status"]) == (0, "stopped")
             uses = [node.run("capsule", "show", "shop")["uses"] for node in (anna, bruno)]
             assert uses[0] == 1 and uses[1] >= 1
             assert effects.read_bytes() == before
