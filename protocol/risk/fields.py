@@ -207,6 +207,11 @@ def chosen_beside(element: Element, page: Observation) -> list[Evidence]:
     return _form_of(element, page).chosen
 
 
+def default_button(element: Element, page: Observation) -> Element | None:
+    """The button that Enter presses in the form of ``element``: the first one that submits it. None if it has none."""
+    return next(iter(_form_of(element, page).buttons), None)
+
+
 def _sent_of(other: Element) -> list[Evidence]:
     """What a list or a box that waits in a form adds to sending it."""
     if other.traits.tag != "select":

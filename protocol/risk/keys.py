@@ -10,6 +10,7 @@ from protocol.risk.fields import (
     LIST_ROLES,
     any_choice,
     chosen,
+    default_button,
     mail_address,
     reads_by_get,
     searches,
@@ -63,6 +64,8 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
         if not submits:
             return experienced(typed(element), history)
         sent = worst(typed(element), submitted(element, page, recognised=searches(element)))
+        if (button := default_button(element, page)) is not None:
+            sent = worst(sent, clicked(button, page))
         if (mail_address(element) or reads_by_get(element)) and sends_mail_address(element, page):
             sent = raised(sent, 6, "sends an e-mail address")
         return experienced(sent, history)

@@ -66,6 +66,10 @@ READING_VERBS: Final = word_set(
     "check exists contains select filter browse all retrieve head peek ping version schema suggest autocomplete "
     "complete preview validate compute calculate estimate detail details summary subtotal items call balance help gas"
 )
+READING_ENDS: Final = word_set(
+    "get list search find fetch read query count lookup balance version info status stats help"
+)
+"""Those that say so at the end of a name as well. Of “sweep all”, “Input.Select” and “end call” the first word is the verb."""
 COMPUTING_WORDS: Final = word_set(
     "calculate calc compute estimate preview lint autocomplete typeahead lookup simulate calcular calcula calculer "
     "calculez berechnen vorschau"

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from protocol.risk import graphql
-from protocol.risk.address_words import CLEAR, LISTS, STATEMENT_VERBS, STATEMENTS, WEAK, word_set
+from protocol.risk.address_words import CHANGING, CLEAR, LISTS, STATEMENT_VERBS, STATEMENTS, WEAK, word_set
 from protocol.risk.addresses import judge_address
 from protocol.risk.letters import plain
 from protocol.risk.read_words import (
@@ -28,6 +28,7 @@ from protocol.risk.read_words import (
     LIST_FIELDS,
     LISTING_ENDS,
     PERSON_FIELDS,
+    READING_ENDS,
     READING_VERBS,
     SEARCH_FIELDS,
     SEARCH_SIGNS,
@@ -98,7 +99,7 @@ def _read_form(pairs: _Pairs | None, last: list[str], asked: _Pairs) -> str:
     """asked: what the address says beside its path. Of a body that was not read whole nothing is known."""
     if pairs is None:
         return ""
-    if _ends_in_search(last) and _is_search(pairs):
+    if _ends_in_search(last) and _is_search(pairs, last):
         return "a search form"
     if _computes(last, pairs):
         return "a computation"
@@ -139,7 +140,7 @@ def _read_json(value: Any, last: list[str], asked: _Pairs | None) -> str:
     pairs = _pairs(value)
     if pairs is None:
         return ""
-    if _ends_in_search(last) and _is_search(pairs):
+    if _ends_in_search(last) and _is_search(pairs, last):
         return "a search"
     if _lists(last, pairs):
         return "a list"
@@ -177,15 +178,29 @@ def _is_rpc(entry: dict[str, Any]) -> bool:
     method = entry.get("method")
     if not set(entry) <= _RPC_FIELDS or entry.get("jsonrpc") != "2.0" or not isinstance(method, str):
         return False
+    params = entry.get("params")
+    if method == "call":
+        # Odoo names the method of a model beside its arguments. What else is called so (a tool, a device) may do anything.
+        params = dict(params) if isinstance(params, dict) and set(params) <= _OF_MODELS else {}
+        method = params.pop("method", None)
+    return isinstance(method, str) and _reads_by_name(method) and not _orders(_pairs(params))
+
+
+_OF_MODELS: Final = frozenset({"model", "method", "args", "kwargs"})
+
+
+def _reads_by_name(method: str) -> bool:
+    """Whether the name of a method says that it reads, by its first word or its last: ``items.list``, ``eth_getBalance``."""
     words = words_in(re.split(r"[./:]", method)[-1]) or [""]
-    if (
-        not _RPC_METHOD.fullmatch(method)
-        or writes(method)
-        or words[0] in WRITING_NOUNS
-        or _orders(_pairs(entry.get("params")))
-    ):
+    if not _RPC_METHOD.fullmatch(method) or writes(method) or words[0] in WRITING_NOUNS:
         return False
-    return words[0] in READING_VERBS or words[-1] in READING_VERBS
+    if not (CLEAR | CHANGING | WEAK).isdisjoint(words) or words[:2] in (["check", "in"], ["check", "out"]):
+        return False
+    return words[0] in READING_VERBS - _READ_OR_NOT or words[-1] in READING_ENDS
+
+
+_READ_OR_NOT: Final = word_set("call complete select load")
+"""Verbs that read elsewhere, and do something where a method is called so: ``tools/call``, ``Input.Select``, ``load``."""
 
 
 def writes(name: object) -> bool:
@@ -218,15 +233,36 @@ _WHERE_KEPT: Final = word_set(
 """Behind one of these stands how searches are done, or one that is kept."""
 
 
-def _is_search(pairs: _Pairs) -> bool:
+def _is_search(pairs: _Pairs, last: list[str]) -> bool:
     """Whether all fields are of a search, and one of them says what is searched for."""
-    if not pairs or _orders(pairs):
+    if not pairs or _orders(pairs) or _states(pairs, last):
         return False
     names = [_name(key) for key, _ in pairs]
     if not all(name in SEARCH_FIELDS or name in TOKEN_FIELDS or name in ACTION_FIELDS for name in names):
         return False
     fits = all(not isinstance(value, str) or len(value) <= _VALUE_CHARS_MAX for _, value in pairs)
     return fits and any(name in SEARCH_SIGNS for name in names)
+
+
+def _states(pairs: _Pairs, last: list[str]) -> bool:
+    """Whether a statement that writes may be given where databases are asked (``/query`` of InfluxDB), or a query is kept under a
+    name (``query[name]``).
+    """
+    at_query = bool(last) and words_in(last[-1])[-1:] in (["query"], ["queries"])
+    for key, value in pairs:
+        inner = {_name(part) for part in _KEY_PARTS.split(key)[1:] if part}
+        if not inner.isdisjoint(_OF_RECORDS) or (at_query and _name(key) == "type" and writes(value)):
+            return True
+        if not inner.isdisjoint(ACTION_FIELDS) and _orders([("action", value)]):
+            return True
+        stated = isinstance(value, str) and (at_query or not inner.isdisjoint(_RAW))
+        if stated and not (_IN_SELECT | WRITING_VERBS).isdisjoint(words_in(value)):
+            return True
+    return False
+
+
+_OF_RECORDS: Final = word_set("name title description email phone fullname body content notes message")
+_RAW: Final = word_set("sql rawsql statement")
 
 
 def _lists(last: list[str], pairs: _Pairs) -> bool:
@@ -240,6 +276,7 @@ def _lists(last: list[str], pairs: _Pairs) -> bool:
     return bool(names) and names <= LIST_FIELDS and not _orders(pairs) and not _does_more(pairs)
 
 
+_ACTIONS_OF_QWIK: Final = frozenset({"qaction", "qfunc"})
 _EVENTS: Final = frozenset({"eventtarget", "eventargument"})
 
 
@@ -250,6 +287,8 @@ def _orders(pairs: _Pairs | None) -> bool:
     for key, value in pairs:
         if key.startswith("/") or (_name(key) in _EVENTS and value):
             return True  # an action of SvelteKit, an event of ASP.NET: of those that read, ``_turns`` knows
+        if _name(key) in _ACTIONS_OF_QWIK:
+            return True
         if _name(key) in ACTION_FIELDS and not isinstance(value, (int, float)):
             words = words_in(str(value)[:256])
             if any(word not in SEARCH_WORDS and word not in READING_VERBS for word in words):
@@ -265,13 +304,31 @@ def _computes(last: list[str], pairs: _Pairs) -> bool:
     says that more is done. Who gives name and address with it wants an answer by mail.
     """
     words = words_in(without_extension(last[-1])[0]) if last else []
-    if not 0 < len(words) <= 3 or any(map(writes, last)):
+    if not 0 < len(words) <= 3 or any(map(writes, last)) or any(_of_server_pages(key) for key, _ in pairs):
         return False
     # “Suggestions” and “availability” by themselves are lists that one more is put into.
     if not ({words[0], words[-1]} & COMPUTING_WORDS or (words[-1] in COMPUTED_THINGS and words[0] in READING_VERBS)):
         return False
     names = {_name(key) for key, _ in pairs}
     return bool(names - TOKEN_FIELDS) and not names & PERSON_FIELDS and not _orders(pairs) and not _does_more(pairs)
+
+
+def _of_server_pages(key: str) -> bool:
+    """Whether it is a field of a framework (JSF, ASP.NET, Spring Web Flow, Struts) that sends all buttons of a page to its address,
+    under names that say nothing.
+    """
+    return key.startswith(_SERVER_PAGES)
+
+
+_SERVER_PAGES: Final = (
+    "javax.faces.",
+    "jakarta.faces.",
+    "__VIEWSTATE",
+    "__EVENTTARGET",
+    "_eventId",
+    "action:",
+    "method:",
+)
 
 
 def _does_more(pairs: _Pairs) -> bool:
@@ -335,7 +392,8 @@ def _chooses_language(last: list[str], pairs: _Pairs) -> bool:
 _SELECT: Final = re.compile(r"\s*(?:select|explain\s+select|show|describe)\s[^;()]{1,2000}", re.IGNORECASE)
 """What calls no function and is one statement, where a semicolon is needed between two."""
 _IN_SELECT: Final = (STATEMENT_VERBS | CLEAR | WEAK) | word_set(
-    "into outfile for set use execute begin declare rename lock waitfor backup restore shutdown procedure do"
+    "into outfile for set use execute begin declare rename lock waitfor backup restore shutdown procedure do deny enable "
+    "checkpoint reconfigure dbcc commit rollback revert updatetext writetext truncate kill copy"
 )
 """What no statement that reads needs. SQL Server takes ``SELECT 1 DELETE FROM a`` for two statements."""
 _OF_DATABASES: Final = word_set("db database table schema ns server username pos limit page sessionmaxrows ajaxrequest")
@@ -347,6 +405,8 @@ def _selects(pairs: _Pairs, asked: _Pairs) -> bool:
     rest = {_name(key) for key, _ in pairs} - STATEMENTS - TOKEN_FIELDS
     if len(statements) != 1 or rest - _OF_DATABASES or _does_more(asked):
         return False
+    if any(value and _name(key) in STATEMENTS | {"q", "query"} for key, value in asked):
+        return False  # servers of Java take what the address says
     said = statements[0]
     return _SELECT.fullmatch(said) is not None and _IN_SELECT.isdisjoint(words_in(said))
 
@@ -414,6 +474,8 @@ _TOO_DEEP: Final = "\0"
 def _walk(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     if depth > _DEPTH_MAX:
         yield _TOO_DEEP, None
+    elif value in ({}, []):
+        yield name, ""  # that it is there may be the order: ``{"type": "clear_metadata", "args": {}}``
     elif isinstance(value, dict):
         for key, each in value.items():
             yield from _walk(f"{name}.{key}" if name else key, each, depth + 1)

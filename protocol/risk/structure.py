@@ -28,6 +28,8 @@ _INERT: Final = re.compile(
     re.IGNORECASE,
 )
 """Addresses of links that run a script which sends nothing. What was read is not read again: that would take quadratic time."""
+_NOWHERE: Final = ("#", "#!", "#0", "#none", "#void")
+"""Ends of the addresses of links that lead nowhere: a script does what they do."""
 _LINK_WORDS_MAX: Final = 3
 _LINK_CHARS_MAX: Final = 10
 """In scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""
@@ -61,7 +63,7 @@ def _opens_page(element: Element, page: Observation) -> bool:
         scheme = urlsplit(element.url).scheme
     except ValueError:
         return False
-    return scheme in ("http", "https") and not element.url.endswith("#")
+    return scheme in ("http", "https") and not element.url.endswith(_NOWHERE)
 
 
 def _drafts_mail(element: Element) -> bool:

@@ -378,6 +378,25 @@ def test_a_key_is_judged_by_what_it_would_set_off() -> None:
     assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name="Delete")) == 7
 
 
+@pytest.mark.parametrize(("label", "expected"), [("Search", 1), ("Pay £20", 5), ("Delete account", 7)])
+def test_enter_counts_as_the_first_button_of_its_form(label: str, expected: int) -> None:
+    field = Element(
+        ref="e1", role="textbox", name="Name", traits=Traits(tag="input", form_method="get", form_action="/p")
+    )
+    traits = Traits(tag="button", submits=True, form_method="get", form_action="/p")
+    buttons = [
+        Element(ref=ref, role="button", name=name, traits=traits) for ref, name in (("e2", label), ("e3", "Delete"))
+    ]
+    page = Observation(url="https://a.example/", title="", text="", elements=(field, *buttons))
+    assert classify(Press(key="Enter", target=ANY), field, page).level == expected
+
+
+@pytest.mark.parametrize("end", ["#", "#!", "#0", "#none"])
+def test_a_link_that_leads_nowhere_is_judged_by_what_it_says(end: str) -> None:
+    assert link("Delete my account", f"https://shop.example/{end}") == 7
+    assert link("Publish", f"https://shop.example/{end}") == 4
+
+
 @pytest.mark.parametrize("key", ["Enter", "NumpadEnter"])
 def test_enter_begins_a_line_in_a_text_area_and_submits_from_a_field(key: str) -> None:
     def enter(tag: str) -> int:
