@@ -63,17 +63,22 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
         submits = traits.tag != "textarea" or stroke.commands
         if not submits:
             return experienced(typed(element), history)
-        sent = worst(typed(element), submitted(element, page, recognised=searches(element)))
-        if (button := default_button(element, page)) is not None:
-            sent = worst(sent, clicked(button, page))
+        sent = worst(typed(element), _sent(element, page))
         if (mail_address(element) or reads_by_get(element)) and sends_mail_address(element, page):
             sent = raised(sent, 6, "sends an e-mail address")
         return experienced(sent, history)
     # A check box, a radio button and a list submit their form as a text field does.
     if element.role in CHECKABLE_ROLES | LIST_ROLES and traits.form_method:
-        sent = worst(clicked(element, page), submitted(element, page, recognised=searches(element)))
+        sent = worst(clicked(element, page), _sent(element, page))
         return experienced(sent, history)
     return clicked(element, page, history)
+
+
+def _sent(element: Element, page: Observation) -> Risk:
+    """Submitting the form of ``element``, which presses its first button."""
+    sent = submitted(element, page, recognised=searches(element))
+    button = default_button(element, page)
+    return sent if button is None else worst(sent, clicked(button, page))
 
 
 def _edited(stroke: Stroke, element: Element) -> Risk:

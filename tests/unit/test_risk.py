@@ -389,6 +389,9 @@ def test_enter_counts_as_the_first_button_of_its_form(label: str, expected: int)
     ]
     page = Observation(url="https://a.example/", title="", text="", elements=(field, *buttons))
     assert classify(Press(key="Enter", target=ANY), field, page).level == expected
+    traits = Traits(tag="input", input_type="checkbox", form_method="get", form_action="/p")
+    box = Element(ref="e4", role="checkbox", name="Large", traits=traits)
+    assert classify(Press(key="Enter", target=ANY), box, page).level == expected
 
 
 @pytest.mark.parametrize("end", ["#", "#!", "#0", "#none"])
