@@ -53,6 +53,10 @@ _REPLACING: Final = frozenset(
     }
 )
 """Headers by which a site takes another method than the one that is sent."""
+_COMMANDING: Final = frozenset(
+    {"x-october-request-handler", "x-winter-request-handler", "next-action", "soapaction", "x-amz-target"}
+)
+"""Headers that name what a POST does, whatever its address and its body say."""
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
 _SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _POP_UP_S: Final = 0.5  # how long a window that opened may take to ask for its document
@@ -66,6 +70,8 @@ class Said(NamedTuple):
     """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
     replaced_by: str
     """The method that a header puts in the place of the real one."""
+    commanded: bool
+    """Whether a header names what is done."""
 
 
 def said(method: str, headers: Mapping[str, str]) -> Said:
@@ -73,7 +79,8 @@ def said(method: str, headers: Mapping[str, str]) -> Said:
     lower = {name.lower(): value for name, value in headers.items()}
     announced = lower.get("access-control-request-method", "") if method.upper() == "OPTIONS" else ""
     replaced = ",".join(value for name, value in lower.items() if name in _REPLACING and value.strip())
-    return Said(lower.get("content-type", ""), announced, replaced)
+    commanded = any(name in _COMMANDING and value.strip() for name, value in lower.items())
+    return Said(lower.get("content-type", ""), announced, replaced, commanded)
 
 
 def kind_of(event: Mapping[str, Any]) -> str:

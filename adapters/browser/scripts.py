@@ -19,19 +19,22 @@ const formOf = e => {
 const isPassword = e =>
   e instanceof HTMLInputElement && getter(HTMLInputElement.prototype, 'type').call(e) === 'password';
 const fileName = src => src.startsWith('data:') ? '' : src.split(/[?#]/)[0].split('/').pop().slice(0, 60);
+// Utility classes (``hover:bg-red-500/50``, ``peer-hover/menu-button``) say how something is painted, and when.
+const classes = e => attribute(e, 'class').split(/\s+/).filter(name => !/[:/[]/.test(name)).join(' ');
 const icons = e => {
   const found = [];
   const parts = Element.prototype.querySelectorAll.call(e, 'i,svg,use,img,span[class],path');
   for (const i of Array.prototype.slice.call(parts, 0, 8))
-    found.push(attribute(i, 'class'), attribute(i, 'data-icon'), attribute(i, 'title'),
+    found.push(classes(i), attribute(i, 'data-icon'), attribute(i, 'title'),
       (attribute(i, 'href') || attribute(i, 'xlink:href')).split('#')[1] || '',
       i instanceof HTMLImageElement ? fileName(attribute(i, 'src')) : '');
   return found;
 };
 const tokens = e => {
-  const raw = [attribute(e, 'id'), attribute(e, 'class'), attribute(e, 'name'), attribute(e, 'title'),
-    attribute(e, 'data-icon'), attribute(e, 'data-action'), attribute(e, 'formaction'),
-    e.tagName === 'INPUT' || e.tagName === 'SELECT' || e.tagName === 'TEXTAREA' ? '' : icons(e).join(' ')].join(' ');
+  // What says most stands first: the list is cut, and a button can have more classes than it holds.
+  const raw = [attribute(e, 'data-action'), attribute(e, 'data-icon'), attribute(e, 'formaction'), attribute(e, 'name'),
+    attribute(e, 'id'), attribute(e, 'title'),
+    e.tagName === 'INPUT' || e.tagName === 'SELECT' || e.tagName === 'TEXTAREA' ? '' : icons(e).join(' '), classes(e)].join(' ');
   const words = raw.slice(0, 2000).replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/);
   const kept = words.filter(w => w.length > 1 && w.length < 25 && (!/\d/.test(w) || /^(2fa|mfa2)$/.test(w)));
   return [...new Set(kept)].slice(0, 24);
@@ -64,6 +67,19 @@ const handler = (e, form) => {
     hash = Math.imul(hash ^ c.codePointAt(0), 0x01000193) >>> 0;
   return text.trim() ? hash.toString(16).padStart(8, '0') : '';
 };
+// A hidden field against forged requests: whoever puts one into a form by GET means to change something by it.
+const FORGERY = new RegExp([
+  '^(_?csrf|xsrf|_token|_?wpnonce|sesskey|form_?(key|token)|sectok|authenticity_?token|__requestverificationtoken)',
+  '(csrf|xsrf)[-_]?(middleware)?token$',
+].join('|'), 'i');
+const judged = new Map();
+const guarded = form => {
+  if (!judged.has(form)) {
+    const hidden = Array.prototype.slice.call(Element.prototype.querySelectorAll.call(form, 'input[type=hidden]'), 0, 64);
+    judged.set(form, hidden.some(e => FORGERY.test(attribute(e, 'name')) && attribute(e, 'value').length > 3));
+  }
+  return judged.get(form);
+};
 const traits = e => {
   const tag = e.tagName.toLowerCase();
   const form = formOf(e);
@@ -75,17 +91,18 @@ const traits = e => {
       : tag === 'input' && (type === 'submit' || type === 'image');
     const own = submits ? attribute(e, 'formmethod') : '';
     const ownAction = submits ? attribute(e, 'formaction') : '';
-    const stated = (own || attribute(form, 'method')).toLowerCase();
-    method = ['get', 'post', 'dialog'].includes(stated) ? stated : 'get';
-    const states = name => Element.prototype.hasAttribute.call(form, name);
-    const explicit = own || ownAction || states('method') || states('action');
+    const asked = (own || attribute(form, 'method')).toLowerCase();
+    method = ['get', 'post', 'dialog'].includes(asked) ? asked : 'get';
+    // An empty address, or “#”, states as little as none: a script sends such forms.
+    const stated = !/^\s*(#|$)/.test(attribute(form, 'action'));
+    const explicit = own || ownAction || attribute(form, 'method') || stated;
     path = explicit ? action(form, ownAction) : '';
   }
-  const known = ['id', 'name', 'data-testid'].map(n => [n, attribute(e, n).slice(0, 200)]).filter(([, v]) => v);
+  const named = ['id', 'name', 'data-testid'].map(n => [n, attribute(e, n).slice(0, 200)]).filter(([, v]) => v);
   const opens = /^(true|menu|listbox|tree|grid|dialog)$/i.test(attribute(e, 'aria-haspopup'))
     || /^(true|false)$/i.test(attribute(e, 'aria-expanded'));
-  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known, opens,
-    reacts(e, form), handler(e, submits && form)];
+  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), named, opens,
+    reacts(e, form), handler(e, (submits || tag === 'input') && form), method === 'get' && guarded(form)];
 };
 """
 

@@ -106,7 +106,7 @@ def traits_of(listed: Sequence[Any]) -> Traits:
 
 
 def _traits(listed: Sequence[Any]) -> Traits:
-    tag, kind, submits, method, action, tokens, autocomplete, attributes, opens, reacts, handler = listed
+    tag, kind, submits, method, action, tokens, autocomplete, attributes, opens, reacts, handler, guarded = listed
     return Traits(
         tag=tag,
         input_type=kind,
@@ -119,6 +119,7 @@ def _traits(listed: Sequence[Any]) -> Traits:
         opens=opens,
         reacts=reacts,
         handler=handler,
+        guarded=guarded,
     )
 
 

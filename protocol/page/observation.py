@@ -151,6 +151,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     handler: str = ""
     """A short hash of what an attribute such as ``onclick`` runs, or ``onsubmit`` of the form that it submits, numbers left out: it
     tells controls apart that look alike."""
+    guarded: bool = False
+    """Whether it is in a form by GET that holds a hidden token against forged requests (``_wpnonce``, ``csrf_token``)."""
 
 
 class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -116,9 +116,10 @@ def _judged(action: Action, element: Element | None, page: Observation, history:
 
 def _filled(action: Fill, element: Element, page: Observation) -> Risk:
     if action.typed:
-        if isinstance(action.value, str) and not action.value.isprintable() and element.traits.tag != "textarea":
+        if isinstance(action.value, str) and not action.value.isprintable():
             # A line break is the key Enter, and a tab leads to another field.
-            return raised(worst(typed(element), entered(ENTER, element, page)), 4, "types keys that act")
+            sent = worst(typed(element), entered(ENTER, element, page))
+            return sent if element.traits.tag == "textarea" else raised(sent, 4, "types keys that act")
         if element.role in LIST_ROLES and not takes_text(element):
             return any_choice(element)
         if not takes_text(element):

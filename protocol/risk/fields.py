@@ -16,6 +16,8 @@ from protocol.risk.words.text import read
 FIELD_ROLES: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 LIST_ROLES: Final = frozenset({"combobox", "listbox", "option"})
 _LETTERS: Final = re.compile(r"\w+")
+# Outside of a form nothing is left that could send it later, so a script does it now.
+_SET_AT_ONCE: Final = Evidence(source="structure", level=4, certain=False, says="switches something at once")
 _CHOSEN_MAX: Final = 8
 """What else is chosen in a form makes it no graver."""
 _NATIVE: Final = frozenset({"input", "select", "option", "textarea"})
@@ -27,9 +29,12 @@ def takes_text(element: Element) -> bool:
 
 
 def reads_by_get(element: Element) -> bool:
-    """Whether its form states that it sends a GET, to an address that is judged harmless."""
+    """Whether its form states that it sends a GET, to an address that is judged harmless, and nothing in it that says it writes:
+    what only reads needs no token against forged requests.
+    """
     traits = element.traits
-    return traits.form_method == "get" and bool(traits.form_action) and not destructive_url(traits.form_action)
+    stated = traits.form_method == "get" and bool(traits.form_action) and not traits.guarded
+    return stated and not destructive_url(traits.form_action)
 
 
 def changing(element: Element) -> Evidence | None:
@@ -49,7 +54,7 @@ def searches(element: Element) -> bool:
         return True
     if element.traits.form_method == "post":
         return False
-    if element.traits.form_method == "get" and element.traits.form_action:
+    if element.traits.form_method == "get" and element.traits.form_action and not element.traits.guarded:
         return reads_by_get(element)
     spoken = say(element.name)
     if spoken.leans or spoken.level >= APPROVAL_CLASS:
@@ -117,6 +122,8 @@ def typed(element: Element) -> Risk:
     if said.leans and said.kind in ("card", "secret"):
         leaning = Evidence(source="words", level=said.leans, certain=False, says=f"may ask for “{said.text}”")
         return weigh([leaning])
+    if element.role == "slider" and not traits.form_method:
+        return weigh([at_once or _SET_AT_ONCE])
     return weigh([at_once]) if at_once else settled(3, "typing")
 
 
@@ -170,16 +177,17 @@ def _at_once(element: Element) -> Evidence:
     if traits.submits:
         return Evidence(source="structure", level=4, certain=False, says="submits a form")
     spoken = say(element.name)
-    if spoken.views:
+    # “Show my activity status” on a switch is a setting, not a view.
+    if spoken.views and (spoken.kind == "search" or element.role not in CHECKABLE_ROLES):
         return Evidence(source="words", level=1, certain=True, says="sorts, filters or changes the view")
     if searches(element):
         return Evidence(source="claim", level=1, certain=spoken.legible, says="sorts or filters")
-    if element.role not in CHECKABLE_ROLES or (traits.form_method and traits.tag in _NATIVE):
+    waits = traits.form_method and (traits.tag in _NATIVE or element.role not in CHECKABLE_ROLES)
+    if waits or element.role in LIST_ROLES:
         return Evidence(source="structure", level=3, certain=True, says="changes a form")
     if _is_own_box(element) and spoken.level < APPROVAL_CLASS:
         return Evidence(source="claim", level=3, certain=spoken.legible, says="changes a form")
-    # Outside of a form nothing is left that could send it later, so a script does it now.
-    return Evidence(source="structure", level=4, certain=False, says="switches something at once")
+    return _SET_AT_ONCE
 
 
 def _is_own_box(element: Element) -> bool:

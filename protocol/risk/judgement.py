@@ -110,9 +110,9 @@ def experienced(risk: Risk, history: Evidence | None) -> Risk:
 
 
 def worst(*risks: Risk) -> Risk:
-    """The risk of an action that does all of these things: the highest class; of equal ones the one that is not in doubt, then the
-    first."""
-    return max(risks, key=lambda risk: (risk.level, not risk.doubt))
+    """The risk of an action that does all of these things: the highest class; of equal ones the one that is not in doubt, then one
+    that is not proven, then the first."""
+    return max(risks, key=lambda risk: (risk.level, not risk.doubt, risk.unproven))
 
 
 def raised(risk: Risk, level: int, reason: str) -> Risk:

@@ -18,7 +18,7 @@ from protocol.risk.fields import (
     takes_text,
     typed,
 )
-from protocol.risk.judgement import Evidence, Risk, experienced, raised, settled, worst
+from protocol.risk.judgement import Evidence, Risk, experienced, raised, settled, weigh, worst
 from protocol.risk.structure import clicked, submitted
 
 ENTER: Final = Stroke(frozenset(), "Enter")
@@ -28,6 +28,11 @@ _TEXT_COMMANDS: Final = frozenset("az")
 """With Control: select all, undo."""
 _BOXES: Final = frozenset({"checkbox", "switch", "menuitemcheckbox"})
 """Arrow keys leave them as they are."""
+
+
+_BEGINS_OR_SENDS: Final = weigh(
+    [Evidence(source="structure", level=4, certain=False, says="begins a line or sends the text")]
+)
 
 
 def pressed(key: str, element: Element | None, page: Observation, history: Evidence | None = None) -> Risk:
@@ -59,10 +64,10 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
     """Enter, with whatever modifiers: it activates a control, and submits the form of a field."""
     traits = element.traits
     if takes_text(element):
-        # In a text area it begins a line; with Control and its like it usually sends.
-        submits = traits.tag != "textarea" or stroke.commands
-        if not submits:
-            return experienced(typed(element), history)
+        if traits.tag == "textarea" and not stroke.commands:
+            # It begins a line, or a script sends what stands there: chats do, and have Shift for a new line.
+            begins = "Shift" in stroke.modifiers
+            return experienced(typed(element) if begins else worst(typed(element), _BEGINS_OR_SENDS), history)
         sent = worst(typed(element), _sent(element, page))
         if (mail_address(element) or reads_by_get(element)) and sends_mail_address(element, page):
             sent = raised(sent, 6, "sends an e-mail address")

@@ -29,7 +29,7 @@ _VIEWING: Final = frozenset(
     {
         "search", "find", "filter", "filters", "sort", "next", "previous", "prev", "back", "forward", "first", "last", "more",
         "less", "show", "hide", "view", "expand", "collapse", "menu", "navigation", "close", "dismiss", "zoom", "play",
-        "carousel", "preview", "help", "info", "refresh", "hamburger", "chevron", "caret", "arrow", "times", "theme",
+        "carousel", "preview", "help", "refresh", "hamburger", "chevron", "caret", "arrow", "theme",
     }
 )  # fmt: skip
 _COMMANDING: Final = (

@@ -52,6 +52,7 @@ def judge_request(
     announced: str = "",
     content_type: str = "application/json",
     replaced_by: str = "",
+    commanded: bool = False,
 ) -> str | None:
     """Why ``policy`` refuses a request; None if it may be sent.
 
@@ -61,6 +62,7 @@ def judge_request(
     cookies, so it may be sent where the request it announces may; of a POST the body is judged when it comes.
     replaced_by: the method that a header puts in the place of the real one (``X-HTTP-Method-Override``). A site that knows the
     header does that, any other one what the real method says; so both must be permitted.
+    commanded: whether a header names what a POST does (``Next-Action``). Its address and its body do not tell then.
     Checks in order: scheme; an address that can be read; origin; a host that is an IP address; the allow list; the rule of the
     site; method; the address.
     """
@@ -95,7 +97,7 @@ def judge_request(
     if "POST" not in verbs:
         return f"address: {word}" if word else None
     # The body of the announced POST is not known yet; the POST itself is judged when it comes.
-    reads = not word and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
+    reads = not word and not commanded and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
     if not reads:
         return "method"
     # In a probe the page stays, and what was sent in its place could only be seen on the next one.

@@ -14,7 +14,7 @@ from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
 from protocol.risk.surroundings import beside
-from protocol.risk.words import Spoken, say
+from protocol.risk.words import Spoken, only_sends, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
@@ -192,13 +192,19 @@ def _opens_here(element: Element) -> bool:
 
 def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
     traits = element.traits
+    # What a form by POST does, no label tells.
+    finds = traits.form_method != "post" and spoken.certain and spoken.kind == "search"
     if reads_by_get(element):
         if sends_mail_address(element, page):
             return Evidence(source="request", level=6, certain=True, says="sends an e-mail address")
+        if spoken.certain and spoken.kind == "change" and not only_sends(element.name):
+            # Devices keep settings by GET (“Save”). A probe would have to send it, too, to find out.
+            return _words(4, True, f"a form by GET says “{spoken.text}”")
         return _unless_scripted(element, "a form that only reads")
-    # What a form by POST does, no label tells.
-    if traits.form_method != "post" and spoken.certain and spoken.kind == "search":
+    if finds:
         return _words(1, True, "searches, sorts or filters")
+    if traits.guarded:
+        return _structure(4, "a form by GET has a token against forged requests")
     said = "answers a dialog" if traits.form_method == "dialog" else "submits a form"
     return Evidence(source="structure", level=4, certain=False, says=said)
 
@@ -220,10 +226,12 @@ def submitted(element: Element, page: Observation, *, recognised: bool) -> Risk:
     traits = element.traits
     if traits.form_action and destructive_url(traits.form_action):
         return settled(7, "form address looks destructive")
+    if reads_by_get(element):
+        return weigh([_unless_scripted(element, "a form that only reads")])
     if recognised and traits.form_method != "post":
         return settled(1, "searches, sorts or filters")
-    if reads_by_get(element):
-        return settled(1, "a form that only reads")
+    if traits.guarded:
+        return settled(4, "a form by GET has a token against forged requests")
     said = "answers a dialog" if traits.form_method == "dialog" else "submits a form"
     return weigh([Evidence(source="structure", level=4, certain=False, says=said), *chosen_beside(element, page)])
 

@@ -359,6 +359,43 @@ async def test_controls_that_look_alike_are_told_apart_by_what_they_state_to_run
     assert found["Dax"] == ""
 
 
+async def test_what_a_form_states_counts_and_an_empty_address_states_nothing(page: Page, site: PageServer) -> None:
+    forms = {
+        "Wug": "<form action='/find'>",
+        "Blick": "<form action=''>",
+        "Fep": "<form action='#'>",
+        "Dax": "<form method=get>",
+        "Toma": "<form action='/users'><input type=hidden name=_wpnonce value=8f2c11>",
+        "Lorp": "<form method=post action='/users'><input type=hidden name=_wpnonce value=8f2c11>",
+        "Kiki": "<form action='/users'><input type=hidden name=csrf_token value=''>",
+    }
+    html = "".join(f"{form}<input name=q><button>{name}</button></form>" for name, form in forms.items())
+    seen = await shown(page, site, html)
+    found = {each.name: each.traits for each in seen.elements if each.role == "button"}
+    assert {name: traits.form_action for name, traits in found.items()} == {
+        **{"Wug": "/find", "Blick": "", "Fep": "", "Dax": "/shown.html"},
+        **{"Toma": "/users", "Lorp": "/users", "Kiki": "/users"},
+    }
+    assert [name for name, traits in found.items() if traits.guarded] == ["Toma"]
+
+
+async def test_a_form_states_what_runs_when_a_field_of_it_sends_it(page: Page, site: PageServer) -> None:
+    seen = await shown(page, site, "<form method=get action=/find onsubmit='send()'><input aria-label=Wug></form>")
+    assert element(seen, "textbox", "Wug").traits.handler
+
+
+async def test_an_icon_is_seen_behind_any_number_of_classes(page: Page, site: PageServer) -> None:
+    painted = " ".join(f"c{letter * 3}" for letter in "abcdefghijklmnopqrstuvwxyz")
+    html = (
+        f"<button class='{painted}'><svg class='lucide lucide-trash'></svg></button>"
+        "<button class='peer-hover/menu-button:text-x data-[variant=destructive]:focus:text-y'>Wug</button>"
+    )
+    seen = await shown(page, site, html)
+    icon, named = (each.traits.tokens for each in seen.elements if each.role == "button")
+    assert "trash" in icon
+    assert named == ()
+
+
 async def test_a_fetch_redirected_to_a_destructive_address_never_arrives(page: Page, site: PageServer) -> None:
     html = "<button onclick=\"fetch('/innocent').catch(() => document.title = 'refused')\">Look</button>"
     seen = await shown(page, site, html)

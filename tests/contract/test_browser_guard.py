@@ -224,6 +224,9 @@ async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_a
         "More": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"all\":1}'})",
         "Override": "fetch('/send', {method: 'POST', headers: {'content-type': 'application/json', "
         "'x-http-method-override': 'DELETE'}, body: '{\"qty\":1}'})",
+        "Find": "fetch('/search', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"q\":1}'})",
+        "Command": "fetch('/search', {method: 'POST', headers: {'content-type': 'application/json', "
+        "'x-october-request-handler': 'onDelete'}, body: '{\"q\":1}'})",
         "Elsewhere": "fetch('/other', {method: 'POST'})",
         "Nothing": "1",
     }
@@ -238,6 +241,8 @@ async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_a
         site.reached.clear()
         return await page.perform(Click(target=Locator()), ref=ref, given=Given(covers=covers))
 
+    assert (await press("Find")).blocked == (), "it searches"
+    assert (await press("Command")).blocked == ("POST /search",), "a header says what it does"
     refused = await press("Ours")
     (form,) = refused.blocked_forms
     assert (form.method, form.path, form.fields, form.body) == ("POST", "/send", ("qty",), "json")

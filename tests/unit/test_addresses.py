@@ -178,10 +178,12 @@ def judged(
     text: str | None = None,
     announced: str = "",
     replaced_by: str = "",
+    commanded: bool = False,
     **policy: Any,
 ) -> str | None:
     given = GuardPolicy(**policy)
-    return judge_request(method, url, kind, navigates, text, given, announced=announced, replaced_by=replaced_by)
+    heads: Any = {"announced": announced, "replaced_by": replaced_by, "commanded": commanded}
+    return judge_request(method, url, kind, navigates, text, given, **heads)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +232,10 @@ def judged(
         ({"replaced_by": "DELETE", "allow": (f"GET {SITE}/mugs",)}, "method"),
         ({"replaced_by": "DELETE", "allow": (f"GET {SITE}/mugs", f"DELETE {SITE}/mugs")}, None),
         ({"method": "POST", "text": body("{a}"), "replaced_by": "DELETE"}, "method"),
+        ({"method": "POST", "text": body("{a}")}, None),
+        ({"method": "POST", "text": body("{a}"), "commanded": True}, "method"),
+        ({"method": "POST", "text": body("{a}"), "commanded": True, "allow": (f"POST {SITE}/mugs",)}, None),
+        ({"commanded": True}, None),
         ({"method": "POST", "text": body("{a}"), "replaced_by": "GET"}, "method"),
         # queries
         ({"method": "POST", "text": body("{a}")}, None),

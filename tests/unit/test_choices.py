@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol.page.action import Action, Check, Click, Locator, Press, Select
+from protocol.page.action import Action, Check, Click, Fill, Locator, Press, Select
 from protocol.page.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
 
@@ -94,11 +94,66 @@ def test_with_an_inline_handler_a_page_only_claims_what_the_browser_would_do(ele
         assert (risk.level, risk.reason, risk.unproven) == (1, says, unproven)
 
 
+def test_with_an_inline_handler_a_form_only_claims_that_enter_in_it_reads() -> None:
+    field = with_traits(FIELD, form_method="get", form_action="/find", handler="811c9dc5")
+    page = Observation(url="https://shop.example/", title="", text="", elements=(field,))
+    risk = classify(Press(key="Enter"), field, page)
+    assert (risk.level, risk.reason, risk.unproven) == (1, "a form that only reads", True)
+
+
+@pytest.mark.parametrize("role", ["switch", "checkbox", "radio"])
+def test_a_switch_that_says_it_shows_something_is_a_setting(role: str) -> None:
+    """Guard: protocol/risk/fields.py, _at_once."""
+    switch = Element(ref="e1", role=role, name="Show my activity status", traits=Traits(tag="button"))
+    page = Observation(url="https://shop.example/", title="", text="", elements=(switch,))
+    risk = classify(Click(target=Locator()), switch, page)
+    assert (risk.level, risk.doubt) == (4, True)
+    assert level(Click(target=Locator()), msgspec.structs.replace(switch, name="Filter results")) == 1
+
+
+def test_a_slider_outside_of_a_form_acts_at_once() -> None:
+    lamp = Element(ref="e1", role="slider", name="Brightness", traits=Traits(tag="input"))
+    in_form = with_traits(lamp, form_method="post", form_action="/lamp")
+    for action in (Click(target=Locator()), Fill(target=Locator(), value="3"), Press(key="ArrowUp")):
+        assert (level(action, lamp), level(action, in_form)) == (4, 3)
+
+
 def test_what_is_chosen_in_another_form_or_in_one_that_only_reads_counts_for_nothing() -> None:
     chosen = msgspec.structs.replace(LIST, value="Delete selected users")
     assert level(Click(target=Locator()), GO, with_traits(chosen, form_action="/other/")) == 4
     reads = {"form_method": "get", "form_action": "/users/"}
     assert level(Click(target=Locator()), with_traits(GO, **reads), with_traits(chosen, **reads)) == 1
+
+
+BY_GET = {"form_method": "get", "form_action": "/users/"}
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [("Save", 4), ("Reboot", 4), ("Сохранить", 4), ("Apply", 1), ("OK", 1), ("Применить", 1), ("Blue", 1), ("Find", 1)],
+)
+def test_a_form_by_get_that_says_it_changes_something_is_believed(label: str, expected: int) -> None:
+    """Guard: protocol/risk/structure.py, _submits."""
+    button = msgspec.structs.replace(with_traits(GO, **BY_GET), name=label)
+    field = with_traits(FIELD, **BY_GET)
+    page = Observation(url="https://shop.example/users/", title="", text="", elements=(field, button))
+    for action, element in ((Click(target=Locator()), button), (Press(key="Enter"), field)):
+        risk = classify(action, element, page)
+        assert (risk.level, risk.doubt) == (expected, False), "a probe would have to send it to find out"
+
+
+def test_a_form_by_get_with_a_token_against_forged_requests_does_not_only_read() -> None:
+    """Guard: protocol/risk/fields.py, reads_by_get."""
+    guarded = {**BY_GET, "guarded": True}
+    button, field = with_traits(GO, **guarded), with_traits(FIELD, **guarded)
+    assert level(Click(target=Locator()), with_traits(GO, **BY_GET)) == 1
+    assert level(Click(target=Locator()), button) == 4
+    assert level(Press(key="Enter"), field) == 4
+    chosen = msgspec.structs.replace(with_traits(LIST, **guarded), value="Delete selected users")
+    assert level(Click(target=Locator()), button, chosen) == 7
+    find, what = (msgspec.structs.replace(each, name="Search users") for each in (button, field))
+    assert level(Click(target=Locator()), find) == 1, "a list that can be searched stands in the same form"
+    assert level(Press(key="Enter"), what, find) == 1
 
 
 BOX = Element(

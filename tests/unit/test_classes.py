@@ -42,6 +42,7 @@ CHANGES = "not understood: runs a script when it changes"
 OPENS = "not understood: runs a script when it opens"
 SCRIPT = "not understood: its address is a script"
 AT_ONCE = "not understood: switches something at once"
+LINE = "not understood: begins a line or sends the text"
 
 
 TYPED = Fill(target=ANY, value="a b", typed=True)
@@ -107,7 +108,7 @@ def test_an_action_without_an_element_is_judged_by_what_it_is(action: Action, sa
 @pytest.mark.parametrize(
     ("action", "role", "said"),
     [
-        (Fill(target=ANY, value=""), "textbox", (3, "typing")),
+        (Fill(target=ANY, value=""), "textbox", (4, AT_ONCE)),
         (Fill(target=ANY, value=""), "slider", (3, "typing")),
         (Fill(target=ANY, value=""), "combobox", (3, "typing")),
         (Fill(target=ANY, value=""), "option", (3, "typing")),
@@ -151,7 +152,7 @@ def test_a_double_click_is_judged_as_a_click_and_a_right_click_never_below_it_wh
 def test_typing_on_a_control_is_judged_as_pressing_it() -> None:
     assert judged(TYPED, element("button", "Delete"))[0] == 7
     lines = Fill(target=ANY, value="a\nb", typed=True)
-    assert judged(lines, element("textbox", "Note", tag="textarea")) == (3, "typing")
+    assert judged(lines, element("textbox", "Note", tag="textarea")) == (4, LINE)
 
 
 # --- fields ----------------------------------------------------------------------------------------------------------
@@ -297,14 +298,15 @@ def test_a_search_box_searches_whatever_its_form() -> None:
             *("Enter", "textbox"),
             *({"input_type": "email", "form_method": "get", "form_action": "/join"}, (6, "sends an e-mail address")),
         ),
-        ("Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
+        ("Enter", "textbox", {"tag": "textarea"}, (4, LINE)),
+        ("Shift+Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
         ("Control+Enter", "textbox", {"tag": "textarea"}, (4, SUBMITS)),
         ("Shift+Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
         ("Enter", "checkbox", {}, (4, AT_ONCE)),
         ("Enter", "checkbox", {"tag": "input", "form_method": "dialog"}, (4, "not understood: answers a dialog")),
         ("Enter", "checkbox", {"tag": "input", "form_method": "post"}, (4, SUBMITS)),
         ("Enter", "combobox", {"tag": "input", "name": "Find"}, (1, "a search or filter field")),
-        ("Enter", "combobox", {"tag": "textarea"}, (3, "typing")),
+        ("Enter", "combobox", {"tag": "textarea"}, (4, LINE)),
         ("Enter", "combobox", {"tag": "select", "form_method": "post"}, (4, SUBMITS)),
         ("Enter", "button", {"name": "Send", "form_method": "post"}, (4, "says “send”")),
         ("Enter", "button", {"name": "Next", "form_method": "post"}, (1, "says “next”")),
@@ -350,7 +352,8 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
     ("role", "name", "more", "said"),
     [
         ("slider", "Delete", {}, (7, "says “delete”")),
-        ("slider", "Price", {}, (3, "changes a form")),
+        ("slider", "Price", {}, (4, AT_ONCE)),
+        ("slider", "Price", {"form_method": "post"}, (3, "changes a form")),
         ("textbox", "Delete", {}, (7, "says “delete”")),
         ("textbox", "Delete", {"tag": "input"}, (1, "sets the focus")),
         ("textbox", "Имя", {"tag": "input"}, (1, "sets the focus")),
@@ -364,7 +367,7 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
         ("radio", "Имя", {"tag": "label", "form_method": "post", "form_action": "/delete"}, (4, AT_ONCE)),
         ("radio", "Имя", {"tag": "label"}, (4, AT_ONCE)),
         ("switch", "Имя", {"tag": "div", "form_method": "post"}, (4, AT_ONCE)),
-        ("checkbox", "Dark mode", {}, (1, "sorts, filters or changes the view")),
+        ("checkbox", "Dark mode", {}, (4, AT_ONCE)),
         ("checkbox", "Pay", {}, (5, "says “pay”")),
         ("checkbox", "Имя", {}, (4, AT_ONCE)),
         ("checkbox", "Имя", {"form_method": "get", "form_action": "/x"}, (1, "sorts or filters")),

@@ -28,6 +28,7 @@ MANY = "&".join(f"a{number}=1" for number in range(600))
 """More fields than are looked at."""
 TURNED = "a list that is turned or sorted"
 LIVEWIRE = "a call of Livewire that reads"
+SPARQL = "a query of SPARQL"
 
 
 def form_of(path: str, content_type: str, body: Any) -> str:
@@ -97,6 +98,17 @@ def rpc(method: str, **more: Any) -> dict[str, Any]:
         ("/set-language", FORM, "lang=de", "a choice of language"),
         ("/livewire/update", JSON, livewire("nextPage"), LIVEWIRE),
         ("/livewire/update", JSON, livewire("loadMore", "$refresh"), LIVEWIRE),
+        ("/", JSON, [rpc("eth_chainId"), rpc("eth_call", params=[{"to": "0x0"}, "latest"])], "a JSON-RPC call that reads"),
+        ("/", JSON, rpc("eth_getLogs", params=[{"fromBlock": "0x1"}]), "a JSON-RPC call that reads"),
+        ("/a/_search/scroll", JSON, {"scroll": "1m", "scroll_id": "x"}, "a search of Elasticsearch"),
+        ("/rest/v1/rpc/get_totals", JSON, {"year": 2026}, "a call that reads"),
+        ("/views/ajax", FORM, "view_name=news&view_display_id=page_1&view_args=&page=2&_drupal_ajax=1", TURNED),
+        ("/?wc-ajax=get_refreshed_fragments", FORM, "time=1764170000", "a call that reads"),
+        ("/api/v1/query_range", FORM, "query=up&start=1&end=2&step=15", "a search form"),
+        ("/sparql", FORM, "query=PREFIX a: <http://a.example/delete#> SELECT ?s WHERE {?s a:b ?o}&format=json", SPARQL),
+        ("/sparql", FORM, "query=ASK {?s ?p ?o}", SPARQL),
+        ("/api/interpreter", FORM, "data=[out:json];node[amenity=pub](50.7,7.1,50.8,7.2);out;", "a query of Overpass"),
+        ("/product-suggestions", JSON, {"query": "a"}, "a search"),
     ],
 )
 def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, body: Any, form: str) -> None:
@@ -106,6 +118,32 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
 @pytest.mark.parametrize(
     ("path", "content_type", "body"),
     [
+        ("/suggestions", JSON, {"text": "Add a dark mode"}),
+        ("/searches", JSON, {"q": "a"}),
+        ("/api/queries", JSON, {"query": "a"}),
+        ("/v3/company/7/estimate", JSON, {"Line": [{"Amount": 3}], "CustomerRef": 1}),
+        ("/v1/compute", JSON, {"size": 3}),
+        ("/", JSON, rpc("eth_sendTransaction")),
+        ("/", JSON, [rpc("eth_chainId"), rpc("eth_sign")]),
+        ("/", JSON, rpc("eth_getOrCreate")),
+        ("/rpc/get_or_create_user", JSON, {"id": 7}),
+        ("/rpc/purge_totals", JSON, {"year": 2026}),
+        ("/rpc/get_totals?on_conflict=id", JSON, {"year": 2026}),
+        ("/rpc/get_totals", JSON, {"action": "delete"}),
+        ("/rpc", JSON, {"year": 2026}),
+        ("/views/ajax", FORM, "view_display_id=page_1&page=2"),
+        ("/views/ajax", FORM, "view_name=news&view_display_id=page_1&op=Delete"),
+        ("/?wc-ajax=remove_from_cart", FORM, "cart_item_key=x"),
+        ("/?wc-ajax=get_refreshed_fragments&add-to-cart=7", FORM, "time=1"),
+        ("/?wc-ajax=get_refreshed_fragments", FORM, "action=delete"),
+        ("/sparql", FORM, "update=DELETE WHERE {?s ?p ?o}"),
+        ("/sparql", FORM, "query=DELETE WHERE {?s ?p ?o}"),
+        ("/sparql", FORM, "query=SELECT ?s WHERE {?s ?p ?o}; DROP ALL"),
+        ("/sparql", FORM, "query=SELECT ?s WHERE {?s ?p ?o}&update=CLEAR ALL"),
+        ("/sparql", FORM, "query=SELECT ?s WHERE {SERVICE <http://b.example/x> {?s ?p ?o}}"),
+        ("/sparql?update=CLEAR+ALL", FORM, "query=SELECT ?s WHERE {?s ?p ?o}"),
+        ("/api/interpreter", FORM, "data=[out:json];&run=rm"),
+        ("/api/interpreter", FORM, "data=rm -r"),
         ("/graphql", JSON, {"query": "mutation {a}"}),
         ("/graphql", JSON, '{"query": "{a}", "query": "mutation {b}"}'),
         ("/graphql", JSON, '{"query": "{a}", "Query": "mutation {b}"}'),
@@ -293,9 +331,9 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
     ],
 )
 def test_what_could_write_has_no_form_of_reading(path: str, content_type: str, body: Any) -> None:
-    """Guard: protocol/risk/reads.py, _object. Guard: protocol/risk/reads.py, _read_form.
+    """Guard: protocol/risk/reads/bodies.py, _object. Guard: protocol/risk/reads/__init__.py, _read_form.
 
-    Guard: protocol/risk/reads.py, _selects.
+    Guard: protocol/risk/reads/statements.py, selects.
     """
     assert form_of(path, content_type, body) == ""
 

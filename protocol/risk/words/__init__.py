@@ -12,13 +12,13 @@ from typing import Final
 
 import msgspec
 
-from protocol.risk.words.anchors import ANCHORS, LEVELS, PICTURES, SIGNS
+from protocol.risk.words.anchors import ANCHORS, LEVELS, PICTURES, SENDERS, SIGNS
 from protocol.risk.words.features import CHARS_MAX
 from protocol.risk.words.model import model
 from protocol.risk.words.terms import matcher, words_of
 from protocol.risk.words.text import look_alike, read, runs, script_of
 
-__all__ = ["NOTHING", "Spoken", "field_says", "matcher", "say", "words_of"]
+__all__ = ["NOTHING", "Spoken", "field_says", "matcher", "only_sends", "say", "words_of"]
 
 _CACHED: Final = 8192
 _PARTS_MAX: Final = 12
@@ -68,6 +68,11 @@ def say(label: str) -> Spoken:
     if not text:
         return NOTHING
     return _say(text)
+
+
+def only_sends(label: str) -> bool:
+    """Whether ``label`` of a button only says that its form is sent, whatever that does: “OK”, “Apply”."""
+    return read(label) in SENDERS
 
 
 def _legible(text: str) -> bool:

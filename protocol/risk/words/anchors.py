@@ -31,6 +31,15 @@ ANCHORS: Final[dict[str, str]] = {
 }  # fmt: skip
 """English labels of any site, read in full."""
 
+SENDERS: Final = frozenset({
+    "ok", "okay", "submit", "apply", "update", "run", "execute", "continue", "set", "go",
+    "anwenden", "übernehmen", "absenden", "aktualisieren", "ausführen", "appliquer", "valider", "soumettre", "actualiser",
+    "aplicar", "aceptar", "actualizar", "atualizar", "applica", "aggiorna", "toepassen", "bijwerken", "zastosuj",
+    "применить", "обновить", "ок", "应用", "套用", "更新", "确定", "確定", "提交", "適用", "実行",
+    "적용", "확인", "تطبيق", "uygula",
+})  # fmt: skip
+"""Labels by which most sites send the filters of a list as well as settings."""
+
 SIGNS: Final[dict[str, str]] = {
     "x": "view",
     "×": "view",

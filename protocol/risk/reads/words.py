@@ -1,4 +1,4 @@
-"""The words by which requests that only read are known (``reads.py``), in lower case, without accents."""
+"""The words by which requests that only read are known (``reads``), in lower case, without accents."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Final
 from protocol.risk.address_words import CHANGING, CHANGING_NAMES, CLEAR, WEAK, word_set
 
 SEARCH_WORDS: Final = word_set(
-    "search searches searching query queries find finder filter filters filtering lookup autocomplete autosuggest "
-    "suggest suggestion suggestions typeahead complete completion facets facet quicksearch livesearch searchresults "
+    "search searching query find finder filter filtering lookup autocomplete autosuggest "
+    "suggest suggestion typeahead complete completion facets facet quicksearch livesearch searchresults "
     "results msearch multisearch select browse explore suche suchen recherche rechercher buscar busca busqueda "
     "pesquisa pesquisar cerca ricerca zoeken szukaj wyszukaj poisk hledat vyhledat sok haku kereses cari go "
     "zoek sog hledani vyhledavani hladat wyszukiwanie szukanie cautare pretraga poshuk arama pencarian kiem"
 )
+SEARCHING_PLACES: Final = word_set("search searches query queries filter filters suggestions")
+"""What ends a name for searching (``product-queries``), and by itself may be a place to which one more is sent."""
 LISTING_ENDS: Final = word_set("list liste lista lister listado elenco lijst seznam spisok daftar danhsach")
 """What ends an address at which what stands before it is listed. The plural is a place to which one more list is sent."""
 LIST_FIELDS: Final = word_set(
@@ -35,7 +37,7 @@ SEARCH_FIELDS: Final = word_set(
     "children infants rooms passengers brand brands color colors colour colours rating ratings stars author authors "
     "publisher model make series material gender condition availability instock available onsale status state states "
     "field fields include includes exclude excludes select source highlight highlighting fuzzy fuzziness exact "
-    "operator boost explain view format display layout index indices indexname indexuid collection collections store "
+    "operator boost explain view step time format display layout index indices indexname indexuid collection collections store "
     "shop site scope section requests searches params parameters attributestoretrieve attributestohighlight "
     "getrankinginfo distinct group groupby groupfield hits matchingstrategy showmatchespositions showrankingscore "
     "typotolerance synonyms queryby filterby facetby maxfacetvalues numtypos sessiontoken ids utf ie oe hl gl version "
@@ -70,6 +72,12 @@ READING_ENDS: Final = word_set(
     "get list search find fetch read query count lookup balance version info status stats help"
 )
 """Those that say so at the end of a name as well. Of “sweep all”, “Input.Select” and “end call” the first word is the verb."""
+RPC_READS: Final = word_set(
+    "eth_chainId eth_blockNumber eth_accounts eth_call eth_coinbase eth_gasPrice eth_maxPriorityFeePerGas eth_feeHistory "
+    "eth_blobBaseFee eth_syncing eth_protocolVersion net_listening net_peerCount web3_clientVersion web3_sha3"
+)
+"""Methods of Ethereum nodes that read, and have no verb."""
+SHOP_READS: Final = frozenset({"get_refreshed_fragments", "get_cart_totals", "get_variation"})
 COMPUTING_WORDS: Final = word_set(
     "calculate calc compute estimate preview lint autocomplete typeahead lookup simulate calcular calcula calculer "
     "calculez berechnen vorschau"

@@ -1,0 +1,129 @@
+"""POST requests that only read, known by their form: GraphQL queries, JSON-RPC, searches, computations, lists that are turned.
+
+What is known here is what a site's own conventions say, as with GET. What is known by none of these forms needs an approval.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from protocol.risk import graphql
+from protocol.risk.address_words import word_set
+from protocol.risk.addresses import judge_address
+from protocol.risk.reads.bodies import Pairs, decoded, form_pairs, json_pairs, name_of
+from protocol.risk.reads.calls import calls, calls_shop, calls_view, is_function, is_graphql, is_livewire, is_rpc
+from protocol.risk.reads.orders import orders
+from protocol.risk.reads.searches import (
+    ALGOLIA,
+    ELASTIC,
+    chooses_language,
+    computes,
+    ends_in_search,
+    is_algolia,
+    is_search,
+    lists,
+    read_elastic,
+    turns,
+)
+from protocol.risk.reads.statements import asks_graph, asks_map, selects
+
+BODY_CHARS_MAX: Final = graphql.DOCUMENT_CHARS_MAX
+_BATCH_MAX: Final = 64
+_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_.,*~:@-]*)*")
+_ALSO_ASKED: Final = word_set(
+    "query extensions doc docid documentid id hash queryid queryhash sha256hash method params request calls"
+)
+"""In an address, these may name another document or method than the body does."""
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([^\s\"';]*)")
+_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii", "iso-8859-1"})
+"""In which letters and signs are the same bytes."""
+
+
+def reads_by_form(method: str, url: str, content_type: str, body: str | None) -> str:
+    """By which form a request is known to read only; empty if by none.
+
+    body: None if it is unknown. Of JSON with two keys of one name nobody knows which one counts; it has no form.
+    """
+    path = _path(url)
+    if method.upper() != "POST" or body is None or len(body) > BODY_CHARS_MAX or not path or judge_address(url, "POST"):
+        return ""
+    kind, _, more = content_type.lower().partition(";")
+    kind = kind.strip()
+    if (charset := _CHARSET.search(more)) and charset[1] not in _CHARSETS:
+        return ""  # a site may decode it, and read other fields than stand here
+    last = [part for part in path.split("/") if part][-2:]
+    asked = form_pairs(urlsplit(url).query)
+    if ALGOLIA.fullmatch(path):
+        # Its client calls JSON a form or plain text, to save the question to another site.
+        return "a search of Algolia" if is_algolia(decoded(body)) else ""
+    if kind == "application/x-www-form-urlencoded":
+        return "" if orders(asked) else _read_form(form_pairs(body), last, asked or [])
+    if kind == "application/x-ndjson" or (last and last[-1] == "_msearch"):
+        return read_elastic(last, body.split("\n"))
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        return ""
+    if last and (last[-1] in ELASTIC or "/".join(last) in ELASTIC):
+        return read_elastic(last, [body])
+    return _read_json(decoded(body), last, asked)
+
+
+def _read_form(pairs: Pairs | None, last: list[str], asked: Pairs) -> str:
+    """asked: what the address says beside its path. Of a body that was not read whole nothing is known."""
+    if pairs is None:
+        return ""
+    if ends_in_search(last) and is_search(pairs, last):
+        return "a search form"
+    if computes(last, pairs):
+        return "a computation"
+    if calls_view(last, pairs):
+        return "a list that is turned or sorted"
+    if calls_shop(last, pairs, asked) or calls(last, pairs, asked):
+        return "a call that reads"
+    if turns(last, pairs):
+        return "a list that is turned or sorted"
+    if selects(pairs, asked):
+        return "a SELECT"
+    if asks_graph(last, pairs, asked):
+        return "a query of SPARQL"
+    if asks_map(last, pairs):
+        return "a query of Overpass"
+    return "a choice of language" if chooses_language(last, pairs) else ""
+
+
+def _path(url: str) -> str:
+    """The path of an address in which every site reads the same; else empty."""
+    try:
+        written = urlsplit(url).path or "/"
+    except ValueError:
+        return ""
+    path = unquote(written)
+    plainly = _PATH.fullmatch(path) and path.count("/") == written.count("/") and "%" not in path
+    return path if plainly and "//" not in path and not {".", ".."} & set(path.split("/")) else ""
+
+
+def _read_json(value: Any, last: list[str], asked: Pairs | None) -> str:
+    entries = value if isinstance(value, list) else [value]
+    if not 0 < len(entries) <= _BATCH_MAX or not all(isinstance(entry, dict) for entry in entries):
+        return ""
+    # Some servers (express-graphql) look into the address first.
+    alone = asked is not None and not any(name_of(key) in _ALSO_ASKED for key, _ in asked)
+    if alone and all(is_graphql(entry) for entry in entries):
+        return "a GraphQL query"
+    if alone and all(is_rpc(entry) for entry in entries):
+        return "a JSON-RPC call that reads"
+    if is_livewire(value, last):
+        return "a call of Livewire that reads"
+    if not isinstance(value, dict) or orders(asked):
+        return ""
+    pairs = json_pairs(value)
+    if pairs is None:
+        return ""
+    if ends_in_search(last) and is_search(pairs, last):
+        return "a search"
+    if lists(last, pairs):
+        return "a list"
+    if not asked and is_function(value, last):
+        return "a call that reads"
+    return "a computation" if computes(last, pairs) else ""

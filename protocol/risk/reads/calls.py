@@ -1,0 +1,152 @@
+"""Calls that only read: GraphQL queries, JSON-RPC, actions of Livewire, an action that a field names."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Any, Final
+
+from protocol.risk import graphql
+from protocol.risk.address_words import CHANGING, CLEAR, WEAK, word_set
+from protocol.risk.reads.bodies import Pairs, json_pairs, name_of
+from protocol.risk.reads.orders import does_more, orders, writes
+from protocol.risk.reads.words import (
+    ACTION_FIELDS,
+    CALLED,
+    CALLS,
+    CALLS_THAT_READ,
+    READING_ENDS,
+    READING_VERBS,
+    RPC_READS,
+    SHOP_READS,
+    WRITING_NOUNS,
+)
+from protocol.risk.segments import without_extension, words_in
+
+_GRAPHQL_FIELDS: Final = frozenset({"query", "variables", "operationName", "extensions"})
+_RPC_FIELDS: Final = frozenset({"jsonrpc", "method", "params", "id"})
+_RPC_METHOD: Final = re.compile(r"[A-Za-z][\w.:/-]{0,127}")
+_CAMEL_QUERY: Final = re.compile(r"[A-Za-z_]\w{0,120}Query")
+
+
+def is_graphql(entry: dict[str, Any]) -> bool:
+    """Whether it is a query of GraphQL, or stands for one that the site keeps, by its hash or by its name."""
+    if not set(entry) <= _GRAPHQL_FIELDS or writes(entry.get("operationName") or ""):
+        return False
+    known, persisted = entry.get("query"), _persisted(entry.get("extensions"))
+    if known is None:
+        # Only the name is there. Relay's compiler lets queries alone end so.
+        return bool(persisted) and _CAMEL_QUERY.fullmatch(str(entry.get("operationName"))) is not None
+    if not isinstance(known, str) or not graphql.is_query(known):
+        return False
+    # A site may take the document that it keeps under the hash in place of this one.
+    return not persisted or persisted == sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _persisted(extensions: Any) -> str:
+    """The hash that stands for a document; empty if none does."""
+    if not isinstance(extensions, dict) or "persistedQuery" not in extensions:
+        return ""
+    given = extensions["persistedQuery"]
+    return str(given.get("sha256Hash") or "?") if isinstance(given, dict) else "?"
+
+
+def is_rpc(entry: dict[str, Any]) -> bool:
+    """Whether it is a call of JSON-RPC 2.0 whose method reads, by its name."""
+    method = entry.get("method")
+    if not set(entry) <= _RPC_FIELDS or entry.get("jsonrpc") != "2.0" or not isinstance(method, str):
+        return False
+    params = entry.get("params")
+    if method == "call":
+        # Odoo names the method of a model beside its arguments. What else is called so (a tool, a device) may do anything.
+        params = dict(params) if isinstance(params, dict) and set(params) <= _OF_MODELS else {}
+        method = params.pop("method", None)
+    return isinstance(method, str) and _reads_by_name(method) and not orders(json_pairs(params))
+
+
+_OF_MODELS: Final = frozenset({"model", "method", "args", "kwargs"})
+
+
+def _reads_by_name(method: str) -> bool:
+    """Whether the name of a method says that it reads, by its first word or its last: ``items.list``, ``eth_getBalance``."""
+    if method.lower() in RPC_READS:
+        return True
+    own = _OF_SPACE.sub("", re.split(r"[./:]", method)[-1])
+    words = words_in(own) or [""]
+    if not _RPC_METHOD.fullmatch(method) or writes(method) or words[0] in WRITING_NOUNS:
+        return False
+    if not (CLEAR | CHANGING | WEAK).isdisjoint(words) or words[:2] in (["check", "in"], ["check", "out"]):
+        return False
+    return words[0] in READING_VERBS - _READ_OR_NOT or words[-1] in READING_ENDS
+
+
+_OF_SPACE: Final = re.compile(r"[a-z]{2,12}_(?=(?:get|list|estimate)[A-Z])")
+"""The name of a space before that of a method, as in ``eth_getLogs``."""
+_READ_OR_NOT: Final = word_set("call complete select load")
+"""Verbs that read elsewhere, and do something where a method is called so: ``tools/call``, ``Input.Select``, ``load``."""
+
+
+def is_function(value: dict[str, Any], last: list[str]) -> bool:
+    """Whether it calls one function of a database by a name that says it reads: ``/rpc/get_totals`` of PostgREST."""
+    if len(last) < 2 or last[0] != "rpc" or not _RPC_METHOD.fullmatch(last[1]) or writes(last[1]):
+        return False
+    words = words_in(last[1])
+    changes = not (CLEAR | CHANGING | WEAK).isdisjoint(words)
+    pairs = json_pairs(value)
+    return words[0] in CALLS_THAT_READ and not changes and pairs is not None and not does_more(pairs)
+
+
+def calls_view(last: list[str], pairs: Pairs) -> bool:
+    """Whether a list of Drupal is turned or filtered: at ``/views/ajax``, where a view is named and nothing is pressed."""
+    if last != ["views", "ajax"]:
+        return False
+    fields = [key for key, _ in pairs]
+    return {"view_name", "view_display_id"} <= set(fields) and not (does_more(pairs) or orders(pairs))
+
+
+def calls_shop(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
+    """Whether WooCommerce is asked what stands in the basket, or what something costs."""
+    called = [value for key, value in asked if key == "wc-ajax"]
+    return len(called) == 1 == len(asked) and called[0] in SHOP_READS and len(last) < 2 and not does_more(pairs)
+
+
+def calls(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
+    """Whether one field says what is called, at an address for such calls, and that is a verb that reads: ``action=query``."""
+    words = words_in(without_extension(last[-1])[0]) if last else []
+    if not words or words[-1] not in CALLED or any(map(writes, last)):
+        return False
+    called = [str(value) for key, value in [*pairs, *asked] if name_of(key) in ACTION_FIELDS | CALLS]
+    if len(called) != 1 or not _RPC_METHOD.fullmatch(called[0]) or writes(called[0]):
+        return False
+    return words_in(called[0])[0] in CALLS_THAT_READ and not does_more([*pairs, *asked])
+
+
+_LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})
+_LIVEWIRE_VERBS: Final = frozenset(["get", "load", "show", "fetch", "find", "search", "filter", "view", "expand"])
+"""Not “sort”: what somebody has dragged to another place is kept."""
+_LIVEWIRE_PAGES: Final = frozenset(
+    ["nextPage", "previousPage", "gotoPage", "setPage", "resetPage", "sortBy", "$refresh"]
+)
+
+
+def is_livewire(value: Any, last: list[str]) -> bool:
+    """Whether all calls of components of Livewire read: by verbs that do, or by those of its lists. No property is set."""
+    if last[:1] + last[-1:] != ["livewire", "update"] or not isinstance(value, dict) or set(value) - _LIVEWIRE:
+        return False
+    components = value.get("components")
+    if not isinstance(components, list) or not components or not all(isinstance(each, dict) for each in components):
+        return False
+    if any(set(each) - _LIVEWIRE or each.get("updates") for each in components):
+        return False
+    if not all(isinstance(each.get("calls"), list) and each["calls"] for each in components):
+        return False
+    calls = [call for each in components for call in each["calls"]]
+    return all(isinstance(call, dict) and not set(call) - _LIVEWIRE and _reads_list(call) for call in calls)
+
+
+def _reads_list(call: dict[str, Any]) -> bool:
+    method = call.get("method")
+    if not isinstance(method, str) or not re.fullmatch(r"\$?[A-Za-z]\w{0,63}", method):
+        return False
+    words = words_in(method)
+    return method in _LIVEWIRE_PAGES or (bool(words) and words[0] in _LIVEWIRE_VERBS and not writes(method))

@@ -1,0 +1,166 @@
+"""Searches, lists that are turned, computations, a choice of language."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from protocol.risk.address_words import LISTS, word_set
+from protocol.risk.letters import plain
+from protocol.risk.reads.bodies import FIELDS_MAX, KEY_PARTS, Pairs, decoded, name_of
+from protocol.risk.reads.orders import does_more, of_server_pages, orders, writes
+from protocol.risk.reads.statements import IN_SELECT
+from protocol.risk.reads.words import (
+    ACTION_FIELDS,
+    COMPUTED_THINGS,
+    COMPUTING_WORDS,
+    LANGUAGE_ADDRESSES,
+    LANGUAGE_FIELDS,
+    LIST_FIELDS,
+    LISTING_ENDS,
+    PERSON_FIELDS,
+    READING_VERBS,
+    SEARCH_FIELDS,
+    SEARCH_SIGNS,
+    SEARCH_WORDS,
+    SEARCHING_PLACES,
+    TOKEN_FIELDS,
+    WRITING_VERBS,
+)
+from protocol.risk.segments import without_extension, words_in
+
+_VALUE_CHARS_MAX: Final = 2_000
+ELASTIC: Final = word_set(
+    "_search _count _mget _msearch _validate/query _field_caps _explain _terms_enum _search/scroll _search/template "
+    "_analyze _rank_eval"
+)
+ALGOLIA: Final = re.compile(r"/1/indexes/[^/]+/(?:queries|query|objects|recommendations|facets/[^/]+/query)")
+_ALGOLIA_FIELDS: Final = frozenset({"requests", "strategy", "params", "query", "facetQuery", "cursor"})
+
+
+def ends_in_search(last: list[str]) -> bool:
+    """Whether the last part of a path is a word for searching, by itself or in a name (``searchProducts``)."""
+    words = words_in(without_extension(last[-1])[0]) if last else []
+    if not words or len(words) > 4 or any(word in WRITING_VERBS or word in _ABOUT_SEARCHES for word in words):
+        return False
+    if len(last) > 1 and not _WHERE_KEPT.isdisjoint(words_in(last[0])):
+        return False
+    # One more is sent to “queries” and “suggestions” by themselves, and kept there.
+    named = len(words) > 1 and words[-1] in SEARCHING_PLACES
+    return named or words[0] in SEARCH_WORDS or words[-1] in SEARCH_WORDS
+
+
+_ABOUT_SEARCHES: Final = word_set(
+    "saved history log logs alert alerts index indexes indexing click clicks track event events"
+)
+_WHERE_KEPT: Final = word_set(
+    "saved setting settings config configuration preferences subscriptions webhooks bookmarks"
+)
+"""Behind one of these stands how searches are done, or one that is kept."""
+
+
+def is_search(pairs: Pairs, last: list[str]) -> bool:
+    """Whether all fields are of a search, and one of them says what is searched for."""
+    if not pairs or orders(pairs) or _states(pairs, last):
+        return False
+    names = [name_of(key) for key, _ in pairs]
+    if not all(name in SEARCH_FIELDS or name in TOKEN_FIELDS or name in ACTION_FIELDS for name in names):
+        return False
+    fits = all(not isinstance(value, str) or len(value) <= _VALUE_CHARS_MAX for _, value in pairs)
+    return fits and any(name in SEARCH_SIGNS for name in names)
+
+
+def _states(pairs: Pairs, last: list[str]) -> bool:
+    """Whether a statement that writes may be given where databases are asked (``/query`` of InfluxDB), or a query is kept under a
+    name (``query[name]``).
+    """
+    at_query = bool(last) and words_in(last[-1])[-1:] in (["query"], ["queries"])
+    for key, value in pairs:
+        inner = {name_of(part) for part in KEY_PARTS.split(key)[1:] if part}
+        if not inner.isdisjoint(_OF_RECORDS) or (at_query and name_of(key) == "type" and writes(value)):
+            return True
+        if not inner.isdisjoint(ACTION_FIELDS) and orders([("action", value)]):
+            return True
+        stated = isinstance(value, str) and (at_query or not inner.isdisjoint(_RAW))
+        if stated and not (IN_SELECT | WRITING_VERBS).isdisjoint(words_in(value)):
+            return True
+    return False
+
+
+_OF_RECORDS: Final = word_set("name title description email phone fullname body content notes message")
+_RAW: Final = word_set("sql rawsql statement")
+
+
+def lists(last: list[str], pairs: Pairs) -> bool:
+    """Whether a list of something is turned or searched: JSON to ``/api/item/list`` with ``page``, ``size`` or ``keyword`` alone.
+    Anything else that stands beside “list” may be put into one.
+    """
+    end = "".join(words_in(last[-1])) if last else ""
+    if len(last) < 2 or end not in LISTING_ENDS or any(map(writes, last)) or not LISTS.isdisjoint(words_in(last[0])):
+        return False
+    names = {name_of(key) for key, _ in pairs} - TOKEN_FIELDS
+    return bool(names) and names <= LIST_FIELDS and not orders(pairs) and not does_more(pairs)
+
+
+def computes(last: list[str], pairs: Pairs) -> bool:
+    """Whether the path ends in a word for computing something (``/shipping/estimate``), something is given for it, and no field
+    says that more is done. Who gives name and address with it wants an answer by mail.
+    """
+    words = words_in(without_extension(last[-1])[0]) if last else []
+    if not 0 < len(words) <= 3 or any(map(writes, last)) or any(of_server_pages(key) for key, _ in pairs):
+        return False
+    if words[0] in _THINGS_TOO and len(words) == 1 < len(last) and _OF_PRICES.isdisjoint(words_in(last[0])):
+        return False
+    # “Suggestions” and “availability” by themselves are lists that one more is put into.
+    if not ({words[0], words[-1]} & COMPUTING_WORDS or (words[-1] in COMPUTED_THINGS and words[0] in READING_VERBS)):
+        return False
+    names = {name_of(key) for key, _ in pairs}
+    return bool(names - TOKEN_FIELDS) and not names & PERSON_FIELDS and not orders(pairs) and not does_more(pairs)
+
+
+_THINGS_TOO: Final = word_set("estimate compute")
+"""Alone they are also what is put into a list: an estimate for a customer, a virtual machine."""
+_OF_PRICES: Final = word_set(
+    "shipping delivery price prices cost costs tax taxes fee fees rate rates route gas freight postage cart basket trip"
+)
+_TURNED: Final = re.compile(r"(?:Page\$(?:\d{1,6}|First|Last|Next|Prev)|Sort\$[\w.-]{1,64})")
+_BUTTONS: Final = word_set("btn button submit ibtn imgbtn lbtn lnk cmd")
+
+
+def turns(last: list[str], pairs: Pairs) -> bool:
+    """Whether a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and no button is sent."""
+    if not last or not last[-1].lower().endswith(".aspx") or any(map(writes, last)):
+        return False
+    fields = dict(pairs)
+    turned = _TURNED.fullmatch(str(fields.get("__EVENTARGUMENT", "")))
+    # Any other event has its own argument. A button that stands among the fields goes before the target.
+    pressed = any(writes(key) or not _BUTTONS.isdisjoint(words_in(key)) for key in fields)
+    return bool(turned and fields.get("__EVENTTARGET")) and not pressed and len(fields) == len(pairs)
+
+
+def chooses_language(last: list[str], pairs: Pairs) -> bool:
+    """Whether the site is asked to speak another language, and nothing else."""
+    if not last or plain(last[-1]).replace("-", "").replace("_", "") not in LANGUAGE_ADDRESSES:
+        return False
+    names = [name_of(key) for key, _ in pairs]
+    return bool(names) and all(name in LANGUAGE_FIELDS or name in TOKEN_FIELDS for name in names)
+
+
+def read_elastic(last: list[str], lines: list[str]) -> str:
+    named = bool(last) and (last[-1] in ELASTIC or "/".join(last) in ELASTIC)
+    values = [decoded(line) if line.strip() else {} for line in lines[: FIELDS_MAX + 1]]
+    return (
+        "a search of Elasticsearch"
+        if named and len(values) <= FIELDS_MAX and all(isinstance(each, dict) for each in values)
+        else ""
+    )
+
+
+def is_algolia(value: Any) -> bool:
+    if not isinstance(value, dict) or not set(value) & _ALGOLIA_FIELDS:
+        return False
+    requests = value.get("requests", [])
+    listed = isinstance(requests, list) and all(
+        isinstance(each, dict) and not {"action", "body"} & set(each) for each in requests
+    )
+    return listed and not {"action", "body", "method"} & set(value)
