@@ -33,8 +33,15 @@ _SPELT: Final = {verb for verb in (CLEAR | WEAK | CHANGING) - CHANGING_NAMES if 
 _VERBS: Final = re.compile("|".join(sorted((verb for verb in _SPELT if len(verb) > 2), key=len, reverse=True)))
 """The longest first; one look for all of them."""
 _PUT: Final = CARTS | {"product", "item"}
-_BESIDE_RECORD: Final = word_set("active inactive deactive buy notify ack acknowledge bump unload recommend")
+_ADDED: Final = word_set("subscription subscriptions list user buddy ignore reply")
+_BESIDE_RECORD: Final = word_set(
+    "active inactive deactive buy notify ack acknowledge bump unload swap sticky stick recommend"
+)
 """What is said of a record, and is the name of a page elsewhere: ``operation=inactive&id=7``."""
+_DEVICE_VERBS: Final = frozenset({"define", "defmod", "attr", "setreading", "rename"})
+_CAMEL_CALL: Final = re.compile(
+    r"(?:Stop|Start|Reboot|Run|Send|Create|Put|Update|Modify|Attach|Detach|Associate|Set|Confirm|Publish|Add)[A-Z][A-Za-z]{2,60}"
+)
 _NO_SETTER: Final = re.compile(r"set(?:s|t.*|up.*|back.*|list.*|of.*)?")
 
 
@@ -64,6 +71,8 @@ def value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) ->
         return None
     if core and (said := _small(value, has_object, is_one_of_many)):
         return said
+    if core and (said := _of_device(name, value) or _of_cloud(last_part(key), value)):
+        return said
     found = order_of(without_extension(value)[0])
     if found and found.kind == "clear":
         return found if core or name not in _GENERIC or has_object else None
@@ -75,7 +84,7 @@ def value_order(key: str, value: str, has_object: bool, is_one_of_many: bool) ->
     if core and 1 < len(named) <= 4 and named[0] in WEAK and named[-1] in NOUNS | IMPLIED:
         return Order(named[0], "weak", whole=False)
     if not core:
-        return _named_verb(value) if name in ("method", "operationname") else None
+        return (_named_verb(value) or _called(value)) if name in ("method", "operationname") else None
     if found and found.kind == "changing" and found.whole and (is_one_of_many or found.object_within):
         return found
     return _named_verb(value) or (_verb_beside(value, has_object) if has_object or is_one_of_many else None)
@@ -90,9 +99,38 @@ def _small(value: str, has_object: bool, is_one_of_many: bool) -> Order | None:
         return Order(" ".join(words), "changing", whole=True)
     if len(words) <= 2 and has_object and words[0] in _BESIDE_RECORD:
         return Order(words[0], "changing", whole=True)
-    if len(words) <= 2 and words[0] in ("duplicate", "clone"):
+    if len(words) <= 3 and words[0] in ("duplicate", "clone"):
+        return Order(words[0], "changing", whole=True)
+    if has_object and words[0] == "switch" and words[-1] in ("user", "perm", "role"):
+        return Order(" ".join(words), "changing", whole=True)
+    if has_object and words in (["respond"], ["confirmaction"], ["confirm", "action"]):
         return Order(words[0], "changing", whole=True)
     return _setter(words) if is_one_of_many or " " in value else None
+
+
+def _of_device(name: str, value: str) -> Order | None:
+    """A command and what it sets, as devices take it (``Power 1`` of Tasmota), or a player (``pl_pause``)."""
+    words = words_in(value)
+    if " " in value and words and words[0] in _DEVICE_VERBS:
+        return Order(words[0], "changing", whole=False)
+    if name == "cmnd" and " " in value and words[0] not in ("status", "state"):
+        return Order(words[0], "changing", whole=False)
+    if words[:1] == ["pl"] and len(words) > 1 and words[1] in CHANGING | WEAK | CLEAR:
+        return Order(words[1], "changing", whole=False)
+    return None
+
+
+def _called(value: str) -> Order | None:
+    """The verb of a method behind its space: ``aria2.pauseAll``."""
+    words = words_in(value.rpartition(".")[2]) if "." in value else []
+    counts = bool(words) and (words[0] in CHANGING | WEAK or words[0] in ("add", "set", "change", "force"))
+    return Order(words[0], "changing", whole=False) if counts else None
+
+
+def _of_cloud(key: str, value: str) -> Order | None:
+    """A call as clouds name it: ``Action=StopInstances``."""
+    named = key == "Action" and _CAMEL_CALL.fullmatch(value)
+    return Order(value[:40], "changing", whole=False) if named else None
 
 
 def _setter(words: list[str]) -> Order | None:
@@ -116,6 +154,8 @@ def _verb_beside(value: str, has_object: bool) -> Order | None:
         changing = word in CHANGING and (word not in CHANGING_NAMES or (has_object and len(words) == 1))
         if named and (word in WEAK or changing):
             return Order(word, "changing" if changing else "weak", whole=False)
+    if words[0].startswith("add") and words[0][3:] in _PUT | _ADDED and has_object:
+        return Order("add", "changing", whole=False)
     begins = _VERBS.match(words[0])
     verb = begins[0] if begins else ""
     rest = words[0].removeprefix(verb)

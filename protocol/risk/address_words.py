@@ -80,6 +80,13 @@ CHANGING_LAST: Final = (
 )
 CHANGING_RECORD: Final = CHANGING_LAST | word_set("follow like accept enable restore lock") | CHANGING_NAMES
 """Behind a record of a collection (``/posts/7/like``)."""
+BEHIND_RECORD: Final = word_set(
+    "confirm refund void renew redeem claim hold unhold clone duplicate freeze unfreeze verify grant flag unflag bookmark "
+    "enroll enrol masquerade hijack"
+)
+"""The same, and names of pages anywhere else."""
+BEFORE_CODE: Final = word_set("redeem cancel refund void")
+"""In front of a code, at the end (``/cancel/ABC123``)."""
 CHANGING_BEFORE: Final = CHANGING_LAST - word_set("pin vote") | word_set("like complete accept")
 """In front of the id of a record, at the end (``/toggle/7``)."""
 
@@ -120,14 +127,15 @@ VIEWED: Final = word_set(
 """To set one of these changes what is shown, and nothing that is kept for others."""
 TOKENS: Final = word_set(
     "formhash csrfkey csrf csrfnonce sesskey wpnonce nonce sectok atltoken markreadhash readhash logouthash securitytoken "
-    "securehash securekey formkey hash auth"
+    "securehash securekey formkey formtoken hash auth mypostkey csrftoken csrfmiddlewaretoken authenticitytoken xsrf "
+    "xftoken requesttoken crumb"
 )
 """Keys by which a link proves that it stood on a page of the site. What only reads needs no such proof."""
 PROVED: Final = word_set(
     "mark watch bookmark bump fave hide flag favorite favourite recommend undo notify spam unhide unflag"
 )
 """Verbs that count beside one of these only."""
-PROVED_LAST: Final = word_set("fave hide unhide flag unflag bump run trigger stop reload")
+PROVED_LAST: Final = word_set("subscribe fave hide unhide flag unflag bump run trigger stop reload")
 """Those that do as the last segment too."""
 SETTERS: Final = word_set("change update set toggle switch")
 KEPT: Final = word_set("status state active visibility role permission permissions privilege")
@@ -144,7 +152,7 @@ ADDED_ELSEWHERE: Final = word_set("calendar ical outlook google home homescreen 
 
 GLUED: Final = word_set(
     "unenrol delete remove destroy erase purge unsubscribe uninstall logout supprimer eliminar borrar excluir apagar "
-    "loesche hapus verwijder"
+    "loesche hapus verwijder reboot factorydefault"
 )
 """Also found at the beginning or the end of a segment that joins words without a sign (``deleteitem``, ``userdelete``)."""
 NOT_GLUED: Final = word_set(
@@ -154,6 +162,19 @@ NOT_GLUED: Final = word_set(
     "cleared clearance clearly clears clearing clearbit clearcoat emptyness flushed"
 )
 
+ROLES: Final = word_set("admin moderator superuser staff owner role roles")
+GIVING: Final = word_set("make add grant assign promote give")
+"""Verbs that give one of these to somebody: ``make_admin``."""
+OPERATIONS: Final = word_set(
+    "run-cron cron-run run-migrations run-migration run-migrate migrate-db db-migrate db-seed seed-db init-db db-init "
+    "initdb db-reset reset-db git-pull gitpull run-backup create-backup run-backups loginas login-as loginasuser "
+    "addpluginsubmit flushsystem flushall cleanimages cleanmedia"
+)
+"""Whole segments that name what somebody who runs a site does at once."""
+PROVED_ALONE: Final = (WEAK | CHANGING) - word_set(
+    "reset join run start save trigger exit end leave recall block forget quit drop complete done finish send"
+) | word_set("confirm confirmaction build buildwithparameters invoke verify optin optout")
+"""As the last segment they count beside a token of any name: links in mails, calls of servers."""
 NOUNS: Final = word_set(
     "flag flags reference references target targets orphan orphans rating ratings caches acct topology cluster "
     "execution pipeline notification news otp mfa fa 2fa issue issues journal journals self notice notices report "
@@ -180,7 +201,7 @@ NOUNS: Final = word_set(
     "translation trip upload uploads user users vacancy value variant vehicle video videos view vm volume vote "
     "webhook website widget wishlist wiki workflow workspace konto artikel benutzer beitrag compte utilisateur panier "
     "cuenta usuario articulo carrito conta carrinho utente ordine uzytkownik konta bestellung nutzer me my own it "
-    "this these multiple many batch ids id acct proc payroll ip sel loan"
+    "this these multiple many batch ids id acct proc payroll ip sel loan router core"
 )
 """What applications keep: beside one of these a verb is a command, as in ``delete-account``."""
 IMPLIED: Final = word_set(
@@ -225,10 +246,12 @@ TITLES: Final = (
     )
 )
 """Below one of these, segments of several words are titles."""
-READING_HOSTS: Final = word_set(
-    "docs doc developer developers wiki help support kb man learn blog news dictionary devdocs manual guide guides "
-    "tutorials documentation reference manpages"
-)
+READING_HOSTS: Final = word_set("docs doc devdocs man manual manuals manpages documentation reference dictionary")
+"""Hosts of texts alone."""
+TITLE_HOSTS: Final = word_set("developer developers wiki help support kb learn blog news guide guides tutorials")
+"""Hosts of texts and of an application: help desks, schools and blogs are run where they are read."""
+HELP_DESKS: Final = word_set("support help learn lesson lessons hilfe aide ayuda ajuda hulp pomoc")
+"""The same as the first segment."""
 OFFICES: Final = word_set(
     "admin administrator administration manage manager management backend backoffice cms dashboard wp-admin api "
     "settings account console panel cp controlpanel ajax rest rpc internal my"
@@ -245,7 +268,8 @@ STOPS: Final = word_set(
 
 ACTIONS: Final = word_set(
     "wa sa action actions act a do op oper operation cmd command task func function fn verb event todo doaction act2 "
-    "aktion accion azione acao aksi islem akcja akce cmnd switchcmd"
+    "aktion accion azione acao aksi islem akcja akce cmnd switchcmd dispatch methodtocall reqcode actionid acttype actiontype "
+    "operate subaction opmode cmdtype"
 )
 """Keys whose value is what is to be done."""
 ACTIONS_TOO: Final = word_set(

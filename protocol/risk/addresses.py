@@ -11,8 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from protocol.risk.address_words import (
-    ADDS,
-    CARTS,
+    BEHIND_RECORD,
     CHANGING_BEFORE,
     CHANGING_LAST,
     CHANGING_NAMES,
@@ -20,6 +19,7 @@ from protocol.risk.address_words import (
     CLEAR,
     FILES,
     FOLDERS,
+    HELP_DESKS,
     IMPLIED,
     NAMERS,
     NOUNS,
@@ -30,12 +30,13 @@ from protocol.risk.address_words import (
     PEOPLE,
     READING,
     READING_HOSTS,
-    SWITCHED,
+    TITLE_HOSTS,
     TITLES,
     word_set,
 )
 from protocol.risk.doubtful import DOUBTFUL_PARTS
 from protocol.risk.judgement import Evidence
+from protocol.risk.known_paths import Place, known_order
 from protocol.risk.letters import decoded, plain
 from protocol.risk.parameters import Parameters
 from protocol.risk.segments import (
@@ -179,33 +180,28 @@ class Path:
         self._parameters = parameters
         self._kind = kind
         self._reading = host.lower() in READING_HOSTS
-        self._titled = self._reading
+        self._titled = self._reading or host.lower() in TITLE_HOSTS
         self._office = False
 
     def order(self) -> Order | None:
         """The first order among the segments that counts where it stands."""
         for index, segment in enumerate(self._segments):
             stem, extension = without_extension(segment)
-            order = order_of(stem) or self._put_in_cart(index)
+            order = known_order(
+                Place(self._segments, self._names, index, bool(self._parameters), self._titled)
+            ) or order_of(stem)
             if order and self._counts(order, index) and not self._is_text(order, index, extension):
                 if extension in FILES and self._is_file(order, index):
                     continue
                 return order
-            self._note(self._names[index])
+            self._note(index)
         return None
 
-    def _put_in_cart(self, index: int) -> Order | None:
-        behind = self._names[index - 1] if index else ""
-        if self._names[index] in ADDS and (words := words_in(behind)) and words[-1] in CARTS:
-            return Order(f"add to {words[-1]}", "changing", whole=False)
-        if self._names[index] in ON_OFF and behind in SWITCHED:
-            return Order(f"{behind} {self._names[index]}", "changing", whole=False, object_within=True)
-        return None
-
-    def _note(self, name: str) -> None:
+    def _note(self, index: int) -> None:
+        name = self._names[index]
         self._office = self._office or name in OFFICES
         if not self._office:
-            self._reading = self._reading or name in READING
+            self._reading = self._reading or (name in READING and not (index == 0 and name in HELP_DESKS))
             self._titled = self._titled or name in TITLES or _YEAR.fullmatch(name) is not None
 
     def _is_text(self, order: Order, index: int, extension: str) -> bool:
@@ -289,7 +285,7 @@ class Path:
             return before or after or self._parameters.has_number or self._has_object(order, index)
         if last and before:
             # With an extension it is a page more often: “/15/start.aspx”.
-            return order.word in (CHANGING_LAST if "." in self._segments[index] else CHANGING_RECORD)
+            return order.word in (CHANGING_LAST if "." in self._segments[index] else CHANGING_RECORD | BEHIND_RECORD)
         if last and (self._has_record(index) or (order.word in _OF_QUEUE and self._is_of_all(index))):
             return order.word in CHANGING_LAST | _OF_QUEUE
         if self._is_of_people(order, index):

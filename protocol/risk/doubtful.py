@@ -6,16 +6,21 @@ from typing import Final
 
 from protocol.risk.address_words import (
     ACTIONS,
+    BEFORE_CODE,
+    BEHIND_RECORD,
     CHANGING,
     CHANGING_LAST,
     CLEAR,
+    GIVING,
     GLUED,
     KEPT,
     LISTS,
     MARKS,
+    OPERATIONS,
     OVERRIDES,
     PAIRS,
     PROVED,
+    PROVED_ALONE,
     PROVED_LAST,
     PUTS,
     RECORD_VALUES,
@@ -49,6 +54,65 @@ def _parts() -> tuple[str, ...]:
     found |= {f"add {each}" for each in LISTS} | {f"change {kept}" for kept in KEPT}
     found |= {f"{sign}{verb}" for verb in RECORD_VALUES for sign in "?&"}
     found |= {"add-to", "add_to", "/set_", "/set-", "=set", "move up", "move down"}
+    found |= {f"/{verb}" for verb in BEHIND_RECORD | BEFORE_CODE | PROVED_ALONE | OPERATIONS}
+    found |= {f"/{verb.replace('-', '_')}" for verb in OPERATIONS}
+    found |= {
+        f"{verb} {role}" for verb in GIVING for role in ("admin", "moderator", "superuser", "staff", "owner", "role")
+    }
+    found |= {
+        "jolokia",
+        "_switch_user",
+        "add2queue",
+        "invoke",
+        "cmd_mod",
+        "formresponse",
+        "/update?",
+        "duplicate",
+        "&status",
+    }
+    found |= {f"/manager/text/{verb}" for verb in ("stop", "start", "reload", "deploy", "expire")}
+    found |= {
+        ".post",
+        ".send",
+        ".edit",
+        ".set",
+        ".join",
+        "/digital/",
+        "/rest/",
+        "/execute/",
+        "/json-api/",
+        "change_subscription",
+    }
+    found |= {f"/{place}?" for place in ("query", "exec", "sql", "execute", "relay", "light", "roller", "cover")}
+    found |= {"wpnonce", "amount", "action=", "command="}
+    found |= {
+        "atl_token",
+        "newuseremail",
+        "adminhash",
+        "order_again",
+        "apply_coupon",
+        "/slo",
+        "factorydefault",
+        "decision",
+        "rsvp",
+    }
+    found |= {f"/{door}" for door in ("open", "close", "unlock", "lock", "update", "control")}
+    found |= {
+        "method=",
+        "param=",
+        "rate",
+        "vote",
+        "confirm",
+        "=save",
+        "=change",
+        "=connect",
+        "=create",
+        "=add",
+        "=send",
+        "=pay",
+    }
+    found |= {"=buy", "response=", "answer=", "approval=", "verdict=", "reset", "sesskey", "/rpc/"}
+    found |= {"jolokia", "/on", "/off", "/toggle", "/follow/", "/unfollow/"}
     found |= {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
     return tuple(sorted(part for part in found if not _holds_another(part, found)))
 

@@ -16,6 +16,7 @@ from protocol.risk.address_words import (
     ADDS,
     CARTS,
     CHANGING_LAST,
+    CHANGING_NAMES,
     CLEAR,
     FILES,
     IMPLIED,
@@ -29,6 +30,7 @@ from protocol.risk.address_words import (
     OVERRIDES,
     PAIRS,
     PROVED,
+    PROVED_ALONE,
     PROVED_LAST,
     RECORD_VALUES,
     ROUTES,
@@ -66,7 +68,51 @@ _JSON_PAIRS_MAX: Final = 256
 _LOGS: Final = word_set("audit audits auditlog audit-log audit_log log logs")
 _OF_LOG: Final = word_set("from to since until page level user sort limit q start end date actor")
 _PROVED_VERBS: Final = PROVED | CHANGING_LAST | WEAK
-_PROVED_BEGINNING: Final = re.compile("|".join(sorted(_PROVED_VERBS, key=len, reverse=True)))
+_PROVED_BEGINNING: Final = re.compile(
+    "|".join(
+        sorted({*_PROVED_VERBS, "set", "switchrole", "loginas", "startattempt", "add", "stick"}, key=len, reverse=True)
+    )
+)
+_PROOF: Final = re.compile(r"t|tok|sig|signature|code|\w*(?:token|key|hash)")
+_SHOWN_WITH_NONCE: Final = word_set(
+    "edit view show list search find query get fetch load filter preview new heartbeat export download diff compare"
+)
+"""What ``action`` says beside a nonce of WordPress where nothing is changed."""
+_DECISIONS: Final = word_set("decision response rsvp answer approval verdict")
+_DECIDED: Final = word_set("approve approved reject rejected accept accepted decline declined yes no deny denied")
+_SHOWN_BY: Final = word_set(
+    "q s query search term kw keyword keywords word t tab state status name title slug set label event events"
+)
+"""Keys of what is searched for or shown, whatever their value says."""
+_NOT_PROVED: Final = (CHANGING_NAMES - PROVED_LAST) | {"reset"}
+_SETTINGS: Final = frozenset({"state", "val", "output"})
+_MOVES_MONEY: Final = word_set("transfer pay send withdraw tip donate")
+_SUMS: Final = word_set("amount sum value betrag montant importe")
+_PAYEES: Final = word_set("to recipient payee account iban dest destination receiver toaccount")
+_DIRECT: Final = frozenset(
+    {
+        "stream.body",
+        "_switch_user",
+        "add2queue",
+        "invoke",
+        "invokeop",
+        "change_subscription_to",
+        "order_again",
+        "apply_coupon",
+        "newuseremail",
+        "adminhash",
+    }
+)
+"""Keys that are an order whatever their value: of Solr, Symfony, TeamCity, JMX, WooCommerce."""
+_BUTTONS: Final = (CLEAR | WEAK | CHANGING_LAST) - {"close", "cancel", "reset", "exit", "clear"} | word_set(
+    "save change connect create add send update pay buy"
+)
+_QUERIED: Final = re.compile(
+    r"\s*(?:drop\s+(?:table|database|view|measurement|user|index)|truncate\s+table|insert\s+into|delete\s+from|"
+    r"alter\s+(?:table|user|database)|update\s+\w+\s+set|create\s+(?:table|database|user))\b",
+    re.IGNORECASE,
+)
+"""Statements of SQL that write, in words that nobody searches for where databases are asked."""
 _BARE: Final = ("delete", "remove", "destroy", "purge", "clear", "empty", "flush")
 """A key without a value that begins so is an order: ``?clearcache``."""
 
@@ -81,6 +127,9 @@ class Parameters:
         self.has_number = False
         """Whether one of them does by an id."""
         self._has_token = False
+        self._has_nonce = False
+        self._has_proof = False
+        """Whether one of them looks like a token in a mail, or of a server that calls."""
         self.add(query)
 
     def __bool__(self) -> bool:
@@ -94,6 +143,8 @@ class Parameters:
                 self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
                 names = _names_record(*self._pairs[-1])
                 self._has_token = self._has_token or (bool(value) and "".join(words_in(last_part(key))) in TOKENS)
+                self._has_nonce = self._has_nonce or (bool(value) and plain(key) in ("_wpnonce", "wpnonce"))
+                self._has_proof = self._has_proof or (len(value) >= 3 and _PROOF.fullmatch(plain(key)) is not None)
                 self.has_id = self.has_id or names
                 self.has_number = self.has_number or (names and _is_number(*self._pairs[-1]))
 
@@ -107,7 +158,9 @@ class Parameters:
         """
         has_object = path_has_id or self.has_id
         logged = self._is_log(last) and not (path_has_id or self.has_number)
+        commanded = any(key == "type" and value == "command" for key, value in self._pairs)
         for key, value in self._all():
+            key = "cmd" if commanded and key == "param" else key  # of Domoticz
             found = (
                 _hidden(key, value)
                 or _key_order(key, value)
@@ -115,13 +168,41 @@ class Parameters:
                 or self._proved(key, value)
                 or self._routed(key, value, route, has_object)
                 or self._switch(key, value, last)
+                or self._decided(key, value)
                 or self._put(key, value, last)
             )
             if found:
                 return found
-        if self._has_token and last in PROVED_LAST:
+        return self._by_last(last, has_object) or self._moves_money(last)
+
+    def _by_last(self, last: str, has_object: bool) -> Order | None:
+        """What the last segment orders with what stands beside it: a token that proves something, a form that is answered."""
+        names = {plain(last_part(key)) for key, value in self._pairs if value}
+        words = words_in(last)
+        ends = {words[0], words[-1], last} if 0 < len(words) <= 3 else {last}
+        if last == "formresponse" and any(key.startswith("entry.") for key, _ in self._pairs):
+            return Order("form response", "changing", whole=True)
+        if last in ("update", "control") and (names & _SETTINGS or (self._has_proof and len(self._pairs) > 1)):
+            return Order(last, "changing", whole=True)
+        if "atl_token" in names or (self._has_token and ends & PROVED_LAST):
+            return Order(last, "changing", whole=True)
+        if (
+            self._has_token
+            and has_object
+            and _PROVED_BEGINNING.match(last)
+            and last not in CHANGING_NAMES - PROVED_LAST
+        ):
+            return Order(last, "changing", whole=True)
+        if self._has_proof and ends & PROVED_ALONE and "password" not in words:
+            return Order(last, "changing", whole=True)
+        if has_object and names & {"vote", "rating", "rate", "score"} and last.endswith(("rate", "vote", "ratethread")):
             return Order(last, "changing", whole=True)
         return None
+
+    def _moves_money(self, last: str) -> Order | None:
+        names = {plain(last_part(key)) for key, value in self._pairs if value}
+        moves = words_in(last)[:1] and words_in(last)[0] in _MOVES_MONEY
+        return Order(last, "changing", whole=False) if moves and names & _SUMS and names & _PAYEES else None
 
     def _is_log(self, last: str) -> bool:
         """Whether a log is read, in which an action is looked for: ``/audit?action=delete&from=2024-01-01``."""
@@ -129,13 +210,19 @@ class Parameters:
 
     def _proved(self, key: str, value: str) -> Order | None:
         """A verb as a key or a value beside a token that proves where the link stood: ``watch=topic&hash=ab12``."""
-        if not self._has_token or value.lower() in NO or not value:
+        if not self._has_token or value.lower() in NO:
             return None
+        if not value:
+            verb = next((word for word in words_in(key) if word in _PROVED_VERBS | CLEAR), "")
+            return Order(verb, "changing", whole=True) if verb else None
         words, said = words_in(last_part(key)), words_in(value)
+        if key == "action" and self._has_nonce and said and not said[0].isdigit() and said[0] not in _SHOWN_WITH_NONCE:
+            return Order(value[:40], "changing", whole=True)
         if words and words[0] in _PROVED_VERBS:
             return Order(words[0], "changing", whole=True)
         if "".join(words) not in ACTIONS | ACTIONS_TOO or not 0 < len(said) <= 2:
             return None
+        said = said[1:] if said[0] == "do" and len(said) > 1 else said
         begins = _PROVED_BEGINNING.match(said[0])
         joined = begins and said[0][begins.end() :]
         return Order(begins[0], "changing", whole=True) if begins and (not joined or joined in NOUNS) else None
@@ -149,6 +236,14 @@ class Parameters:
     def _put(self, key: str, value: str, last: str) -> Order | None:
         """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``."""
         name = plain(key)
+        if (
+            name in ("q", "query", "statement")
+            and last in ("query", "exec", "sql", "execute")
+            and _QUERIED.match(value)
+        ):
+            return Order(words_in(value[:64])[0], "clear", whole=True)
+        if last in ("relay", "light", "roller", "switch", "cover") and name in ("state", "go", "brightness") and value:
+            return Order(f"{last} {name}", "changing", whole=True)
         if name == "name" and plain(value) in CLEAR and any(plain(other) == "value" for other, _ in self._pairs):
             return Order(plain(value), "clear", whole=True)  # the name of a call, and what it is given
         said = words_in(value)
@@ -171,6 +266,14 @@ class Parameters:
         if name == "mark" and plain(value) in _MARKED:
             return Order(f"mark {plain(value)}", "changing", whole=True)
         return None
+
+    def _decided(self, key: str, value: str) -> Order | None:
+        """A decision on a record, by any key: ``decision=approve``; or a clear verb: ``x=delete&id=7``."""
+        name, said = plain(last_part(key)), plain(value)
+        if name in _DECISIONS and said in _DECIDED and self.has_number:
+            return Order(f"{name} {said}", "changing", whole=True)
+        clear = said in CLEAR and self.has_number and name not in _QUIET | _SHOWN_BY
+        return Order(said, "clear", whole=True) if clear else None
 
     def _routed(
         self, key: str, value: str, route: Callable[[str, Parameters], Order | None], has_object: bool
@@ -231,8 +334,12 @@ def _hidden(key: str, value: str) -> Order | None:
         return Order("mutation", "clear", whole=True)
     if name in STATEMENTS and (words_in(value[:64]) or [""])[0] in STATEMENT_VERBS:
         return Order(words_in(value[:64])[0], "clear", whole=True)
-    if name == "stream.body" and value:
-        return Order("stream.body", "clear", whole=True)
+    if name == lowered and name in _BUTTONS:
+        return Order(name, "changing", whole=True)  # a button of a form, which is called as it says
+    if name in _DIRECT and value:
+        return Order(name, "clear", whole=True)
+    if name == "cmd_mod" and value == "2":
+        return Order("commit", "changing", whole=True)  # of Nagios
     if _SPACE_NAME.fullmatch(value) and leaves(value.partition(":")[2]):
         return Order("log out", "clear", whole=True)
     return None
@@ -259,6 +366,9 @@ def _key_words(words: list[str], value: str) -> Order | None:
     if any(map(is_glued, words)) or (first in CLEAR and len(words) == 2 and last.isdigit()):
         return Order(first, "clear", whole=False)
     if len(words) == 1:
+        switches = not value and first.startswith(("status", "duplicate")) and first[6:].removeprefix("ate") in NOUNS
+        if switches:
+            return Order(first, "changing", whole=True)
         if first in CLEAR or (not value and first.startswith(_BARE) and first not in NOT_GLUED):
             return Order(first, "clear", whole=True)
         chosen = (first in ("del", "rm") and "_" not in value) or (first in _STRICT and _is_real_id(value))

@@ -12,6 +12,7 @@ from protocol.risk.address_words import (
     CHANGING_RECORD,
     CLEAR,
     EXTENSIONS,
+    GIVING,
     GLUED,
     IMPLIED,
     KEPT,
@@ -21,6 +22,7 @@ from protocol.risk.address_words import (
     NOUNS,
     ON_OFF,
     OPTIONS,
+    ROLES,
     SETTERS,
     STOPS,
     SWITCHED,
@@ -303,6 +305,8 @@ def _put_in_cart(words: list[str], titled: bool) -> Order | None:
         return Order(f"add to {words[-1]}", "changing", whole=False, titled=titled, length=len(words))
     if words[:2] == ["add", "to"] and len(words) == 3 and words[2] not in ADDED_ELSEWHERE:
         return Order(f"added to {words[2]}", "changing", whole=False, titled=titled, length=len(words))
+    if words[0] in GIVING and words[-1] in ROLES and len(words) <= 4:
+        return Order(f"{words[0]} {words[-1]}", "changing", whole=False, titled=titled, length=len(words))
     if words[0] in SETTERS and words[-1] in KEPT and len(words) <= 4:
         return Order(f"{words[0]} {words[-1]}", "changing", whole=False, titled=titled, length=len(words))
     if len(words) == 2 and words[0] in CHANGING_RECORD and words[1] in NOUNS - OPTIONS:

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-TABLES: Final = ("developed", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+TABLES: Final = ("developed", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 SITE: Final = "https://app.example"
 _HERE: Final = Path(__file__).parent
 

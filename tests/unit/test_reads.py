@@ -98,7 +98,12 @@ def rpc(method: str, **more: Any) -> dict[str, Any]:
         ("/set-language", FORM, "lang=de", "a choice of language"),
         ("/livewire/update", JSON, livewire("nextPage"), LIVEWIRE),
         ("/livewire/update", JSON, livewire("loadMore", "$refresh"), LIVEWIRE),
-        ("/", JSON, [rpc("eth_chainId"), rpc("eth_call", params=[{"to": "0x0"}, "latest"])], "a JSON-RPC call that reads"),
+        (
+            "/",
+            JSON,
+            [rpc("eth_chainId"), rpc("eth_call", params=[{"to": "0x0"}, "latest"])],
+            "a JSON-RPC call that reads",
+        ),
         ("/", JSON, rpc("eth_getLogs", params=[{"fromBlock": "0x1"}]), "a JSON-RPC call that reads"),
         ("/a/_search/scroll", JSON, {"scroll": "1m", "scroll_id": "x"}, "a search of Elasticsearch"),
         ("/rest/v1/rpc/get_totals", JSON, {"year": 2026}, "a call that reads"),
