@@ -159,7 +159,7 @@ NOT_GLUED: Final = word_set(
     "deleted deleter deleters deletes deleteds removed remover removers removes removeds destroyer destroyers "
     "destroyed destroys erased eraser erasers erases purged purger purges purgecss unsubscribed unsubscribes "
     "unsubscriber uninstalled uninstaller uninstallers uninstalls undelete autodelete eliminare eliminaremo removebg "
-    "cleared clearance clearly clears clearing clearbit clearcoat emptyness flushed"
+    "trashbin recyclebin cleared clearance clearly clears clearing clearbit clearcoat emptyness flushed"
 )
 
 ROLES: Final = word_set("admin moderator superuser staff owner role roles")
@@ -219,6 +219,7 @@ OPTIONS: Final = word_set(
 """Behind a verb these make the name of an option: ``remove_duplicates``, ``delete_after``."""
 
 NAMERS: Final = word_set(
+    "jsref java jquery "
     "sql mysql postgres postgresql swagger python javascript php linux bash git excel tag tags tagged wiki w search "
     "find suche recherche buscar topic hashtag hashtags label keyword keywords dictionary dict define definition "
     "glossary thesaurus synonyms synonym translate word words lyrics title titles term movie movies film films song "
@@ -228,7 +229,7 @@ NAMERS: Final = word_set(
 )
 """The segment behind one of these is a name, not an order, unless an id or an office is near."""
 READING: Final = word_set(
-    "stdlib std stl cpp ref blob tree raw blame man-pages man1 man2 man3 man4 man5 man6 man7 man8 doc docs "
+    "viewvc stdlib std stl cpp ref blob tree raw blame man-pages man1 man2 man3 man4 man5 man6 man7 man8 doc docs "
     "documentation reference manual manuals man guide guides tutorial tutorials learn help kb knowledge knowledgebase "
     "howto how-to dictionary javadoc apidocs api-docs cookbook handbook examples cheatsheet spec specs specification "
     "glossary lesson lessons support hilfe ratgeber anleitung anleitungen aide conseils ayuda consejos ajuda aiuto guida "
@@ -239,7 +240,7 @@ TITLES: Final = (
     READING
     | NAMERS
     | word_set(
-        "music artikel articulo articulos noticia noticias nachrichten actualites berita notizie artykuly "
+        "pages policies music artikel articulo articulos noticia noticias nachrichten actualites berita notizie artykuly "
         "blog blogs news article articles story stories post posts thread threads t topics comments forum forums "
         "community discussion discussions question p archives archive press magazine recipes r product products shop "
         "video videos watch book books course courses"

@@ -74,6 +74,22 @@ _TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _OF_QUEUE: Final = frozenset({"pause", "resume", "restart"})
 """Behind what there is one of (``/queue/pause``)."""
+_REDDIT_PARTS: Final = 4
+_SOURCES: Final = frozenset({"py", "go", "rb"})
+_MODULES: Final = frozenset({"tsx", "jsx", "vue", "svelte"})
+_OF_MODULES: Final = frozenset(
+    {"t", "v", "import", "vue", "type", "index", "lang", "lang.ts", "lang.css", "lang.scss", "src", "setup", "scoped"}
+)
+"""What a server that builds as one develops (Vite) writes beside a module."""
+_BUILT: Final = frozenset({"js", "mjs", "css", "map", "woff", "woff2"})
+_BUILT_TYPES: Final = frozenset({"script", "stylesheet", "font"})
+_OF_BUILDS: Final = frozenset({"v", "ver", "t", "hash"})
+_OF_IMAGES: Final = frozenset(
+    ["v", "ver", "w", "h", "width", "height", "size", "color", "q", "quality", "format", "fit", "t", "ts", "dpr"]
+)
+"""Parameters that say how a picture is to look."""
+_MONTH: Final = re.compile(r"0[1-9]|1[0-2]")
+_OF_MANIFEST: Final = frozenset({"p", "paths", "version"})
 _FOLDERS_OF_MAIL: Final = frozenset({"trash"})
 _LEVELS: Final = {"clear": 7, "weak": 7, "changing": 4}
 
@@ -108,6 +124,23 @@ def of_record(url: str) -> list[list[str]]:
     return [words_in(each) for each in segments] if parameters.has_id or any(map(is_id, segments)) else []
 
 
+def names_what(url: str, said: list[str]) -> bool:
+    """Whether an address names what the verb ``said`` is for, without an id: behind it in its path (“Follow” at ``/follow/susan``),
+    or by a token that proves where the link stood (“Enable” at ``/views/front/enable?token=ab12``).
+    """
+    try:
+        parts = urlsplit(url[:URL_CHARS_MAX])
+    except ValueError:
+        return False
+    parameters = Parameters(parts.query)
+    segments = [words_in(each) for each in _segments(decoded(parts.path), parameters)]
+    if parameters.proves:
+        return True
+    verb = said[:1]
+    behind = len(segments) > 1 and segments[-2] == verb and bool(verb) and verb[0] not in CHANGING_NAMES - {"join"}
+    return behind and plain("".join(segments[-1])) not in PAGING | {"us", "me", "now"}
+
+
 def _order(url: str, kind: str) -> Order | None:
     url = url[:URL_CHARS_MAX].partition("#")[0]
     try:
@@ -128,6 +161,8 @@ def _order(url: str, kind: str) -> Order | None:
         found = Path(segments, host, parameters, kind).order()
         if found:
             return found
+    if ways[-1] == ["__manifest"] and Path(ways[-1], host, parameters, kind).is_manifest():
+        return None
     last = plain(without_extension(ways[-1][-1])[0]) if ways[-1] else ""
     return parameters.order(_judge_route, path_has_id=any(map(is_id, ways[-1])), last=last)
 
@@ -185,11 +220,15 @@ class Path:
 
     def order(self) -> Order | None:
         """The first order among the segments that counts where it stands."""
+        if self._is_module() or self.is_manifest():
+            return None
         for index, segment in enumerate(self._segments):
             stem, extension = without_extension(segment)
             order = known_order(
                 Place(self._segments, self._names, index, bool(self._parameters), self._titled)
             ) or order_of(stem)
+            if order and self._is_of_build(index):
+                continue
             if order and self._counts(order, index) and not self._is_text(order, index, extension):
                 if extension in FILES and self._is_file(order, index):
                     continue
@@ -207,18 +246,41 @@ class Path:
     def _is_text(self, order: Order, index: int, extension: str) -> bool:
         """Whether it is a written page: ``/api/remove.html``, without an id or a parameter."""
         near = any(self._beside(index)) or order.object_within or bool(self._parameters)
+        if extension in _SOURCES and "src" in self._names[:index] and not near:
+            return True
         return extension in _TEXTS and not near and not leaves(self._names[index]) and order.kind != "changing"
+
+    def _is_module(self) -> bool:
+        """Whether a page that is being developed loads a module: ``/src/pages/Logout.tsx``."""
+        loads = self._kind == "script" and bool(self._segments) and self._segments[-1].rpartition(".")[2] in _MODULES
+        return loads and self._parameters.keys <= _OF_MODULES and not any(map(is_id, self._segments))
+
+    def is_manifest(self) -> bool:
+        """Whether React Router asks what belongs to the pages that a page links to: ``/__manifest?p=/logout&version=ab12``."""
+        asks = self._segments == ["__manifest"] and self._kind not in ("", "document")
+        return asks and "version" in self._parameters.keys <= _OF_MANIFEST
+
+    def _is_of_build(self, index: int) -> bool:
+        """Whether it is the name of a page in a folder of built files: ``/_next/static/chunks/app/logout/page-4f5a.js``."""
+        stem, extension = without_extension(self._segments[-1])
+        built = index + 1 < len(self._segments) and self._kind in _BUILT_TYPES and extension in _BUILT
+        if not built or order_of(stem) or not self._parameters.keys <= _OF_BUILDS:
+            return False
+        return any(name in FOLDERS for name in self._names[:index]) and not any(map(is_id, self._segments[:-1]))
 
     def _is_file(self, order: Order, index: int) -> bool:
         """Whether the last segment is a file of a page: in a folder of files, or loaded as one, and no record of anything."""
         if index + 1 < len(self._segments) or self._parameters.has_id:
             return False
         before = self._segments[index - 1] if index else ""
-        if is_id(before) and before not in _SIZES and not order.titled and order.kind == "clear":
+        dated = index > 1 and _MONTH.fullmatch(before) and _YEAR.fullmatch(self._segments[index - 2])
+        of_record = is_id(before) and not dated
+        if of_record and before not in _SIZES and not order.titled and order.kind == "clear":
             return False
         if any(name in FOLDERS for name in self._names[:index]):
             return True
-        return self._kind in _ASSET_TYPES and not self._parameters and not is_id(before)
+        plainly = not self._parameters or (self._kind == "image" and self._parameters.keys <= _OF_IMAGES)
+        return self._kind in _ASSET_TYPES and plainly and not of_record
 
     def _counts(self, order: Order, index: int) -> bool:
         if order.kind == "changing":
@@ -234,16 +296,39 @@ class Path:
         if self._reading:
             return True
         behind = self._names[index - 1] if index else ""
+        if self._is_text_of(index):
+            return True
         ends = index + 1 == len(self._names) or self._names[index + 1] in PAGING
         if behind in NAMERS and not self._office and ends:
             return ":" not in self._segments[index] or not leaves(self._segments[index].rpartition(":")[2])
         return self._titled and not order.whole and (order.titled or order.length >= 3)
 
+    def _is_text_of(self, index: int) -> bool:
+        """Whether it is the title of a text by the place where known applications put one: ``/display/SPACE/Title`` of Confluence,
+        ``/wiki/Special:WhatLinksHere/Title`` of MediaWiki, ``/r/group/comments/id/title`` of Reddit.
+        """
+        names = self._names[:index]
+        if len(names) > 1 and (names[-2] == "display" or (names[-2] == "wiki" and ":" in self._segments[index - 1])):
+            return True
+        return len(names) == _REDDIT_PARTS and (names[0], names[2]) == ("r", "comments")
+
     def _near_id(self, order: Order, index: int) -> bool:
         before, after = self._beside(index)
+        if self._is_text_of(index) or (order.titled and self._is_topic(order, index)):
+            return False
         if order.titled and (order.length >= 3 or self._reading):
             return False  # the id is that of the text with this title
         return before or after or order.object_within or self._parameters.has_id
+
+    def _is_topic(self, order: Order, index: int) -> bool:
+        """Whether it is the title of a topic of Discourse, behind which its id stands: ``/t/delete-account/4242``."""
+        topic = index == 1 and self._names[0] == "t" and not order.object_within
+        return (
+            topic
+            and len(self._segments) > index + 1
+            and all(map(is_id, self._segments[index + 1 :]))
+            and not self._parameters
+        )
 
     def _beside(self, index: int) -> tuple[bool, bool]:
         before = index > 0 and is_id(self._segments[index - 1])

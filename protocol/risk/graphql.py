@@ -22,6 +22,19 @@ _LINE_ENDS: Final = re.compile("[\0\v\f\x1c-\x1e\x85\u2028\u2029]")
 """To some readers these end a line, and with it a comment."""
 
 
+def names(document: str) -> set[str]:
+    """The names of the operations of a document that ``is_query``; empty if it is none."""
+    if not is_query(document):
+        return set()
+    found, depth, before = set(), 0, ""
+    for token in _TOKEN.finditer(document):
+        if token.lastgroup == "name" and before == "query" and not depth:
+            found.add(token[0])
+        depth += (token.lastgroup == "open") - (token.lastgroup == "close")
+        before = before if token.lastgroup == "skip" else token[0]
+    return found
+
+
 def is_query(document: str) -> bool:
     """Whether every operation of ``document`` is a query, there is one, and no field at its root says to delete."""
     if len(document) > DOCUMENT_CHARS_MAX or _LINE_ENDS.search(document):

@@ -32,6 +32,12 @@ _VIEWING: Final = frozenset(
         "carousel", "preview", "help", "refresh", "hamburger", "chevron", "caret", "arrow", "theme",
     }
 )  # fmt: skip
+_ARROWS: Final = frozenset({"arrow", "caret", "chevron"})
+_UP: Final = frozenset({"up", "upward", "circle"})
+_STARTING: Final = frozenset({"play", "refresh", "forward"})
+_OF_MEDIA: Final = frozenset(
+    {"media", "carousel", "slider", "player", "video", "audio", "swiper", "slick", "gallery", "history"}
+)
 _COMMANDING: Final = (
     CLEAR | WEAK | CHANGING | ADDS | {"confirm", "order", "book", "apply", "create", "transfer", "invite", "reply"}
 )
@@ -39,6 +45,12 @@ _COMMANDING: Final = (
 _SEARCHING: Final = frozenset({"search", "find", "query", "filter", "keyword", "keywords", "lookup", "q", "sort"})
 _MEANT: Final = _DESTROYING | _PAYING | _CHANGING | _VIEWING | _SEARCHING | _COMMANDING
 _CARD: Final = re.compile(r"\b(?:card(?: number)?|cvc|cvv|iban|bic|sort code|account number)\b")
+_OTHER_CARDS: Final = re.compile(
+    r"(?<!credit )(?<!debit )(?<!payment )(?<!bank )\bcard "
+    r"(?:title|text|description|composer|search|front|back|message|recipient|filter|header|body|content|list)\b"
+)
+"""Cards that a page is laid out in, or that are sent at Christmas."""
+_OTHER_PINS: Final = re.compile(r"\b(?:map|location|drop|push) pin\b|\bpin (?:icon|board|map|drop)\b")
 _SECRET: Final = re.compile(
     r"\b(?:password|passphrase|passwort|passcode|api key|access token|secret key|private key|two factor|2fa|mfa|otp|"
     r"totp|one time code|verification code|recovery code|pin)\b"
@@ -145,8 +157,15 @@ def nameless(tokens: tuple[str, ...]) -> tuple[int, str]:
     for level, counted in ((5, _PAYING), (4, _CHANGING), (1, _VIEWING)):
         for token in tokens:
             if token in counted:
-                return level, token
+                return (0, "") if level == 1 and _acts_too(token, tokens) else (level, token)
     return 0, ""
+
+
+def _acts_too(token: str, tokens: tuple[str, ...]) -> bool:
+    """Whether an icon is also that of something that acts: an arrow up votes or sends, “play” starts what a row is of."""
+    if token in _ARROWS:
+        return not _UP.isdisjoint(tokens)
+    return token in _STARTING and _OF_MEDIA.isdisjoint(tokens)
 
 
 def meant(tokens: tuple[str, ...]) -> frozenset[str]:
@@ -166,5 +185,5 @@ def mail_address(label: str) -> bool:
 
 def of_field(tokens: tuple[str, ...]) -> int:
     """6 if ``tokens`` mark a field of identity or access, 5 for one of payment, 0 otherwise."""
-    text = " ".join(tokens)
+    text = _OTHER_PINS.sub("", _OTHER_CARDS.sub("", " ".join(tokens)))
     return 6 if _SECRET.search(text) else 5 if _CARD.search(text) else 0

@@ -65,7 +65,11 @@ _MARKED: Final = frozenset({"forums", "topics"})
 _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
-_LOGS: Final = word_set("audit audits auditlog audit-log audit_log log logs")
+_AUDITS: Final = word_set(
+    "audit audits auditlog audit-log audit_log auditlogs audit-logs audit_logs audit-trail audittrail activity activity-log "
+    "activitylog activity_log"
+)
+_LOGS: Final = _AUDITS | {"log", "logs"}
 _OF_LOG: Final = word_set("from to since until page level user sort limit q start end date actor")
 _PROVED_VERBS: Final = PROVED | CHANGING_LAST | WEAK
 _PROVED_BEGINNING: Final = re.compile(
@@ -73,6 +77,7 @@ _PROVED_BEGINNING: Final = re.compile(
         sorted({*_PROVED_VERBS, "set", "switchrole", "loginas", "startattempt", "add", "stick"}, key=len, reverse=True)
     )
 )
+_PROOF_CHARS: Final = 3
 _PROOF: Final = re.compile(r"t|tok|sig|signature|code|\w*(?:token|key|hash)")
 _SHOWN_WITH_NONCE: Final = word_set(
     "edit view show list search find query get fetch load filter preview new heartbeat export download diff compare"
@@ -132,6 +137,16 @@ class Parameters:
         """Whether one of them looks like a token in a mail, or of a server that calls."""
         self.add(query)
 
+    @property
+    def keys(self) -> set[str]:
+        """What they are called."""
+        return {key for key, _ in self._pairs}
+
+    @property
+    def proves(self) -> bool:
+        """Whether one of them is a token that proves where the link stood, or that whoever has it got it by mail."""
+        return self._has_token or self._has_proof
+
     def __bool__(self) -> bool:
         return bool(self._pairs)
 
@@ -144,7 +159,8 @@ class Parameters:
                 names = _names_record(*self._pairs[-1])
                 self._has_token = self._has_token or (bool(value) and "".join(words_in(last_part(key))) in TOKENS)
                 self._has_nonce = self._has_nonce or (bool(value) and plain(key) in ("_wpnonce", "wpnonce"))
-                self._has_proof = self._has_proof or (len(value) >= 3 and _PROOF.fullmatch(plain(key)) is not None)
+                proves = len(value) >= _PROOF_CHARS and not value.startswith("EC-")  # PayPal leads back with one
+                self._has_proof = self._has_proof or (proves and _PROOF.fullmatch(plain(key)) is not None)
                 self.has_id = self.has_id or names
                 self.has_number = self.has_number or (names and _is_number(*self._pairs[-1]))
 
@@ -206,7 +222,7 @@ class Parameters:
 
     def _is_log(self, last: str) -> bool:
         """Whether a log is read, in which an action is looked for: ``/audit?action=delete&from=2024-01-01``."""
-        return last in _LOGS and any(plain(key) in _OF_LOG for key, _ in self._pairs)
+        return last in _AUDITS or (last in _LOGS and any(plain(key) in _OF_LOG for key, _ in self._pairs))
 
     def _proved(self, key: str, value: str) -> Order | None:
         """A verb as a key or a value beside a token that proves where the link stood: ``watch=topic&hash=ab12``."""
@@ -316,6 +332,8 @@ def _flat(text: str) -> Iterator[tuple[str, str]]:
 
 def _names_record(key: str, value: str) -> bool:
     name = plain(last_part(key))
+    if value.startswith("cs_") and name == "session_id":
+        return False  # where Stripe leads back to, of a purchase that was given up
     if not value or value.lower() in _NO_ID_VALUE or not name or name in _NO_RECORD:
         return False
     words = words_in(last_part(key))

@@ -67,6 +67,7 @@ _BEGINS: Final = re.compile(
     )
 )
 """Verbs that are joined to what they change; one look for all of them, the longest first."""
+_BINS: Final = frozenset({"trashbin", "recyclebin"})
 _ENDING_CHARS: Final = 3
 _GLUED_NOUNS: Final = (NOUNS | IMPLIED) - word_set(
     "list lists log page view pass password space trip key quote block policy"
@@ -230,7 +231,7 @@ def is_glued(word: str) -> bool:
 def _glued(word: str) -> Order | None:
     if is_glued(word):
         return Order(word, "clear", whole=False)
-    if not (begins := _BEGINS.match(word)):
+    if word in _BINS or not (begins := _BEGINS.match(word)):
         return None
     verb, rest = begins[0], word[begins.end() :]
     if verb in GLUED and word not in NOT_GLUED and len(rest) > _ENDING_CHARS:

@@ -6,15 +6,17 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+import msgspec
+
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
-from protocol.risk.addresses import destructive_url, of_record
+from protocol.risk.addresses import destructive_url, names_what, of_record
 from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get, sends_mail_address, sent_by_a_button
 from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
-from protocol.risk.surroundings import beside
-from protocol.risk.words import Spoken, only_sends, say
+from protocol.risk.surroundings import answers_cookies, beside, in_row
+from protocol.risk.words import Spoken, asks, closes, only_sends, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
@@ -39,6 +41,8 @@ def clicked(element: Element, page: Observation, history: Evidence | None = None
     """The risk of a click on ``element`` of ``page``. history: what clicks on it did here before, as observed by this node."""
     remembered = [history] if history is not None else []
     traits = element.traits
+    if not traits.handler and answers_cookies(element, page):
+        return weigh([_words(1, True, "answers a question about cookies"), *remembered])
     if traits.submits:  # whatever role the page gives it
         return weigh([*_button(element, page), *chosen_beside(element, page), *remembered])
     if element.role == "slider" or element.role in CHECKABLE_ROLES:
@@ -63,7 +67,12 @@ def _opens_page(element: Element, page: Observation) -> bool:
         scheme = urlsplit(element.url).scheme
     except ValueError:
         return False
-    return scheme in ("http", "https") and not element.url.endswith(_NOWHERE)
+    if scheme not in ("http", "https") or element.url.endswith(_NOWHERE):
+        return False
+    # A link to the page itself that says that it changes something (“Follow”) is a button, too.
+    spoken = say(element.name)
+    here = there.rstrip("?") == page.url.partition("#")[0].rstrip("?")
+    return not (here and spoken.certain and spoken.kind == "change")
 
 
 def _drafts_mail(element: Element) -> bool:
@@ -114,8 +123,10 @@ def _orders(element: Element, spoken: Spoken) -> bool:
     if not (spoken.certain and spoken.kind == "change" and _is_command(element.name)):
         return False
     segments, said = of_record(element.url), words_in(element.name)
+    if not segments:
+        return names_what(element.url, said)
     # “Set theory” at ``/set-theory/7`` is the title of what it leads to.
-    return bool(segments) and not (len(said) > 1 and said in segments)
+    return not (len(said) > 1 and said in segments)
 
 
 def _is_command(name: str) -> bool:
@@ -129,8 +140,11 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     """Anything that acts by a script or a form."""
     traits = element.traits
     spoken = say(element.name)
+    if closes(element.name) and in_row(element, page):
+        # “Cancel” in a row of orders cancels that order. Whether it does, a probe finds out.
+        spoken = msgspec.structs.replace(spoken, certain=False)
     leads = _opens_here(element) and traits.tag not in _NATIVE_VIEWS  # nothing would try these first
-    found = [*_marked(element, spoken, leads=leads), *_said(element, spoken)]
+    found = [*_marked(element, spoken, leads=leads), *_said(element, spoken, opens=leads)]
     # The address of the form counts whatever the label: a harmless label may send a destructive request.
     if traits.submits and (reason := destructive_url(traits.form_action)):
         found.append(_request(f"form address says {reason}"))
@@ -180,7 +194,9 @@ def _being(element: Element, spoken: Spoken, page: Observation) -> list[Evidence
     if element.role in _CLAIMED or element.role in FIELD_ROLES:
         return [_claim(spoken, f"a {element.role}")]
     if _opens_here(element):
-        return [_claim(spoken, "opens or closes something")]
+        claim = _claim(spoken, "opens or closes something")
+        sends = spoken.certain and spoken.kind == "change"
+        return [msgspec.structs.replace(claim, certain=claim.certain and not sends)]
     return []
 
 
@@ -236,7 +252,8 @@ def submitted(element: Element, page: Observation, *, recognised: bool) -> Risk:
     return weigh([Evidence(source="structure", level=4, certain=False, says=said), *chosen_beside(element, page)])
 
 
-def _said(element: Element, spoken: Spoken) -> list[Evidence]:
+def _said(element: Element, spoken: Spoken, *, opens: bool = False) -> list[Evidence]:
+    """opens: whether the page says that it opens something."""
     traits = element.traits
     if not element.name.strip():
         return _nameless(element)
@@ -248,6 +265,11 @@ def _said(element: Element, spoken: Spoken) -> list[Evidence]:
     resets = traits.input_type == "reset" and traits.tag in ("button", "input")
     if not spoken.certain and spoken.level < APPROVAL_CLASS:
         return found
+    if opens and spoken.certain and spoken.level >= GRAVE_CLASS and asks(element.name):
+        return [_words(spoken.level, False, f"“{spoken.text}”")]
+    # A button that sends and has an arrow for more is often one element to those who read it aloud: “Send”, with a menu.
+    if opens and spoken.certain and spoken.kind == "change":
+        return [*found, _words(spoken.level, False, f"“{spoken.text}”")]
     if not spoken.certain or (resets and spoken.level >= GRAVE_CLASS):
         return found or [_words(spoken.level, False, f"“{spoken.text}”")]
     # A submit button called “Next” sends the form as any other, and a script that the page states runs whatever its label is.

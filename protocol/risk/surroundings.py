@@ -10,6 +10,8 @@ from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.fields import payment
 from protocol.risk.judgement import GRAVE_CLASS, Evidence
 from protocol.risk.words import say
+from protocol.risk.words.anchors import COOKIE_ANSWERS
+from protocol.risk.words.text import read
 
 _DIALOGS: Final = frozenset({"dialog", "alertdialog"})
 _NODES_MAX: Final = 80
@@ -37,6 +39,32 @@ def beside(element: Element, page: Observation) -> list[Evidence]:
     if dialog >= 0:
         found.extend(_said(_texts(dialog, page)))
     return found
+
+
+def answers_cookies(element: Element, page: Observation) -> bool:
+    """Whether it is a button that answers what a site asks about its cookies, in a dialog that asks for nothing else."""
+    plain = element.role == "button" and not element.url and not element.traits.form_method and not element.traits.opens
+    if not plain or read(element.name) not in COOKIE_ANSWERS:
+        return False
+    place = _place(element, page)
+    dialog = _dialog(place, page) if place >= 0 else -1
+    return dialog >= 0 and any("cookie" in read(text) for text in _texts(dialog, page)) and not beside(element, page)
+
+
+def in_row(element: Element, page: Observation) -> bool:
+    """Whether it stands in one of several like things (a row, an item of a list) in which nothing is filled in."""
+    node = _place(element, page)
+    while node >= 0 and page.tree.roles[node] not in _ENDS_ROW:
+        if page.tree.roles[node] in _ROWS:
+            held = [page.tree.elements[each] for each in _within(node, page)]
+            return not any(index >= 0 and page.elements[index].role in _FILLED for index in held)
+        node = page.tree.parents[node]
+    return False
+
+
+_ROWS: Final = frozenset({"row", "listitem", "article"})
+_ENDS_ROW: Final = _DIALOGS | {"form", "alert", "status"}
+_FILLED: Final = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "listbox"})
 
 
 def _with_payment(place: int, page: Observation) -> bool:

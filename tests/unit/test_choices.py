@@ -231,3 +231,88 @@ def test_a_link_that_the_page_calls_a_box_is_none_of_a_form(form_method: str) ->
     assert level(Click(target=Locator()), link) == 4
     orders = msgspec.structs.replace(link, url="https://shop.example/account/delete")
     assert level(Click(target=Locator()), orders) == 7
+
+
+def judged(element: Element, url: str = "https://shop.example/list") -> tuple[int, bool]:
+    risk = classify(Click(target=Locator()), element, Observation(url=url, title="", text="", elements=(element,)))
+    return risk.level, risk.doubt
+
+
+@pytest.mark.parametrize("end", ["", "?", "#like", "#/"])
+def test_a_link_to_its_own_page_that_says_it_changes_something_is_a_button(end: str) -> None:
+    """Guard: protocol/risk/structure.py, _opens_page."""
+    link = Element(ref="e1", role="link", name="Follow", url=f"https://shop.example/list{end}", traits=Traits(tag="a"))
+    assert judged(link) == (4, False)
+    assert judged(msgspec.structs.replace(link, name="Orders")) == (1, False)
+    assert judged(link, "https://shop.example/other") == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("label", "address", "level"),
+    [
+        ("Approve", "/approve/susan", 4),
+        ("Follow", "/follow/susan", 7),
+        ("Follow", "/follow/us", 1),
+        ("Set as default", "/themes/default?token=ab12", 4),
+        ("Approve", "/r?t=abcd", 4),
+        ("Approve", "/approve", 1),
+        ("Join", "/join", 1),
+    ],
+)
+def test_a_link_that_orders_something_of_what_its_address_names_asks(label: str, address: str, level: int) -> None:
+    """Guard: protocol/risk/addresses.py, names_what."""
+    link = Element(ref="e1", role="link", name=label, url=f"https://shop.example{address}", traits=Traits(tag="a"))
+    assert judged(link)[0] == level
+
+
+def test_a_button_that_sends_and_opens_a_menu_is_in_doubt() -> None:
+    opens = Element(ref="e1", role="button", name="Send", traits=Traits(tag="div", opens=True))
+    assert judged(opens) == (4, True)
+    assert judged(msgspec.structs.replace(opens, name="Share")) == (1, False)
+
+
+def test_a_question_that_opens_its_answer_is_in_doubt_whatever_it_is_about() -> None:
+    question = Element(
+        ref="e1", role="button", name="How do I delete my account?", traits=Traits(tag="button", opens=True)
+    )
+    assert judged(question) == (4, True)
+    for label in ("Delete account?", "Delete all my data now?"):
+        assert judged(msgspec.structs.replace(question, name=label)) == (7, False)
+    assert judged(with_traits(question, opens=False)) == (7, False)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "level"),
+    [
+        (("lucide", "arrow", "up"), 4),
+        (("fa", "caret", "up"), 4),
+        (("fa", "play"), 4),
+        (("fa", "refresh"), 4),
+        (("btn", "info"), 4),
+        (("fa", "times"), 4),
+        (("chevron", "right"), 1),
+        (("carousel", "play"), 1),
+        (("fa", "arrow", "left"), 1),
+    ],
+)
+def test_an_icon_that_also_acts_says_nothing(tokens: tuple[str, ...], level: int) -> None:
+    """Guard: protocol/risk/marks.py, _acts_too."""
+    icon = Element(ref="e1", role="button", traits=Traits(tag="button", tokens=tokens))
+    assert judged(icon)[0] == level
+
+
+@pytest.mark.parametrize(
+    ("tokens", "level"),
+    [
+        (("card", "title"), 3),
+        (("map", "pin", "input"), 3),
+        (("card", "number"), 5),
+        (("credit", "card", "list", "cvc"), 5),
+        (("pin", "code"), 6),
+    ],
+)
+def test_the_card_that_a_page_is_laid_out_in_is_none_to_pay_with(tokens: tuple[str, ...], level: int) -> None:
+    """Guard: protocol/risk/marks.py, of_field."""
+    field = with_traits(FIELD, tokens=tokens)
+    page = Observation(url="https://shop.example/", title="", text="", elements=(field,))
+    assert classify(Fill(target=Locator(), value="x"), field, page).level == level

@@ -108,8 +108,8 @@ def test_an_action_without_an_element_is_judged_by_what_it_is(action: Action, sa
 @pytest.mark.parametrize(
     ("action", "role", "said"),
     [
-        (Fill(target=ANY, value=""), "textbox", (4, AT_ONCE)),
-        (Fill(target=ANY, value=""), "slider", (3, "typing")),
+        (Fill(target=ANY, value=""), "textbox", (3, "typing")),
+        (Fill(target=ANY, value=""), "slider", (4, AT_ONCE)),
         (Fill(target=ANY, value=""), "combobox", (3, "typing")),
         (Fill(target=ANY, value=""), "option", (3, "typing")),
         (Fill(target=ANY, value=""), "button", (4, "a button is no control of a form")),
@@ -415,7 +415,8 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
         ("button", "Blue", {"submits": True, "form_method": "get", "form_action": "/x"}, (1, "a form that only reads")),
         ("button", "Blue", {"submits": True, "form_method": "get"}, (4, SUBMITS)),
         ("button", "Blue", {"states": ("expanded",)}, (1, "opens or closes something")),
-        ("button", "Send", {"states": ("expanded",)}, (1, "opens or closes something")),
+        ("button", "Send", {"states": ("expanded",)}, (4, "not understood: “send”")),
+        ("button", "Share", {"states": ("expanded",)}, (1, "opens or closes something")),
         ("button", "Pay", {"states": ("expanded",)}, (5, "says “pay”")),
         ("button", "Blue", {}, (4, "not understood")),
         ("button", "", {"tokens": ("chevron",)}, (1, "its id, class or icon says “chevron”")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -27,7 +28,20 @@ def persisted(digest: str, **more: Any) -> dict[str, Any]:
 MANY = "&".join(f"a{number}=1" for number in range(600))
 """More fields than are looked at."""
 TURNED = "a list that is turned or sorted"
+TABLE = {
+    **{
+        "draw": "2",
+        "start": "10",
+        "length": "10",
+        "search[value]": "",
+        "order[0][column]": "0",
+        "order[0][dir]": "asc",
+    },
+    **{"columns[0][data]": "id", "columns[0][name]": "", "columns[0][search][value]": "", "_": "17"},
+}
+"""What DataTables asks for."""
 LIVEWIRE = "a call of Livewire that reads"
+READS = "a call that reads"
 SPARQL = "a query of SPARQL"
 
 
@@ -113,6 +127,36 @@ def rpc(method: str, **more: Any) -> dict[str, Any]:
         ("/sparql", FORM, "query=PREFIX a: <http://a.example/delete#> SELECT ?s WHERE {?s a:b ?o}&format=json", SPARQL),
         ("/sparql", FORM, "query=ASK {?s ?p ?o}", SPARQL),
         ("/api/interpreter", FORM, "data=[out:json];node[amenity=pub](50.7,7.1,50.8,7.2);out;", "a query of Overpass"),
+        ("/users/data", FORM, urlencode({**TABLE, "_token": "x"}), TURNED),
+        ("/grid/data", FORM, "_search=false&nd=17&rows=20&page=2&sidx=id&sord=asc", TURNED),
+        ("/Orders/Orders_Read", FORM, "sort=Name-asc&page=2&pageSize=20&group=&filter=", TURNED),
+        ("/api/system/user/page", JSON, {"pageNum": 1, "pageSize": 10}, "a list"),
+        ("/flights/search", JSON, {"origin": "BER", "cabinClass": "economy", "brandIds": [1]}, "a search"),
+        ("/api/products/search", JSON, {"q": "a", "filters": {"name": "x"}, "sort": {"title": "asc"}}, "a search"),
+        ("/rest/api/3/search/jql", JSON, {"jql": "project=A", "fields": ["summary"]}, "a search"),
+        ("/graphql", JSON, {"query": "query CheckoutPage {a}", "operationName": "CheckoutPage"}, "a GraphQL query"),
+        ("/wp-admin/admin-ajax.php", FORM, "action=ajaxsearchlite_search&aslp=a", "a call that reads"),
+        (
+            "/lib/ajax/service.php",
+            JSON,
+            [{"index": 0, "methodname": "core_course_get_contents", "args": {"id": 7}}],
+            READS,
+        ),
+        ("/acme.item.v1.ItemService/ListItems", JSON, {"pageSize": 10}, READS),
+        (
+            "/web/call_kw/a",
+            JSON,
+            rpc("call", params={"model": "a", "method": "web_read_group"}),
+            "a JSON-RPC call that reads",
+        ),
+        (
+            "/v1/projects/p/databases/(default)/documents:runQuery",
+            JSON,
+            {"structuredQuery": {}},
+            "a query of Firestore",
+        ),
+        ("/livewire/update", JSON, {"components": [{"updates": {"search": "a"}, "calls": []}]}, LIVEWIRE),
+        ("/livewire/update", JSON, livewire("__lazyLoad"), LIVEWIRE),
         ("/product-suggestions", JSON, {"query": "a"}, "a search"),
     ],
 )
@@ -124,6 +168,46 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
     ("path", "content_type", "body"),
     [
         ("/suggestions", JSON, {"text": "Add a dark mode"}),
+        *((f"/users/{verb}", FORM, urlencode(TABLE)) for verb in ("delete", "bulk-approve", "archive", "import")),
+        *(
+            ("/users/data", FORM, urlencode({**TABLE, **more}))
+            for more in ({"action": "remove"}, {"id": "7"}, {"oper": "del"})
+        ),
+        ("/users/data", FORM, urlencode(TABLE) + "&draw=3"),
+        ("/grid/data", FORM, "_search=true&nd=17&rows=20&page=2&sidx=id&sord=asc"),
+        ("/Orders/Orders_Destroy", FORM, "sort=Name-asc&page=2&pageSize=20&group=&filter="),
+        ("/api/user/page", JSON, {"size": 10}),
+        ("/api/settings/page", JSON, {"page": 1, "pageSize": 10}),
+        ("/order/archive", JSON, {"page": 1, "pageSize": 10}),
+        ("/api/user/page", JSON, {"page": 1, "pageSize": "A4"}),
+        ("/flights/search", JSON, {"origin": "BER", "alertType": "mail"}),
+        ("/flights/search", JSON, {"origin": "BER", "deleteIds": [1]}),
+        ("/item-search", JSON, {"q": "a", "cabinClass": "economy"}),
+        ("/api/filter", JSON, {"filter": {"name": "a"}, "query": "x"}),
+        ("/search", JSON, {"q": "a", "name": "b"}),
+        ("/search/alert", JSON, {"q": "a"}),
+        ("/graphql", JSON, {"query": "{a}", "operationName": "DeleteItem"}),
+        ("/graphql", JSON, {"query": "# query DeleteItem {\n{a}", "operationName": "DeleteItem"}),
+        ("/graphql", JSON, {"query": "mutation CheckoutPage {a}", "operationName": "CheckoutPage"}),
+        ("/graphql", JSON, {**persisted(OTHER, query="query CheckoutPage {a}"), "operationName": "CheckoutPage"}),
+        *(
+            ("/wp-admin/admin-ajax.php", FORM, f"action={action}")
+            for action in ("save_search", "delete_saved_search", "x_log_search", "export_search", "enable_load_more")
+        ),
+        *(
+            ("/lib/ajax/service.php", JSON, [{"index": 0, "methodname": name, "args": {}}])
+            for name in ("core_calendar_delete_events", "core_get_or_create_user", "message_mark_all_as_read", "core_x")
+        ),
+        *(
+            (f"/acme.item.v1.ItemService/{name}", JSON, {})
+            for name in ("GetOrCreateItem", "GetNextTicket", "GetOtp", "ListProperty", "ListAndArchive", "DeleteItem")
+        ),
+        ("/web/call_kw/a", JSON, rpc("call", params={"model": "a", "method": "web_save"})),
+        ("/v1/projects/p/databases/(default)/documents:commit", JSON, {}),
+        ("/livewire/update", JSON, {"components": [{"updates": {"search": "a", "paid": True}, "calls": []}]}),
+        ("/livewire/update", JSON, {"components": [{"updates": {}, "calls": []}]}),
+        ("/livewire/update", JSON, livewire("__dispatch")),
+        ("/arcgis/FeatureServer/0/calculate", FORM, "f=json&where=1%3D1&calcExpression=x"),
         ("/searches", JSON, {"q": "a"}),
         ("/api/queries", JSON, {"query": "a"}),
         ("/v3/company/7/estimate", JSON, {"Line": [{"Amount": 3}], "CustomerRef": 1}),

@@ -55,6 +55,33 @@ def test_a_price_in_a_dialog_casts_doubt_on_what_is_not_understood(price: str) -
     assert (risk.level, risk.doubt, "price" in risk.reason) == (4, True, True)
 
 
+@pytest.mark.parametrize("label", ["Cancel", "Close", "取消", "Annuler"])
+def test_to_cancel_in_a_row_is_in_doubt_and_beside_a_field_or_in_a_dialog_it_is_not(label: str) -> None:
+    """Guard: protocol/risk/surroundings.py, in_row."""
+    text = Element(ref="e9", role="textbox", name="Name", traits=Traits(tag="input"))
+    row = around("row", ("Order 17",), label)[label]
+    assert (row.level, row.doubt) == (4, True)
+    assert around("row", ("Order 17",), label, field=text)[label].level == 1, "the row is being edited"
+    assert around("dialog", ("Order 17",), label)[label].level == 1
+
+
+def test_an_answer_to_a_question_about_cookies_is_harmless_where_nothing_else_is_asked() -> None:
+    """Guard: protocol/risk/surroundings.py, answers_cookies."""
+
+    def asked(text: str, label: str = "Reject all", role: str = "dialog") -> int:
+        return around(role, (text,), label)[label].level
+
+    asks = "We use cookies to improve your experience."
+    assert asked(asks) == asked(asks, "Tout accepter") == 1
+    assert asked("12 join requests wait.") == 7
+    assert asked(asks, role="row") == 7
+    assert asked(asks, "Delete") == asked(asks, "Delete all cookies") == asked(asks, "Log out") == 7
+    assert asked(f"{asks} This cannot be undone.") == 7
+    assert asked("You will be charged $20. Cookies are used.", "Accept") == 4
+    alone = around("dialog", (asks,), "Accept", field=FIELD)["Accept"]
+    assert alone.level == 5
+
+
 def test_a_page_whose_tree_is_not_known_has_no_surroundings() -> None:
     alone = Element(ref="e1", role="button", name="Wug")
     page = Observation(url="https://shop.example/", title="", text="", elements=(alone,))

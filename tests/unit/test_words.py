@@ -167,3 +167,9 @@ def test_a_label_is_quickly_read() -> None:
     for label in labels:
         say(label)
     assert (time.perf_counter() - began) / len(labels) < LABEL_S_MAX
+
+
+@pytest.mark.parametrize(("apart", "joined"), [("删 除", "删除"), ("支 付", "支付"), ("查 询", "查询")])
+def test_two_letters_that_a_page_has_put_apart_are_one_word(apart: str, joined: str) -> None:
+    assert say(apart) == say(joined)
+    assert say(apart).certain

@@ -31,9 +31,14 @@ _CAMEL_QUERY: Final = re.compile(r"[A-Za-z_]\w{0,120}Query")
 
 def is_graphql(entry: dict[str, Any]) -> bool:
     """Whether it is a query of GraphQL, or stands for one that the site keeps, by its hash or by its name."""
-    if not set(entry) <= _GRAPHQL_FIELDS or writes(entry.get("operationName") or ""):
+    if not set(entry) <= _GRAPHQL_FIELDS:
         return False
+    named = entry.get("operationName") or ""
     known, persisted = entry.get("query"), _persisted(entry.get("extensions"))
+    # A query of the document that is sent may be called as it likes (“CheckoutPage”).
+    its_own = isinstance(known, str) and not persisted and named in graphql.names(known)
+    if writes(named) and not its_own:
+        return False
     if known is None:
         # Only the name is there. Relay's compiler lets queries alone end so.
         return bool(persisted) and _CAMEL_QUERY.fullmatch(str(entry.get("operationName"))) is not None
@@ -61,6 +66,7 @@ def is_rpc(entry: dict[str, Any]) -> bool:
         # Odoo names the method of a model beside its arguments. What else is called so (a tool, a device) may do anything.
         params = dict(params) if isinstance(params, dict) and set(params) <= _OF_MODELS else {}
         method = params.pop("method", None)
+        method = method.removeprefix("web_") if isinstance(method, str) and "model" in params else method
     return isinstance(method, str) and _reads_by_name(method) and not orders(json_pairs(params))
 
 
@@ -118,14 +124,58 @@ def calls(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
     called = [str(value) for key, value in [*pairs, *asked] if name_of(key) in ACTION_FIELDS | CALLS]
     if len(called) != 1 or not _RPC_METHOD.fullmatch(called[0]) or writes(called[0]):
         return False
-    return words_in(called[0])[0] in CALLS_THAT_READ and not does_more([*pairs, *asked])
+    words = words_in(called[0])
+    reads = words[0] in CALLS_THAT_READ or (last[-1] == "admin-ajax.php" and _finds(words))
+    return reads and not does_more([*pairs, *asked])
+
+
+def _finds(words: list[str]) -> bool:
+    """Whether an action of a plugin of WordPress searches, behind the plugin's name: ``ajaxsearchlite_search``."""
+    ends = words[-1] in _FINDING_ENDS or words[-2:] == ["load", "more"]
+    return ends and (_NO_FINDING | WRITING_NOUNS | CLEAR | CHANGING | WEAK).isdisjoint(words)
+
+
+_FINDING_ENDS: Final = word_set("search autocomplete suggestions suggest typeahead livesearch")
+_NO_FINDING: Final = word_set("saved history log logs alert alerts index click track event events export")
+
+
+def is_moodle(value: Any, last: list[str]) -> bool:
+    """Whether all functions that Moodle is asked to call read, by their names."""
+    calls = value if isinstance(value, list) and last[-2:-1] == ["ajax"] and last[-1] in _OF_MOODLE else []
+    return bool(calls) and all(isinstance(each, dict) and _reads_of_moodle(each) for each in calls)
+
+
+_OF_MOODLE: Final = frozenset({"service.php", "service-nologin.php"})
+
+
+def _reads_of_moodle(call: dict[str, Any]) -> bool:
+    name, pairs = call.get("methodname"), json_pairs(call.get("args"))
+    if not isinstance(name, str) or set(call) - {"index", "methodname", "args"} or pairs is None or does_more(pairs):
+        return False
+    words = words_in(name)
+    gets = not {"get", "search", "list"}.isdisjoint(words[1:4])
+    return gets and not writes(name) and {"set", "mark"}.isdisjoint(words)
+
+
+def is_service(last: list[str]) -> bool:
+    """Whether a method of a service of Connect or Twirp reads: ``/acme.item.v1.ItemService/ListItems``."""
+    if len(last) < 2 or not _SERVICE.fullmatch(last[0]) or not _SERVICE_METHOD.fullmatch(last[1]):
+        return False
+    words = words_in(last[1])
+    plural = words[0] != "list" or words[-1].endswith("s")
+    changes = WRITING_NOUNS | CLEAR | CHANGING | WEAK | {"and", "or", "next", "otp", "code"}
+    return plural and not writes(last[1]) and changes.isdisjoint(words)
+
+
+_SERVICE: Final = re.compile(r"[a-z]\w*(?:\.\w+)*\.[A-Z]\w*")
+_SERVICE_METHOD: Final = re.compile(r"(?:Get|List|BatchGet|Search|Count|Lookup)[A-Z]\w*")
 
 
 _LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})
 _LIVEWIRE_VERBS: Final = frozenset(["get", "load", "show", "fetch", "find", "search", "filter", "view", "expand"])
 """Not “sort”: what somebody has dragged to another place is kept."""
 _LIVEWIRE_PAGES: Final = frozenset(
-    ["nextPage", "previousPage", "gotoPage", "setPage", "resetPage", "sortBy", "$refresh"]
+    ["nextPage", "previousPage", "gotoPage", "setPage", "resetPage", "sortBy", "sortTable", "$refresh", "__lazyLoad"]
 )
 
 
@@ -136,17 +186,27 @@ def is_livewire(value: Any, last: list[str]) -> bool:
     components = value.get("components")
     if not isinstance(components, list) or not components or not all(isinstance(each, dict) for each in components):
         return False
-    if any(set(each) - _LIVEWIRE or each.get("updates") for each in components):
+    if any(set(each) - _LIVEWIRE or not _only_filters(each.get("updates") or {}) for each in components):
         return False
-    if not all(isinstance(each.get("calls"), list) and each["calls"] for each in components):
+    if not all(isinstance(each.get("calls"), list) and (each["calls"] or each.get("updates")) for each in components):
         return False
     calls = [call for each in components for call in each["calls"]]
     return all(isinstance(call, dict) and not set(call) - _LIVEWIRE and _reads_list(call) for call in calls)
 
 
+def _only_filters(updates: Any) -> bool:
+    return isinstance(updates, dict) and set(updates) <= _FILTERS
+
+
+_FILTERS: Final = frozenset(
+    {"search", "tableSearch", "query", "perPage", "tableRecordsPerPage", "sortField", "sortDirection"}
+)
+"""Properties of a list of Livewire or Filament that say what it shows."""
+
+
 def _reads_list(call: dict[str, Any]) -> bool:
     method = call.get("method")
-    if not isinstance(method, str) or not re.fullmatch(r"\$?[A-Za-z]\w{0,63}", method):
+    if not isinstance(method, str) or not re.fullmatch(r"\$?\w{1,64}", method):
         return False
     words = words_in(method)
     return method in _LIVEWIRE_PAGES or (bool(words) and words[0] in _LIVEWIRE_VERBS and not writes(method))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from protocol.risk.address_words import LISTS, word_set
+from protocol.risk.address_words import word_set
 from protocol.risk.letters import plain
 from protocol.risk.reads.bodies import FIELDS_MAX, KEY_PARTS, Pairs, decoded, name_of
 from protocol.risk.reads.orders import does_more, of_server_pages, orders, writes
@@ -16,8 +16,6 @@ from protocol.risk.reads.words import (
     COMPUTING_WORDS,
     LANGUAGE_ADDRESSES,
     LANGUAGE_FIELDS,
-    LIST_FIELDS,
-    LISTING_ENDS,
     PERSON_FIELDS,
     READING_VERBS,
     SEARCH_FIELDS,
@@ -41,21 +39,23 @@ _ALGOLIA_FIELDS: Final = frozenset({"requests", "strategy", "params", "query", "
 def ends_in_search(last: list[str]) -> bool:
     """Whether the last part of a path is a word for searching, by itself or in a name (``searchProducts``)."""
     words = words_in(without_extension(last[-1])[0]) if last else []
+    if len(last) > 1 and last[0] == "search" and _SEARCHED.fullmatch(last[1]):
+        words = ["search"]
     if not words or len(words) > 4 or any(word in WRITING_VERBS or word in _ABOUT_SEARCHES for word in words):
         return False
-    if len(last) > 1 and not _WHERE_KEPT.isdisjoint(words_in(last[0])):
+    if len(last) > 1 and not WHERE_KEPT.isdisjoint(words_in(last[0])):
         return False
     # One more is sent to “queries” and “suggestions” by themselves, and kept there.
     named = len(words) > 1 and words[-1] in SEARCHING_PLACES
     return named or words[0] in SEARCH_WORDS or words[-1] in SEARCH_WORDS
 
 
+_SEARCHED: Final = re.compile(r"v\d|jql|products?|users?|orders?|customers?|node|issues|documents|people|all")
+"""What stands behind ``/search/`` where it is looked for."""
 _ABOUT_SEARCHES: Final = word_set(
     "saved history log logs alert alerts index indexes indexing click clicks track event events"
 )
-_WHERE_KEPT: Final = word_set(
-    "saved setting settings config configuration preferences subscriptions webhooks bookmarks"
-)
+WHERE_KEPT: Final = word_set("saved setting settings config configuration preferences subscriptions webhooks bookmarks")
 """Behind one of these stands how searches are done, or one that is kept."""
 
 
@@ -64,10 +64,31 @@ def is_search(pairs: Pairs, last: list[str]) -> bool:
     if not pairs or orders(pairs) or _states(pairs, last):
         return False
     names = [name_of(key) for key, _ in pairs]
-    if not all(name in SEARCH_FIELDS or name in TOKEN_FIELDS or name in ACTION_FIELDS for name in names):
+    known = SEARCH_FIELDS | TOKEN_FIELDS | ACTION_FIELDS
+    filters = _is_plainly_search(last)
+    if not all(name in known or (filters and _filters(key)) for name, (key, _) in zip(names, pairs, strict=True)):
         return False
     fits = all(not isinstance(value, str) or len(value) <= _VALUE_CHARS_MAX for _, value in pairs)
     return fits and any(name in SEARCH_SIGNS for name in names)
+
+
+def _is_plainly_search(last: list[str]) -> bool:
+    return bool(last) and words_in(without_extension(last[-1])[0]) == ["search"]
+
+
+def _filters(key: str) -> bool:
+    """Whether a field that no list has is called as a filter is: ``cabinClass``, ``brandIds``."""
+    words = words_in(KEY_PARTS.split(key)[0])
+    return len(words) > 1 and words[-1] in _FILTER_ENDS and _NO_FILTER.isdisjoint(words) and not writes(key)
+
+
+_FILTER_ENDS: Final = word_set("type types id ids class code number mode range column columns size field fields")
+_NO_FILTER: Final = word_set(
+    "alert alerts email mail phone notify notification subscription frequency saved save webhook message comment vote list "
+    "cart order"
+)
+_FILTERED: Final = word_set("filter filters where sort orderby criteria conditions facets fields columns")
+"""Below one of these a name is that of what is looked at: ``filters[name]``."""
 
 
 def _states(pairs: Pairs, last: list[str]) -> bool:
@@ -77,7 +98,10 @@ def _states(pairs: Pairs, last: list[str]) -> bool:
     at_query = bool(last) and words_in(last[-1])[-1:] in (["query"], ["queries"])
     for key, value in pairs:
         inner = {name_of(part) for part in KEY_PARTS.split(key)[1:] if part}
-        if not inner.isdisjoint(_OF_RECORDS) or (at_query and name_of(key) == "type" and writes(value)):
+        filtered = name_of(key) in _FILTERED and _is_plainly_search(last)
+        if (not inner.isdisjoint(_OF_RECORDS) and not filtered) or (
+            at_query and name_of(key) == "type" and writes(value)
+        ):
             return True
         if not inner.isdisjoint(ACTION_FIELDS) and orders([("action", value)]):
             return True
@@ -91,17 +115,6 @@ _OF_RECORDS: Final = word_set("name title description email phone fullname body 
 _RAW: Final = word_set("sql rawsql statement")
 
 
-def lists(last: list[str], pairs: Pairs) -> bool:
-    """Whether a list of something is turned or searched: JSON to ``/api/item/list`` with ``page``, ``size`` or ``keyword`` alone.
-    Anything else that stands beside “list” may be put into one.
-    """
-    end = "".join(words_in(last[-1])) if last else ""
-    if len(last) < 2 or end not in LISTING_ENDS or any(map(writes, last)) or not LISTS.isdisjoint(words_in(last[0])):
-        return False
-    names = {name_of(key) for key, _ in pairs} - TOKEN_FIELDS
-    return bool(names) and names <= LIST_FIELDS and not orders(pairs) and not does_more(pairs)
-
-
 def computes(last: list[str], pairs: Pairs) -> bool:
     """Whether the path ends in a word for computing something (``/shipping/estimate``), something is given for it, and no field
     says that more is done. Who gives name and address with it wants an answer by mail.
@@ -111,6 +124,8 @@ def computes(last: list[str], pairs: Pairs) -> bool:
         return False
     if words[0] in _THINGS_TOO and len(words) == 1 < len(last) and _OF_PRICES.isdisjoint(words_in(last[0])):
         return False
+    if any(name_of(key) in ("calcexpression", "where") for key, _ in pairs):
+        return False  # a field of all records that fit (ArcGIS)
     # “Suggestions” and “availability” by themselves are lists that one more is put into.
     if not ({words[0], words[-1]} & COMPUTING_WORDS or (words[-1] in COMPUTED_THINGS and words[0] in READING_VERBS)):
         return False
@@ -123,19 +138,6 @@ _THINGS_TOO: Final = word_set("estimate compute")
 _OF_PRICES: Final = word_set(
     "shipping delivery price prices cost costs tax taxes fee fees rate rates route gas freight postage cart basket trip"
 )
-_TURNED: Final = re.compile(r"(?:Page\$(?:\d{1,6}|First|Last|Next|Prev)|Sort\$[\w.-]{1,64})")
-_BUTTONS: Final = word_set("btn button submit ibtn imgbtn lbtn lnk cmd")
-
-
-def turns(last: list[str], pairs: Pairs) -> bool:
-    """Whether a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and no button is sent."""
-    if not last or not last[-1].lower().endswith(".aspx") or any(map(writes, last)):
-        return False
-    fields = dict(pairs)
-    turned = _TURNED.fullmatch(str(fields.get("__EVENTARGUMENT", "")))
-    # Any other event has its own argument. A button that stands among the fields goes before the target.
-    pressed = any(writes(key) or not _BUTTONS.isdisjoint(words_in(key)) for key in fields)
-    return bool(turned and fields.get("__EVENTTARGET")) and not pressed and len(fields) == len(pairs)
 
 
 def chooses_language(last: list[str], pairs: Pairs) -> bool:
@@ -147,6 +149,7 @@ def chooses_language(last: list[str], pairs: Pairs) -> bool:
 
 
 def read_elastic(last: list[str], lines: list[str]) -> str:
+    """“a search of Elasticsearch” if it is one, by the last parts of its path; else empty."""
     named = bool(last) and (last[-1] in ELASTIC or "/".join(last) in ELASTIC)
     values = [decoded(line) if line.strip() else {} for line in lines[: FIELDS_MAX + 1]]
     return (
@@ -157,6 +160,7 @@ def read_elastic(last: list[str], lines: list[str]) -> str:
 
 
 def is_algolia(value: Any) -> bool:
+    """Whether it is a search as the client of Algolia sends it."""
     if not isinstance(value, dict) or not set(value) & _ALGOLIA_FIELDS:
         return False
     requests = value.get("requests", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from protocol.risk.address_words import CLEAR, STATEMENT_VERBS, STATEMENTS, WEAK, word_set
 from protocol.risk.reads.bodies import Pairs, name_of
@@ -66,3 +67,14 @@ def asks_map(last: list[str], pairs: Pairs) -> bool:
         and pairs[0][0] == "data"
         and bool(_OVERPASS.match(str(pairs[0][1])))
     )
+
+
+_FIRESTORE: Final = re.compile(
+    r"/v1/projects/[\w-]+/databases/(?:\(default\)|[\w-]+)/documents(?:/[\w-]+)*:(?:runQuery|runAggregationQuery|batchGet)"
+)
+
+
+def of_firestore(url: str) -> str:
+    """The path of an address of Firestore at which documents are asked for; empty for any other."""
+    path = unquote(urlsplit(url).path) if "/documents" in url else ""
+    return path if _FIRESTORE.fullmatch(path) else ""

@@ -12,13 +12,13 @@ from typing import Final
 
 import msgspec
 
-from protocol.risk.words.anchors import ANCHORS, LEVELS, PICTURES, SENDERS, SIGNS
+from protocol.risk.words.anchors import ANCHORS, ASKING, CLOSERS, LEVELS, PICTURES, SENDERS, SIGNS
 from protocol.risk.words.features import CHARS_MAX
 from protocol.risk.words.model import model
 from protocol.risk.words.terms import matcher, words_of
 from protocol.risk.words.text import look_alike, read, runs, script_of
 
-__all__ = ["NOTHING", "Spoken", "field_says", "matcher", "only_sends", "say", "words_of"]
+__all__ = ["NOTHING", "Spoken", "asks", "closes", "field_says", "matcher", "only_sends", "say", "words_of"]
 
 _CACHED: Final = 8192
 _PARTS_MAX: Final = 12
@@ -68,6 +68,20 @@ def say(label: str) -> Spoken:
     if not text:
         return NOTHING
     return _say(text)
+
+
+def asks(label: str) -> bool:
+    """Whether ``label`` is a question, as the headings of a list of questions and answers are: “How do I delete my account?”"""
+    words = read(label).split()
+    return label.rstrip().endswith(("?", "？", "؟")) and len(words) >= _QUESTION_WORDS and words[0] in ASKING
+
+
+_QUESTION_WORDS: Final = 4
+
+
+def closes(label: str) -> bool:
+    """Whether ``label`` only says that something is closed or given up: “Cancel”."""
+    return read(label) in CLOSERS
 
 
 def only_sends(label: str) -> bool:

@@ -16,18 +16,42 @@ LEVELS: Final = {
 ``clear`` only leans.
 """
 
-ANCHORS_MAX: Final = 60
+CLOSERS: Final = frozenset({
+    "cancel", "close", "schliessen", "abbrechen", "annuler", "fermer", "cerrar", "cancelar", "fechar",
+    "chiudi", "annulla", "sluiten", "annuleren", "anuluj", "zamknij", "отмена", "закрыть", "取消", "关闭", "關閉",
+    "キャンセル", "閉じる", "취소", "닫기", "إلغاء", "إغلاق",
+})  # fmt: skip
+"""Labels that close a view, or end what stands beside them: in a row of a list that is an order, a booking."""
+
+ASKING: Final = frozenset({
+    "how", "what", "why", "when", "where", "who", "which", "can", "could", "does", "do", "is", "are", "will", "wie",
+    "was", "warum", "wann", "wo", "wer", "kann", "comment", "pourquoi", "quand", "puis", "como", "cómo", "por", "qué",
+    "cuando", "cuándo", "puedo", "come", "perché", "posso", "hoe", "waarom", "kan", "как", "почему", "можно",
+})  # fmt: skip
+"""Words with which a question begins."""
+
+COOKIE_ANSWERS: Final = frozenset({
+    "accept", "accept all", "accept cookies", "accept all cookies", "allow all", "allow all cookies", "reject", "reject all",
+    "reject all cookies", "decline", "deny", "only necessary", "only necessary cookies", "necessary only", "akzeptieren",
+    "alle akzeptieren", "ablehnen", "alle ablehnen", "accepter", "tout accepter", "refuser", "tout refuser", "aceptar",
+    "aceptar todo", "rechazar", "rechazar todo", "accetta", "accetta tutti", "rifiuta", "rifiuta tutti", "accepteren", "weigeren",
+    "принять", "принять все", "отклонить", "全部接受", "拒绝", "すべて許可", "拒否", "قبول الكل", "رفض",
+})  # fmt: skip
+"""What is answered to a dialog about cookies, and elsewhere to whatever is asked there."""
+
+ANCHORS_MAX: Final = 90
 """The list below is for labels of one or two words that mean several things. It must not grow into a table of words."""
 ANCHORS: Final[dict[str, str]] = {
     "ok": "change", "okay": "change", "yes": "change", "continue": "change", "apply": "change", "post": "change", "book": "change",
     "like": "change", "follow": "change", "start": "change", "stop": "change", "new": "begin", "save draft": "draft",
     "reset": "clear", "clear": "clear", "clear all": "clear", "reset all": "clear", "bin": "destroy", "drop": "destroy",
     "order": "pay", "transfer": "pay", "upgrade": "pay",
-    "no": "view", "cancel": "view", "close": "view", "more": "view", "less": "view", "first": "view", "last": "view",
+    "no": "view", "got it": "view", "wishlist": "view", "more": "view", "less": "view", "first": "view", "last": "view",
     "next": "view", "back": "view", "order history": "view",
     "clear filters": "search", "clear all filters": "search", "reset filters": "search", "clear search": "search",
     "remove filter": "search", "update search": "search", "order by": "search", "sort by": "search",
     "order by price": "search", "postcode lookup": "search", "apply filters": "search", "place the order": "pay",
+    **dict.fromkeys(CLOSERS, "view"),
 }  # fmt: skip
 """English labels of any site, read in full."""
 

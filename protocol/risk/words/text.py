@@ -57,6 +57,10 @@ def _unboxed(char: str) -> str:
     return char
 
 
+_APART: Final = re.compile("[\u3400-\u9fff] [\u3400-\u9fff]")
+"""Two letters of Chinese between which a page has put a blank, for the looks of it, as Ant Design does."""
+
+
 def read(text: str) -> str:
     """``text`` in lower case as a person reads it, words with one blank between them, each number as ``0``."""
     if not text.isascii():
@@ -69,6 +73,8 @@ def read(text: str) -> str:
     text = _DIGITS.sub("0", " ".join(text.split()))
     # Numbers in single digits are one number only once they stand together.
     text = _DIGITS.sub("0", _SPACED.sub(lambda match: match[0].replace(" ", ""), text))
+    if _APART.fullmatch(text):
+        text = text.replace(" ", "")
     return text if text.isascii() else " ".join(_one_script(word) for word in text.split())
 
 

@@ -1,0 +1,77 @@
+"""Lists that are turned, sorted or searched, and the grids of frameworks that ask for them by POST."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from protocol.risk.address_words import CHANGING, CLEAR, LISTS, WEAK, word_set
+from protocol.risk.reads.bodies import Pairs, json_pairs, name_of
+from protocol.risk.reads.orders import does_more, orders, writes
+from protocol.risk.reads.searches import WHERE_KEPT
+from protocol.risk.reads.words import LIST_FIELDS, LISTING_ENDS, TOKEN_FIELDS, WRITING_NOUNS
+from protocol.risk.segments import without_extension, words_in
+
+
+def lists(last: list[str], pairs: Pairs) -> bool:
+    """Whether a list of something is turned or searched: JSON to ``/api/item/list`` with ``page``, ``size`` or ``keyword`` alone.
+    Anything else that stands beside “list” may be put into one.
+    """
+    end = "".join(words_in(last[-1])) if last else ""
+    if len(last) < 2 or end not in LISTING_ENDS or any(map(writes, last)) or not LISTS.isdisjoint(words_in(last[0])):
+        return False
+    names = {name_of(key) for key, _ in pairs} - TOKEN_FIELDS
+    return bool(names) and names <= LIST_FIELDS and not orders(pairs) and not does_more(pairs)
+
+
+def pages(last: list[str], value: dict[str, Any]) -> bool:
+    """Whether JSON asks for one page of something, by its number and its size: ``/api/user/page`` with ``current`` and ``size``."""
+    fields = {name_of(key): each for key, each in value.items()}
+    number, size = fields.keys() & _NUMBERS, fields.keys() & _SIZES
+    if len(last) < 2 or not number or not size or not fields.keys() <= LIST_FIELDS or any(map(_may_write, last)):
+        return False
+    counted = all(str(fields[name]).isdecimal() for name in number | size)
+    kept = not (WHERE_KEPT | LISTS).isdisjoint([*words_in(last[0]), *words_in(last[-1])])
+    pairs = json_pairs(value)
+    return counted and not kept and pairs is not None and not orders(pairs) and not does_more(pairs)
+
+
+_NUMBERS: Final = word_set("page pagenum pageno pageindex pagenumber currentpage current offset")
+_SIZES: Final = word_set("pagesize size limit perpage")
+
+
+def _may_write(part: str) -> bool:
+    words = words_in(without_extension(part)[0])
+    return writes(part) or not (WRITING_NOUNS | CLEAR | CHANGING | WEAK).isdisjoint(words)
+
+
+def fills_grid(last: list[str], pairs: Pairs) -> bool:
+    """Whether a form has exactly the fields by which DataTables, jqGrid or a grid of Kendo asks for its rows."""
+    names = {key for key, _ in pairs if name_of(key) not in TOKEN_FIELDS}
+    if any(map(_may_write, last)) or len({key for key, _ in pairs}) < len(pairs):
+        return False
+    if names >= _DATA_TABLE and any(name.startswith("columns[") for name in names):
+        return all(_OF_DATA_TABLE.fullmatch(name) for name in names)
+    return names == _KENDO or (names == _JQ_GRID and dict(pairs)["_search"] == "false")
+
+
+_DATA_TABLE: Final = frozenset({"draw", "start", "length"})
+_OF_DATA_TABLE: Final = re.compile(
+    r"draw|start|length|_|search\[(?:value|regex)\]|order\[\d+\]\[(?:column|dir|name)\]"
+    r"|columns\[\d+\]\[(?:data|name|searchable|orderable|search\]\[(?:value|regex))\]"
+)
+_JQ_GRID: Final = frozenset({"_search", "nd", "rows", "page", "sidx", "sord"})
+_KENDO: Final = frozenset({"sort", "page", "pageSize", "group", "filter"})
+_TURNED: Final = re.compile(r"(?:Page\$(?:\d{1,6}|First|Last|Next|Prev)|Sort\$[\w.-]{1,64})")
+_BUTTONS: Final = word_set("btn button submit ibtn imgbtn lbtn lnk cmd")
+
+
+def turns(last: list[str], pairs: Pairs) -> bool:
+    """Whether a grid of ASP.NET is turned to another page or sorted: the event of such a form says so, and no button is sent."""
+    if not last or not last[-1].lower().endswith(".aspx") or any(map(writes, last)):
+        return False
+    fields = dict(pairs)
+    turned = _TURNED.fullmatch(str(fields.get("__EVENTARGUMENT", "")))
+    # Any other event has its own argument. A button that stands among the fields goes before the target.
+    pressed = any(writes(key) or not _BUTTONS.isdisjoint(words_in(key)) for key in fields)
+    return bool(turned and fields.get("__EVENTTARGET")) and not pressed and len(fields) == len(pairs)
