@@ -312,7 +312,6 @@ def test_an_icon_that_also_acts_says_nothing(tokens: tuple[str, ...], level: int
     ],
 )
 def test_the_card_that_a_page_is_laid_out_in_is_none_to_pay_with(tokens: tuple[str, ...], level: int) -> None:
-    """Guard: protocol/risk/marks.py, of_field."""
     field = with_traits(FIELD, tokens=tokens)
     page = Observation(url="https://shop.example/", title="", text="", elements=(field,))
     assert classify(Fill(target=Locator(), value="x"), field, page).level == level
