@@ -24,10 +24,12 @@ from protocol.risk.address_words import (
     PROVED_LAST,
     PUTS,
     RECORD_VALUES,
+    ROLES,
     STATEMENTS,
     SWITCHED,
     SWITCHES,
     WEAK,
+    word_set,
 )
 
 _BEFORE_WORD: Final = "/-_.=?&+,:~"
@@ -35,6 +37,21 @@ _SHORT_CHARS: Final = 4
 """A verb as short as this stands within many words, so it is looked for behind a sign only."""
 _LONG_CHARS: Final = 8
 """A verb as long as this is looked for anywhere: one part for four."""
+
+
+_IN_PATHS: Final = word_set(
+    "/on /off /toggle /digital/ /open /close /unlock /lock /follow/ /unfollow/ jolokia /slo /rpc/ /rest/ /execute/ "
+    "/json-api/ .post .send .kick .archive /build? /invoke? /buildwith /update? /control? formresponse factorydefault "
+    "reset /query? /exec? /sql? /execute? /statement? /relay? /light? /roller? /switch? /cover? /manager/text/stop "
+    "/manager/text/start /manager/text/reload /manager/text/deploy /manager/text/expire"
+)
+"""What the rules of ``known_paths`` and those for a last segment look for."""
+_IN_QUERIES: Final = word_set(
+    "_switch_user add2queue invoke cmd_mod &status ?status duplicate change_subscription order_again apply_coupon "
+    "newuseremail adminhash atl_token wpnonce sesskey amount action= command= method= param= =save =change =connect "
+    "=create =add =send =pay =buy decision rsvp response= answer= approval= verdict="
+)
+"""What the rules for parameters look for."""
 
 
 def _parts() -> tuple[str, ...]:
@@ -54,66 +71,12 @@ def _parts() -> tuple[str, ...]:
     found |= {f"add {each}" for each in LISTS} | {f"change {kept}" for kept in KEPT}
     found |= {f"{sign}{verb}" for verb in RECORD_VALUES for sign in "?&"}
     found |= {"add-to", "add_to", "/set_", "/set-", "=set", "move up", "move down"}
-    found |= {f"/{verb}" for verb in BEHIND_RECORD | BEFORE_CODE | PROVED_ALONE | OPERATIONS}
-    found |= {f"/{verb.replace('-', '_')}" for verb in OPERATIONS}
-    found |= {
-        f"{verb} {role}" for verb in GIVING for role in ("admin", "moderator", "superuser", "staff", "owner", "role")
-    }
-    found |= {
-        "jolokia",
-        "_switch_user",
-        "add2queue",
-        "invoke",
-        "cmd_mod",
-        "formresponse",
-        "/update?",
-        "duplicate",
-        "&status",
-    }
-    found |= {f"/manager/text/{verb}" for verb in ("stop", "start", "reload", "deploy", "expire")}
-    found |= {
-        ".post",
-        ".send",
-        ".edit",
-        ".set",
-        ".join",
-        "/digital/",
-        "/rest/",
-        "/execute/",
-        "/json-api/",
-        "change_subscription",
-    }
-    found |= {f"/{place}?" for place in ("query", "exec", "sql", "execute", "relay", "light", "roller", "cover")}
-    found |= {"wpnonce", "amount", "action=", "command="}
-    found |= {
-        "atl_token",
-        "newuseremail",
-        "adminhash",
-        "order_again",
-        "apply_coupon",
-        "/slo",
-        "factorydefault",
-        "decision",
-        "rsvp",
-    }
-    found |= {f"/{door}" for door in ("open", "close", "unlock", "lock", "update", "control")}
-    found |= {
-        "method=",
-        "param=",
-        "rate",
-        "vote",
-        "confirm",
-        "=save",
-        "=change",
-        "=connect",
-        "=create",
-        "=add",
-        "=send",
-        "=pay",
-    }
-    found |= {"=buy", "response=", "answer=", "approval=", "verdict=", "reset", "sesskey", "/rpc/"}
-    found |= {"jolokia", "/on", "/off", "/toggle", "/follow/", "/unfollow/"}
+    found |= {f"/{verb}" for verb in BEHIND_RECORD | BEFORE_CODE | (PROVED_ALONE - {"build", "invoke"})}
+    found |= {f"/{verb}" for verb in OPERATIONS} | {f"/{verb.replace('-', '_')}" for verb in OPERATIONS}
+    found |= {f"{verb} {role}" for verb in GIVING for role in ROLES}
+    found |= {f"{sign}{key}=" for key in ("vote", "rating", "rate", "score") for sign in "?&"}
     found |= {f"del.{program}" for program in ("php", "asp", "jsp", "do", "cgi")}
+    found |= _IN_PATHS | _IN_QUERIES
     return tuple(sorted(part for part in found if not _holds_another(part, found)))
 
 

@@ -163,13 +163,13 @@ def _called(place: Place) -> Order | None:
     written = place.segments[place.at]
     if place.left or not place.at:
         return None
-    if _METHOD.fullmatch(written) or (place.behind == "rpc" and _DEVICE_METHOD.match(written)):
+    if (place.asked and _METHOD.fullmatch(written)) or (place.behind == "rpc" and _DEVICE_METHOD.match(written)):
         return _order(place.name)
     called = place.asked and not _INTERFACES.isdisjoint(place.names[: place.at])
     return _order(place.name) if called and _FUNCTION.match(written) else None
 
 
-_METHOD: Final = re.compile(r"[a-z]+\.(?:post|send|edit|set|join|kick|archive|create)(?:[A-Z]\w*)?")
+_METHOD: Final = re.compile(r"[a-z]+\.(?:post|send|kick|archive)(?:[A-Z]\w*)?")
 _DEVICE_METHOD: Final = re.compile(
     r"[A-Z][A-Za-z]*\.(?:Open|Close|Stop|Start|GoTo|Eval|Create|Update|Reset|Dim|Delete|Move|Trigger|Put|Add|Remove|Factory)"
 )

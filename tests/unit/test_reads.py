@@ -110,6 +110,7 @@ def rpc(method: str, **more: Any) -> dict[str, Any]:
         ("/api.php", FORM, "action=query&format=json&titles=Bread", "a call that reads"),
         ("/i18n/setlang/", FORM, "csrfmiddlewaretoken=x&next=%2F&language=en", "a choice of language"),
         ("/set-language", FORM, "lang=de", "a choice of language"),
+        ("/tools/adminer/?db=a", FORM, "lang=de&token=x", "a choice of language"),
         ("/livewire/update", JSON, livewire("nextPage"), LIVEWIRE),
         ("/livewire/update", JSON, livewire("loadMore", "$refresh"), LIVEWIRE),
         (
@@ -168,6 +169,11 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
     ("path", "content_type", "body"),
     [
         ("/suggestions", JSON, {"text": "Add a dark mode"}),
+        ("/profile", FORM, "lang=de"),
+        ("/api/user", FORM, "lang=de"),
+        ("/a/settings.php", FORM, "lang=de&token=x"),
+        ("/tools/", FORM, "lang=de&delete=1"),
+        ("/tools/", FORM, "language=de"),
         *((f"/users/{verb}", FORM, urlencode(TABLE)) for verb in ("delete", "bulk-approve", "archive", "import")),
         *(
             ("/users/data", FORM, urlencode({**TABLE, **more}))

@@ -141,11 +141,27 @@ _OF_PRICES: Final = word_set(
 
 
 def chooses_language(last: list[str], pairs: Pairs) -> bool:
-    """Whether the site is asked to speak another language, and nothing else."""
-    if not last or plain(last[-1]).replace("-", "").replace("_", "") not in LANGUAGE_ADDRESSES:
-        return False
+    """Whether the site is asked to speak another language, and nothing else: at an address for that, or by ``lang`` alone where
+    nothing of a person is kept.
+    """
     names = [name_of(key) for key, _ in pairs]
-    return bool(names) and all(name in LANGUAGE_FIELDS or name in TOKEN_FIELDS for name in names)
+    if not names or not all(name in LANGUAGE_FIELDS or name in TOKEN_FIELDS for name in names):
+        return False
+    if last and plain(last[-1]).replace("-", "").replace("_", "") in LANGUAGE_ADDRESSES:
+        return True
+    kept = any(not _OF_PERSON.isdisjoint(words_in(part)) or writes(part) for part in last)
+    return (
+        "lang" in names
+        and not kept
+        and all(len(str(value)) <= _LANGUAGE_CHARS for key, value in pairs if key == "lang")
+    )
+
+
+_OF_PERSON: Final = word_set(
+    "account accounts profile profiles preference preferences prefs setting settings config configuration user users me my "
+    "member members api admin site sites org team options"
+)
+_LANGUAGE_CHARS: Final = 12
 
 
 def read_elastic(last: list[str], lines: list[str]) -> str:
