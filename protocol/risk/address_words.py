@@ -207,7 +207,7 @@ NOUNS: Final = word_set(
 IMPLIED: Final = word_set(
     "messages alerts compare comparison all account basket cart session sessions cache subscription membership "
     "profile history notifications queue log logs wishlist trash bin inbox favorites favourites reservation order "
-    "booking appointment data database db everything device recyclebin spam konto warenkorb compte panier cuenta "
+    "booking appointment data database db everything device recyclebin trashbin spam konto warenkorb compte panier cuenta "
     "carrito conta carrinho carrello winkelwagen winkelmand koszyk kosik sepet keranjang"
 )
 """What there is one of, or what one has all of: ``/cart/clear`` needs no id."""

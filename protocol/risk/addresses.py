@@ -37,7 +37,9 @@ from protocol.risk.address_words import (
 from protocol.risk.doubtful import DOUBTFUL_PARTS
 from protocol.risk.judgement import Evidence
 from protocol.risk.known_paths import Place, known_order
+from protocol.risk.known_texts import is_source, is_title, is_topic
 from protocol.risk.letters import decoded, plain
+from protocol.risk.page_files import ASSET_TYPES, built_below, is_manifest, is_module, is_picture
 from protocol.risk.parameters import Parameters
 from protocol.risk.segments import (
     Order,
@@ -61,7 +63,7 @@ _WORD_PARTS: Final = tuple(part for part in DOUBTFUL_PARTS if " " not in part)
 _FOLDED_PARTS: Final = tuple({folded(part) for part in (*_WORD_PARTS, *CLEAR)})
 """The same for addresses that are read only once they are decoded."""
 
-_ASSET_TYPES: Final = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
+_SEGMENTS_MAX: Final = 1_000
 _SIZES: Final = word_set(
     "8 10 12 14 16 18 20 22 24 26 28 30 32 36 40 42 44 48 50 56 60 64 72 80 96 100 120 128 144 150 152 167 180 192 "
     "196 200 256 512"
@@ -74,22 +76,7 @@ _TEXTS: Final = frozenset({"html", "htm", "xhtml", "txt", "pdf"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _OF_QUEUE: Final = frozenset({"pause", "resume", "restart"})
 """Behind what there is one of (``/queue/pause``)."""
-_REDDIT_PARTS: Final = 4
-_SOURCES: Final = frozenset({"py", "go", "rb"})
-_MODULES: Final = frozenset({"tsx", "jsx", "vue", "svelte"})
-_OF_MODULES: Final = frozenset(
-    {"t", "v", "import", "vue", "type", "index", "lang", "lang.ts", "lang.css", "lang.scss", "src", "setup", "scoped"}
-)
-"""What a server that builds as one develops (Vite) writes beside a module."""
-_BUILT: Final = frozenset({"js", "mjs", "css", "map", "woff", "woff2"})
-_BUILT_TYPES: Final = frozenset({"script", "stylesheet", "font"})
-_OF_BUILDS: Final = frozenset({"v", "ver", "t", "hash"})
-_OF_IMAGES: Final = frozenset(
-    ["v", "ver", "w", "h", "width", "height", "size", "color", "q", "quality", "format", "fit", "t", "ts", "dpr"]
-)
-"""Parameters that say how a picture is to look."""
 _MONTH: Final = re.compile(r"0[1-9]|1[0-2]")
-_OF_MANIFEST: Final = frozenset({"p", "paths", "version"})
 _FOLDERS_OF_MAIL: Final = frozenset({"trash"})
 _LEVELS: Final = {"clear": 7, "weak": 7, "changing": 4}
 
@@ -155,14 +142,16 @@ def _order(url: str, kind: str) -> Order | None:
     parameters = Parameters(parts.query)
     written = decoded(parts.path.replace("+", "%2B")).replace("\\", "/")
     ways = [_segments(written, parameters)]
+    if len(ways[0]) > _SEGMENTS_MAX:
+        return Order("more parts than are read", "weak", whole=False)
     resolved = _resolved(ways[0])
     ways += [resolved] if resolved != ways[0] else []
+    if is_manifest(ways[-1], parameters, kind):
+        return None
     for segments in ways:
         found = Path(segments, host, parameters, kind).order()
         if found:
             return found
-    if ways[-1] == ["__manifest"] and Path(ways[-1], host, parameters, kind).is_manifest():
-        return None
     last = plain(without_extension(ways[-1][-1])[0]) if ways[-1] else ""
     return parameters.order(_judge_route, path_has_id=any(map(is_id, ways[-1])), last=last)
 
@@ -220,14 +209,15 @@ class Path:
 
     def order(self) -> Order | None:
         """The first order among the segments that counts where it stands."""
-        if self._is_module() or self.is_manifest():
+        if is_module(self._segments, self._parameters, self._kind):
             return None
+        built = built_below(self._segments, self._names, self._parameters, self._kind)
         for index, segment in enumerate(self._segments):
             stem, extension = without_extension(segment)
             order = known_order(
                 Place(self._segments, self._names, index, bool(self._parameters), self._titled)
             ) or order_of(stem)
-            if order and self._is_of_build(index):
+            if order and index > built:
                 continue
             if order and self._counts(order, index) and not self._is_text(order, index, extension):
                 if extension in FILES and self._is_file(order, index):
@@ -246,27 +236,9 @@ class Path:
     def _is_text(self, order: Order, index: int, extension: str) -> bool:
         """Whether it is a written page: ``/api/remove.html``, without an id or a parameter."""
         near = any(self._beside(index)) or order.object_within or bool(self._parameters)
-        if extension in _SOURCES and "src" in self._names[:index] and not near:
+        if is_source(self._names, index, extension) and not near:
             return True
         return extension in _TEXTS and not near and not leaves(self._names[index]) and order.kind != "changing"
-
-    def _is_module(self) -> bool:
-        """Whether a page that is being developed loads a module: ``/src/pages/Logout.tsx``."""
-        loads = self._kind == "script" and bool(self._segments) and self._segments[-1].rpartition(".")[2] in _MODULES
-        return loads and self._parameters.keys <= _OF_MODULES and not any(map(is_id, self._segments))
-
-    def is_manifest(self) -> bool:
-        """Whether React Router asks what belongs to the pages that a page links to: ``/__manifest?p=/logout&version=ab12``."""
-        asks = self._segments == ["__manifest"] and self._kind not in ("", "document")
-        return asks and "version" in self._parameters.keys <= _OF_MANIFEST
-
-    def _is_of_build(self, index: int) -> bool:
-        """Whether it is the name of a page in a folder of built files: ``/_next/static/chunks/app/logout/page-4f5a.js``."""
-        stem, extension = without_extension(self._segments[-1])
-        built = index + 1 < len(self._segments) and self._kind in _BUILT_TYPES and extension in _BUILT
-        if not built or order_of(stem) or not self._parameters.keys <= _OF_BUILDS:
-            return False
-        return any(name in FOLDERS for name in self._names[:index]) and not any(map(is_id, self._segments[:-1]))
 
     def _is_file(self, order: Order, index: int) -> bool:
         """Whether the last segment is a file of a page: in a folder of files, or loaded as one, and no record of anything."""
@@ -279,8 +251,8 @@ class Path:
             return False
         if any(name in FOLDERS for name in self._names[:index]):
             return True
-        plainly = not self._parameters or (self._kind == "image" and self._parameters.keys <= _OF_IMAGES)
-        return self._kind in _ASSET_TYPES and plainly and not of_record
+        plainly = not self._parameters or is_picture(self._segments[-1], self._parameters, self._kind)
+        return self._kind in ASSET_TYPES and plainly and not of_record
 
     def _counts(self, order: Order, index: int) -> bool:
         if order.kind == "changing":
@@ -296,39 +268,22 @@ class Path:
         if self._reading:
             return True
         behind = self._names[index - 1] if index else ""
-        if self._is_text_of(index):
+        if is_title(self._segments, self._names, index, order):
             return True
         ends = index + 1 == len(self._names) or self._names[index + 1] in PAGING
         if behind in NAMERS and not self._office and ends:
             return ":" not in self._segments[index] or not leaves(self._segments[index].rpartition(":")[2])
         return self._titled and not order.whole and (order.titled or order.length >= 3)
 
-    def _is_text_of(self, index: int) -> bool:
-        """Whether it is the title of a text by the place where known applications put one: ``/display/SPACE/Title`` of Confluence,
-        ``/wiki/Special:WhatLinksHere/Title`` of MediaWiki, ``/r/group/comments/id/title`` of Reddit.
-        """
-        names = self._names[:index]
-        if len(names) > 1 and (names[-2] == "display" or (names[-2] == "wiki" and ":" in self._segments[index - 1])):
-            return True
-        return len(names) == _REDDIT_PARTS and (names[0], names[2]) == ("r", "comments")
-
     def _near_id(self, order: Order, index: int) -> bool:
         before, after = self._beside(index)
-        if self._is_text_of(index) or (order.titled and self._is_topic(order, index)):
+        if is_title(self._segments, self._names, index, order):
+            return self._parameters.has_id
+        if is_topic(self._segments, self._names, index, order) and not self._parameters:
             return False
         if order.titled and (order.length >= 3 or self._reading):
             return False  # the id is that of the text with this title
         return before or after or order.object_within or self._parameters.has_id
-
-    def _is_topic(self, order: Order, index: int) -> bool:
-        """Whether it is the title of a topic of Discourse, behind which its id stands: ``/t/delete-account/4242``."""
-        topic = index == 1 and self._names[0] == "t" and not order.object_within
-        return (
-            topic
-            and len(self._segments) > index + 1
-            and all(map(is_id, self._segments[index + 1 :]))
-            and not self._parameters
-        )
 
     def _beside(self, index: int) -> tuple[bool, bool]:
         before = index > 0 and is_id(self._segments[index - 1])

@@ -70,7 +70,7 @@ def payment(element: Element) -> bool:
     return (
         any(hint.startswith("cc-") for hint in traits.autocomplete.split())
         or field_says(element.name).kind == "card"
-        or marks.of_field(traits.tokens) == 5
+        or marks.of_field(traits.tokens, traits.attributes) == 5
     )
 
 
@@ -80,7 +80,7 @@ def mail_address(element: Element) -> bool:
     To type one there is a draft. What becomes of it, the button says that sends it: “Subscribe”, “Change e-mail”.
     """
     traits = element.traits
-    if marks.of_field(traits.tokens) or not takes_text(element):
+    if marks.of_field(traits.tokens, traits.attributes) or not takes_text(element):
         return False
     stated = traits.input_type == "email" or "email" in traits.autocomplete.split()
     return stated or marks.mail_address(" ".join(_LETTERS.findall(read(element.name))))
@@ -112,9 +112,11 @@ def typed(element: Element) -> Risk:
             return settled(6, "sends an e-mail address when it changes")
         return weigh([at_once]) if at_once else settled(3, "typing an e-mail address")
     said = field_says(element.name)
-    if (said.certain and (said.kind == "secret" or said.level == 6)) or marks.of_field(traits.tokens) == 6:
+    if (said.certain and (said.kind == "secret" or said.level == 6)) or marks.of_field(
+        traits.tokens, traits.attributes
+    ) == 6:
         return settled(6, "a field of identity or access")
-    if (said.certain and said.kind == "card") or marks.of_field(traits.tokens) == 5:
+    if (said.certain and said.kind == "card") or marks.of_field(traits.tokens, traits.attributes) == 5:
         return settled(5, "a field of payment")
     # A script in a field that searches most often suggests what to search for.
     if searches(element) and not (at_once and traits.reacts == "submit"):
@@ -266,6 +268,11 @@ class _Form:
     def finds(self) -> bool:
         spoken = (say(each.name) for each in self.buttons)
         return any(each.certain and each.kind == "search" for each in spoken)
+
+
+def asks_secret(element: Element, page: Observation) -> bool:
+    """Whether the form of ``element`` has a field for a password: what is kept by sending it is a login or a setting."""
+    return any(each.traits.input_type == "password" for each in _form_of(element, page).controls)
 
 
 def _form_of(element: Element, page: Observation) -> _Form:

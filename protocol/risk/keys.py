@@ -18,7 +18,7 @@ from protocol.risk.fields import (
     takes_text,
     typed,
 )
-from protocol.risk.judgement import Evidence, Risk, experienced, raised, settled, weigh, worst
+from protocol.risk.judgement import APPROVAL_CLASS, Evidence, Risk, experienced, raised, settled, weigh, worst
 from protocol.risk.structure import clicked, submitted
 
 ENTER: Final = Stroke(frozenset(), "Enter")
@@ -83,7 +83,11 @@ def _sent(element: Element, page: Observation) -> Risk:
     """Submitting the form of ``element``, which presses its first button."""
     sent = submitted(element, page, recognised=searches(element))
     button = default_button(element, page)
-    return sent if button is None else worst(sent, clicked(button, page))
+    if button is None:
+        return sent
+    pressing = clicked(button, page)
+    # What a form in doubt sends a probe finds out, if its button says nothing grave: “Update” may be a filter.
+    return sent if sent.doubt and pressing.level <= APPROVAL_CLASS else worst(sent, pressing)
 
 
 def _edited(stroke: Stroke, element: Element) -> Risk:

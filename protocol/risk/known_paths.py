@@ -55,6 +55,8 @@ class Place(NamedTuple):
 
 def known_order(place: Place) -> Order | None:
     """What the segment at ``place`` orders by one of the rules below."""
+    if place.left and place.name not in _INNER:
+        return None  # of an address with thousands of segments each is looked at
     return next((found for rule in _RULES if (found := rule(place))), None)
 
 
@@ -193,3 +195,7 @@ _RULES: Final[tuple[Callable[[Place], Order | None], ...]] = (
         _called,
     ),
 )
+_INNER: Final = (
+    ADDS | ON_OFF | BEHIND_RECORD | BEFORE_CODE | _CONFIRMING | frozenset({"follow", "unfollow", "exec", "write"})
+)
+"""Names that order something where they are not the last."""

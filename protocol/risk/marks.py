@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from protocol.risk.address_words import ADDS, CHANGING, CLEAR, WEAK
+from protocol.risk.segments import words_in
 from protocol.risk.words.text import read
 
 _DESTROYING: Final = frozenset(
@@ -45,12 +46,11 @@ _COMMANDING: Final = (
 _SEARCHING: Final = frozenset({"search", "find", "query", "filter", "keyword", "keywords", "lookup", "q", "sort"})
 _MEANT: Final = _DESTROYING | _PAYING | _CHANGING | _VIEWING | _SEARCHING | _COMMANDING
 _CARD: Final = re.compile(r"\b(?:card(?: number)?|cvc|cvv|iban|bic|sort code|account number)\b")
-_OTHER_CARDS: Final = re.compile(
-    r"(?<!credit )(?<!debit )(?<!payment )(?<!bank )\bcard "
-    r"(?:title|text|description|composer|search|front|back|message|recipient|filter|header|body|content|list)\b"
-)
-"""Cards that a page is laid out in, or that are sent at Christmas."""
-_OTHER_PINS: Final = re.compile(r"\b(?:map|location|drop|push) pin\b|\bpin (?:icon|board|map|drop)\b")
+_OTHERS: Final = {
+    "card": re.compile(r"card (?:title|text|description|composer|search|front|back|message|recipient|filter|header)"),
+    "pin": re.compile(r"(?:map|location|drop|push) pin(?: \w+)?|pin (?:board|map|drop)"),
+}
+"""An ``id`` or a ``name`` of cards that a page is laid out in, or that are sent at Christmas; and of pins on a map."""
 _SECRET: Final = re.compile(
     r"\b(?:password|passphrase|passwort|passcode|api key|access token|secret key|private key|two factor|2fa|mfa|otp|"
     r"totp|one time code|verification code|recovery code|pin)\b"
@@ -183,7 +183,9 @@ def mail_address(label: str) -> bool:
     return label in _MAILS or _MAIL.fullmatch(label) is not None
 
 
-def of_field(tokens: tuple[str, ...]) -> int:
-    """6 if ``tokens`` mark a field of identity or access, 5 for one of payment, 0 otherwise."""
-    text = _OTHER_PINS.sub("", _OTHER_CARDS.sub("", " ".join(tokens)))
+def of_field(tokens: tuple[str, ...], attributes: tuple[tuple[str, str], ...] = ()) -> int:
+    """6 if ``tokens`` mark a field of identity or access, 5 for one of payment, 0 otherwise. attributes: as ``Traits`` has them."""
+    named = [" ".join(words_in(value)) for name, value in attributes if name in ("id", "name")]
+    other = {word for word, fits in _OTHERS.items() if any(map(fits.fullmatch, named)) and word not in named}
+    text = " ".join(token for token in tokens if token not in other)
     return 6 if _SECRET.search(text) else 5 if _CARD.search(text) else 0

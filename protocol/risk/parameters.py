@@ -66,10 +66,9 @@ _PAIRS_MAX: Final = 1_000  # as PHP
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
 _AUDITS: Final = word_set(
-    "audit audits auditlog audit-log audit_log auditlogs audit-logs audit_logs audit-trail audittrail activity activity-log "
-    "activitylog activity_log"
+    "audit audits auditlog audit-log audit_log auditlogs audit-logs audit_logs audit-trail audittrail"
 )
-_LOGS: Final = _AUDITS | {"log", "logs"}
+_LOGS: Final = _AUDITS | word_set("log logs activity activity-log activitylog activity_log")
 _OF_LOG: Final = word_set("from to since until page level user sort limit q start end date actor")
 _PROVED_VERBS: Final = PROVED | CHANGING_LAST | WEAK
 _PROVED_BEGINNING: Final = re.compile(
@@ -110,7 +109,7 @@ _DIRECT: Final = frozenset(
 )
 """Keys that are an order whatever their value: of Solr, Symfony, TeamCity, JMX, WooCommerce."""
 _BUTTONS: Final = (CLEAR | WEAK | CHANGING_LAST) - {"close", "cancel", "reset", "exit", "clear"} | word_set(
-    "save change connect create add send update pay buy"
+    "save change connect send pay buy"
 )
 _QUERIED: Final = re.compile(
     r"\s*(?:drop\s+(?:table|database|view|measurement|user|index)|truncate\s+table|insert\s+into|delete\s+from|"
@@ -141,6 +140,11 @@ class Parameters:
     def keys(self) -> set[str]:
         """What they are called."""
         return {key for key, _ in self._pairs}
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Names and values, decoded."""
+        return tuple(self._pairs)
 
     @property
     def proves(self) -> bool:
@@ -180,7 +184,10 @@ class Parameters:
             found = (
                 _hidden(key, value)
                 or _key_order(key, value)
-                or (not logged and value_order(key, value, has_object, len(self._pairs) > 1))
+                or (
+                    not (logged and _looks_for(key, value))
+                    and value_order(key, value, has_object, len(self._pairs) > 1)
+                )
                 or self._proved(key, value)
                 or self._routed(key, value, route, has_object)
                 or self._switch(key, value, last)
@@ -222,7 +229,10 @@ class Parameters:
 
     def _is_log(self, last: str) -> bool:
         """Whether a log is read, in which an action is looked for: ``/audit?action=delete&from=2024-01-01``."""
-        return last in _AUDITS or (last in _LOGS and any(plain(key) in _OF_LOG for key, _ in self._pairs))
+        by = {plain(key) for key, _ in self._pairs} & _OF_LOG
+        return (last in _AUDITS or last in _LOGS) and bool(
+            by - {"until"} or (last in _AUDITS and len(self._pairs) == 1)
+        )
 
     def _proved(self, key: str, value: str) -> Order | None:
         """A verb as a key or a value beside a token that proves where the link stood: ``watch=topic&hash=ab12``."""
@@ -312,6 +322,16 @@ class Parameters:
         return found if found and found.kind == "clear" and (has_object or not found.whole) else None
 
 
+def _looks_for(key: str, value: str) -> bool:
+    """Whether a parameter of a log says what is looked for in it. What clears the log itself, it does not."""
+    words = words_in(value)
+    clears = not _OF_WHOLE_LOG.isdisjoint(words)
+    return plain(key) in ("action", "event", "type") and not clears and len(words) == 1
+
+
+_OF_WHOLE_LOG: Final = word_set("clear purge empty flush truncate prune reset all wipe")
+
+
 def _flat(text: str) -> Iterator[tuple[str, str]]:
     """Names and values of a JSON text."""
     try:
@@ -332,7 +352,7 @@ def _flat(text: str) -> Iterator[tuple[str, str]]:
 
 def _names_record(key: str, value: str) -> bool:
     name = plain(last_part(key))
-    if value.startswith("cs_") and name == "session_id":
+    if value.startswith(("cs_test_", "cs_live_")) and name == "session_id":
         return False  # where Stripe leads back to, of a purchase that was given up
     if not value or value.lower() in _NO_ID_VALUE or not name or name in _NO_RECORD:
         return False

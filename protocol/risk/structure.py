@@ -11,12 +11,20 @@ import msgspec
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url, names_what, of_record
-from protocol.risk.fields import FIELD_ROLES, chosen, chosen_beside, reads_by_get, sends_mail_address, sent_by_a_button
+from protocol.risk.fields import (
+    FIELD_ROLES,
+    asks_secret,
+    chosen,
+    chosen_beside,
+    reads_by_get,
+    sends_mail_address,
+    sent_by_a_button,
+)
 from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
-from protocol.risk.surroundings import answers_cookies, beside, in_row
-from protocol.risk.words import Spoken, asks, closes, only_sends, say
+from protocol.risk.surroundings import answers_cookies, beside, in_row, is_way_out
+from protocol.risk.words import Spoken, asks, closes, ends, only_sends, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
@@ -140,8 +148,8 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     """Anything that acts by a script or a form."""
     traits = element.traits
     spoken = say(element.name)
-    if closes(element.name) and in_row(element, page):
-        # “Cancel” in a row of orders cancels that order. Whether it does, a probe finds out.
+    if closes(element.name) and (in_row(element, page) or (ends(element.name) and not is_way_out(element, page))):
+        # “Cancel” in a row of orders, or beside nothing that is filled in, cancels that order. Whether it does, a probe finds out.
         spoken = msgspec.structs.replace(spoken, certain=False)
     leads = _opens_here(element) and traits.tag not in _NATIVE_VIEWS  # nothing would try these first
     found = [*_marked(element, spoken, leads=leads), *_said(element, spoken, opens=leads)]
@@ -213,7 +221,9 @@ def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
     if reads_by_get(element):
         if sends_mail_address(element, page):
             return Evidence(source="request", level=6, certain=True, says="sends an e-mail address")
-        if spoken.certain and spoken.kind == "change" and not only_sends(element.name):
+        if asks_secret(element, page):
+            return _structure(4, "a form by GET sends a password")
+        if spoken.kind == "change" and not only_sends(element.name):
             # Devices keep settings by GET (“Save”). A probe would have to send it, too, to find out.
             return _words(4, True, f"a form by GET says “{spoken.text}”")
         return _unless_scripted(element, "a form that only reads")
@@ -242,6 +252,8 @@ def submitted(element: Element, page: Observation, *, recognised: bool) -> Risk:
     traits = element.traits
     if traits.form_action and destructive_url(traits.form_action):
         return settled(7, "form address looks destructive")
+    if reads_by_get(element) and asks_secret(element, page):
+        return settled(4, "a form by GET sends a password")
     if reads_by_get(element):
         return weigh([_unless_scripted(element, "a form that only reads")])
     if recognised and traits.form_method != "post":

@@ -48,7 +48,23 @@ def answers_cookies(element: Element, page: Observation) -> bool:
         return False
     place = _place(element, page)
     dialog = _dialog(place, page) if place >= 0 else -1
-    return dialog >= 0 and any("cookie" in read(text) for text in _texts(dialog, page)) and not beside(element, page)
+    if dialog < 0 or beside(element, page):
+        return False
+    texts = [read(text) for text in _texts(dialog, page)]
+    told = any("cookie" in text and _USES.search(text) for text in texts)
+    return told and not any(map(_ASKS_MORE.search, texts))
+
+
+_USES: Final = re.compile(
+    r"\b(?:uses?|stores?|verwende[nt]|nutz(?:en|t)|setzen|utilis(?:ons|e|ent)|usamos|utilizamos|utilizza(?:mo)?|utiliza|usiamo|"
+    r"gebruik(?:en|t)|używamy|используем|использует|نستخدم)\b|使用|使います"
+)
+"""What a site says that it does with cookies."""
+_ASKS_MORE: Final = re.compile(
+    r"\b(?:terms|agreement|agree|invite[ds]?|invitation|join|orders?|account|team|sign|contract|contacts|mail|requests?|charged?|"
+    r"price|updated|agb|nutzungsbedingungen|vertrag|conditions|términos|termini|condiciones|voorwaarden)\b"
+)
+"""What a dialog says that asks for more than an answer about cookies."""
 
 
 def in_row(element: Element, page: Observation) -> bool:
@@ -56,10 +72,37 @@ def in_row(element: Element, page: Observation) -> bool:
     node = _place(element, page)
     while node >= 0 and page.tree.roles[node] not in _ENDS_ROW:
         if page.tree.roles[node] in _ROWS:
-            held = [page.tree.elements[each] for each in _within(node, page)]
-            return not any(index >= 0 and page.elements[index].role in _FILLED for index in held)
+            return not (_fills_in(node, page) and any(_keeps(each) for each in _controls(node, page)))
         node = page.tree.parents[node]
     return False
+
+
+def is_way_out(element: Element, page: Observation) -> bool:
+    """Whether it stands in a dialog, in a form or near something that is filled in: “Cancel” leads out of these."""
+    node = _place(element, page)
+    if node < 0 or element.traits.form_method or _dialog(node, page) >= 0:
+        return True
+    for _ in range(_LEVELS_MAX):
+        node = page.tree.parents[node]
+        if node < 0 or page.tree.parents[node] < 0:
+            return False
+        if page.tree.roles[node] == "form" or _fills_in(node, page):
+            return True
+    return False
+
+
+def _controls(around: int, page: Observation) -> list[Element]:
+    return [page.elements[index] for each in _within(around, page) if (index := page.tree.elements[each]) >= 0]
+
+
+def _fills_in(around: int, page: Observation) -> bool:
+    return any(each.role in _FILLED for each in _controls(around, page))
+
+
+def _keeps(element: Element) -> bool:
+    """Whether it is the button “Save” of what is filled in."""
+    spoken = say(element.name)
+    return element.role == "button" and (element.traits.submits or (spoken.certain and spoken.kind == "change"))
 
 
 _ROWS: Final = frozenset({"row", "listitem", "article"})

@@ -12,9 +12,9 @@ POLICY = GuardPolicy()
 
 FILES = """
 script /_next/static/chunks/app/logout/page-4f5a6b7c8d9e0f12.js
-script /_next/static/chunks/app/orders/%5Bid%5D/cancel/page-4f5a.js
+script /_next/static/chunks/app/orders/%5Bid%5D/cancel/page-4f5a6b7c8d9e0f12.js
 stylesheet /_next/static/css/app/logout/page.css?v=1
-script /js/logout/index.js
+script /static/js/logout/index.js
 script /src/pages/Logout.tsx
 script /src/views/Logout.vue?t=1700000000000
 script /src/views/Logout.vue?vue&type=style&index=0&lang.css
@@ -29,6 +29,10 @@ document /r/git/comments/abc123/remove_file/
 document /team/repo/src/main/delete.py
 document /audit-logs?action=delete
 document /payment/cancel?session_id=cs_test_a1b2c3
+document /trashbin
+document /audit?action=logout&page=2
+image /icons/logout.png?w=24&h=24
+script /assets/logout/index-a1b2c3d4.js
 """
 LOOK_ALIKES = """
 script /items/7/delete/x.js
@@ -64,6 +68,25 @@ document /display/delete/7
 document /wiki/delete?id=7
 document /audit/7/delete
 document /payment/cancel?session_id=7
+script /plugins/uninstall/seo.js
+script /web/items/delete/42.js
+script /modules/cart/clear/all.js
+stylesheet /web/items/delete/42.css
+script /static/items/delete/ann.js
+document /display/7/reboot
+document /display/lobby/shutdown
+document /display/DEV/Delete+a+space?id=7
+document /wiki/User:Ann/delete
+document /activity?action=clear
+document /audit?action=purge
+document /audit-log?action=delete_all
+document /admin/logs?action=purge&until=2024-01-01
+document /logs?do=delete&user=ann
+document /trashbin/empty
+image /unsubscribe.gif?t=8f14e45fceea167a
+image /cart/clear.gif?t=1
+image /unsubscribe.png?q=ann@x.y
+document /src/logout.py
 """
 
 

@@ -11,6 +11,7 @@ import pytest
 from protocol.page.action import Action, Check, Click, Fill, Locator, Press, Select
 from protocol.page.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
+from protocol.risk.segments import words_in
 
 LIST = Element(
     ref="e1",
@@ -130,7 +131,17 @@ BY_GET = {"form_method": "get", "form_action": "/users/"}
 
 @pytest.mark.parametrize(
     ("label", "expected"),
-    [("Save", 4), ("Reboot", 4), ("Сохранить", 4), ("Apply", 1), ("OK", 1), ("Применить", 1), ("Blue", 1), ("Find", 1)],
+    [
+        ("Save", 4),
+        ("Reboot", 4),
+        ("Vote", 4),
+        ("Сохранить", 4),
+        ("Apply", 1),
+        ("OK", 1),
+        ("Применить", 1),
+        ("Blue", 1),
+        ("Find", 1),
+    ],
 )
 def test_a_form_by_get_that_says_it_changes_something_is_believed(label: str, expected: int) -> None:
     """Guard: protocol/risk/structure.py, _submits."""
@@ -302,16 +313,38 @@ def test_an_icon_that_also_acts_says_nothing(tokens: tuple[str, ...], level: int
 
 
 @pytest.mark.parametrize(
-    ("tokens", "level"),
+    ("named", "tokens", "level"),
     [
-        (("card", "title"), 3),
-        (("map", "pin", "input"), 3),
-        (("card", "number"), 5),
-        (("credit", "card", "list", "cvc"), 5),
-        (("pin", "code"), 6),
+        ("card-title", (), 3),
+        ("cardSearch", (), 3),
+        ("map-pin", (), 3),
+        ("card", ("text", "field"), 5),
+        ("card-number", (), 5),
+        ("pin", ("icon",), 6),
+        ("pin-code", (), 6),
+        ("x", ("card", "title"), 5),
     ],
 )
-def test_the_card_that_a_page_is_laid_out_in_is_none_to_pay_with(tokens: tuple[str, ...], level: int) -> None:
-    field = with_traits(FIELD, tokens=tokens)
+def test_the_card_that_a_page_is_laid_out_in_is_none_to_pay_with(
+    named: str, tokens: tuple[str, ...], level: int
+) -> None:
+    words = (*words_in(named), *tokens)
+    field = with_traits(FIELD, tokens=words, attributes=(("id", named),))
     page = Observation(url="https://shop.example/", title="", text="", elements=(field,))
     assert classify(Fill(target=Locator(), value="x"), field, page).level == level
+
+
+def test_a_form_by_get_that_sends_a_password_keeps_something() -> None:
+    button, field = with_traits(GO, **BY_GET), with_traits(FIELD, **BY_GET)
+    secret = with_traits(FIELD, input_type="password", **BY_GET)
+    page = Observation(url="https://shop.example/users/", title="", text="", elements=(field, secret, button))
+    assert classify(Click(target=Locator()), button, page).level == 4
+    assert classify(Press(key="Enter"), field, page).level == 4
+
+
+def test_enter_is_tried_where_the_button_of_its_form_says_no_more_than_that_it_changes_something() -> None:
+    for label, risk in (("Update", (4, True)), ("Delete", (7, False)), ("Search", (4, True))):
+        button = msgspec.structs.replace(GO, name=label)
+        page = Observation(url="https://shop.example/users/", title="", text="", elements=(FIELD, button))
+        found = classify(Press(key="Enter"), FIELD, page)
+        assert (found.level, found.doubt) == risk

@@ -169,6 +169,46 @@ def test_a_post_that_reads_is_known_by_its_form(path: str, content_type: str, bo
     ("path", "content_type", "body"),
     [
         ("/suggestions", JSON, {"text": "Add a dark mode"}),
+        ("/graphql", JSON, {"query": "{a}", "operationName": ["DeleteItem"]}),
+        *(
+            ("/query", FORM, f"query={text}")
+            for text in (
+                "select '{\"a\":1}'::jsonb; truncate t",
+                "select '{?'; exec xp_cmdshell 1",
+                "select lo_unlink(7), '{\"a\":1}'",
+                "select pg_terminate_backend(1) /*{:*/",
+                "SELECT ?x { ?a ?b 1 FILTER(?b < 5) } ; INSERT DATA { <a> <b> <c> } #>",
+                'SELECT (bif:exec("drop table x") as ?x) {?a ?b ?c}',
+                "SELECT ?x {SERV\\u0049CE <b> {?a ?b ?c}}",
+            )
+        ),
+        *(
+            (f"/api/{path}", JSON, {"page": 0, "size": 100})
+            for path in (
+                "thumbnails/regenerate",
+                "queue/dequeue",
+                "tasks/next",
+                "invoices/remind",
+                "reader/progress",
+                "user/pagination",
+            )
+        ),
+        ("/logs/rotate", FORM, urlencode(TABLE)),
+        *(
+            (f"/rpc/{name}", JSON, {"id": 7})
+            for name in ("get_next_ticket", "count_view", "load_credits", "list_nft", "suggest_edit")
+        ),
+        *((f"/acme.v1.Mkt/{name}", JSON, {}) for name in ("CountView", "GetPaid", "GetToken", "ListForSales")),
+        ("/acme.v1.Mkt/GetItem", JSON, {"_method": "DELETE"}),
+        ("/ajax.php", FORM, "action=count_click&id=7"),
+        ("/ajax.php", FORM, "action=get_next_number"),
+        ("/wp-admin/admin-ajax.php", FORM, "action=regenerate_search"),
+        ("/?wc-ajax=get_cart_totals", FORM, "login=Log+in&username=a&password=b"),
+        ("/views/ajax", FORM, "view_name=a&view_display_id=b&_triggering_element_name=op"),
+        ("/web/call_kw/a", JSON, rpc("call", params={"model": "a", "method": "web_validate"})),
+        ("/web/call_kw/a", JSON, rpc("call", params={"model": "a", "method": "get_next_by_id"})),
+        ("/api/v1/search", JSON, {"query": "x", "shareType": "public"}),
+        ("/api/recent-searches", JSON, {"query": "x"}),
         ("/profile", FORM, "lang=de"),
         ("/api/user", FORM, "lang=de"),
         ("/a/settings.php", FORM, "lang=de&token=x"),

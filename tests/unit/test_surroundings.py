@@ -61,8 +61,22 @@ def test_to_cancel_in_a_row_is_in_doubt_and_beside_a_field_or_in_a_dialog_it_is_
     text = Element(ref="e9", role="textbox", name="Name", traits=Traits(tag="input"))
     row = around("row", ("Order 17",), label)[label]
     assert (row.level, row.doubt) == (4, True)
-    assert around("row", ("Order 17",), label, field=text)[label].level == 1, "the row is being edited"
+    assert around("row", ("Order 17",), label, field=text)[label].level == 4, "an order whose price can be changed"
+    assert around("row", ("Order 17",), label, "Save", field=text)[label].level == 1, "the row is being edited"
     assert around("dialog", ("Order 17",), label)[label].level == 1
+
+
+def test_to_cancel_where_nothing_is_filled_in_is_in_doubt_and_to_close_is_not() -> None:
+    """Guard: protocol/risk/surroundings.py, is_way_out."""
+    text = Element(ref="e9", role="textbox", name="Name", traits=Traits(tag="input"))
+    beside = around("group", ("Order 17",), "Cancel", "Close", "取消", "Reorder")
+    assert [(beside[name].level, beside[name].doubt) for name in ("Cancel", "取消", "Close")] == [
+        (4, True),
+        (4, True),
+        (1, False),
+    ]
+    assert around("group", ("Order 17",), "Cancel", field=text)["Cancel"].level == 1
+    assert around("form", ("Order 17",), "Cancel")["Cancel"].level == 1
 
 
 def test_an_answer_to_a_question_about_cookies_is_harmless_where_nothing_else_is_asked() -> None:
@@ -77,7 +91,18 @@ def test_an_answer_to_a_question_about_cookies_is_harmless_where_nothing_else_is
     assert asked(asks, role="row") == 7
     assert asked(asks, "Delete") == asked(asks, "Delete all cookies") == asked(asks, "Log out") == 7
     assert asked(f"{asks} This cannot be undone.") == 7
-    assert asked("You will be charged $20. Cookies are used.", "Accept") == 4
+    assert asked("You will be charged $20. We use cookies.", "Accept") == 4
+    for more in (
+        "By accepting you agree to our Terms and use of cookies.",
+        "Ann invited you to a team. We use cookies.",
+    ):
+        assert asked(more, "Accept") == 4
+    for other in (
+        "New order: 3 boxes of chocolate cookies",
+        "Pull request: fix cookie handling",
+        "Cookies use sugar: sign here",
+    ):
+        assert asked(other) == 7
     alone = around("dialog", (asks,), "Accept", field=FIELD)["Accept"]
     assert alone.level == 5
 

@@ -139,6 +139,6 @@ def _read_json(value: Any, last: list[str], asked: Pairs | None) -> str:
         return "a search"
     if lists(last, pairs) or pages(last, value):
         return "a list"
-    if not asked and (is_function(value, last) or is_service(last)):
+    if not asked and (is_function(value, last) or is_service(value, last)):
         return "a call that reads"
     return "a computation" if computes(last, pairs) else ""

@@ -31,13 +31,13 @@ _CAMEL_QUERY: Final = re.compile(r"[A-Za-z_]\w{0,120}Query")
 
 def is_graphql(entry: dict[str, Any]) -> bool:
     """Whether it is a query of GraphQL, or stands for one that the site keeps, by its hash or by its name."""
-    if not set(entry) <= _GRAPHQL_FIELDS:
-        return False
     named = entry.get("operationName") or ""
+    if not set(entry) <= _GRAPHQL_FIELDS or not isinstance(named, str):
+        return False
     known, persisted = entry.get("query"), _persisted(entry.get("extensions"))
     # A query of the document that is sent may be called as it likes (“CheckoutPage”).
-    its_own = isinstance(known, str) and not persisted and named in graphql.names(known)
-    if writes(named) and not its_own:
+    own = not persisted and isinstance(known, str)
+    if writes(named) and not (own and named in graphql.names(str(known))):
         return False
     if known is None:
         # Only the name is there. Relay's compiler lets queries alone end so.
@@ -66,7 +66,10 @@ def is_rpc(entry: dict[str, Any]) -> bool:
         # Odoo names the method of a model beside its arguments. What else is called so (a tool, a device) may do anything.
         params = dict(params) if isinstance(params, dict) and set(params) <= _OF_MODELS else {}
         method = params.pop("method", None)
-        method = method.removeprefix("web_") if isinstance(method, str) and "model" in params else method
+        if isinstance(method, str) and "model" in params:
+            method = re.sub(r"^web_(?=read|search|name_search)", "", method)
+            if not _OF_ODOO.isdisjoint(words_in(method)):
+                return False
     return isinstance(method, str) and _reads_by_name(method) and not orders(json_pairs(params))
 
 
@@ -86,6 +89,8 @@ def _reads_by_name(method: str) -> bool:
     return words[0] in READING_VERBS - _READ_OR_NOT or words[-1] in READING_ENDS
 
 
+_OF_ODOO: Final = word_set("compute validate calculate fetch next")
+"""What methods of Odoo do, although they are called as what reads elsewhere (``validate_picking``, ``get_next_by_id``)."""
 _OF_SPACE: Final = re.compile(r"[a-z]{2,12}_(?=(?:get|list|estimate)[A-Z])")
 """The name of a space before that of a method, as in ``eth_getLogs``."""
 _READ_OR_NOT: Final = word_set("call complete select load")
@@ -96,24 +101,56 @@ def is_function(value: dict[str, Any], last: list[str]) -> bool:
     """Whether it calls one function of a database by a name that says it reads: ``/rpc/get_totals`` of PostgREST."""
     if len(last) < 2 or last[0] != "rpc" or not _RPC_METHOD.fullmatch(last[1]) or writes(last[1]):
         return False
-    words = words_in(last[1])
-    changes = not (CLEAR | CHANGING | WEAK).isdisjoint(words)
+    return _names_read(words_in(last[1])) and not _says_more(value)
+
+
+def _says_more(value: dict[str, Any]) -> bool:
     pairs = json_pairs(value)
-    return words[0] in CALLS_THAT_READ and not changes and pairs is not None and not does_more(pairs)
+    return pairs is None or does_more(pairs) or orders(pairs)
+
+
+def _names_read(words: list[str]) -> bool:
+    """Whether the name of a function reads, and nothing in it is handed out, counted up or used up: ``get_next_ticket``."""
+    if words[0] not in _READS_ALONE or not (_HANDED_OUT | CLEAR | CHANGING | WEAK).isdisjoint(words):
+        return False
+    return words[0] not in ("list", "count") or (
+        len(words) > 1 and words[-1].endswith("s") and words[-1] not in _VERBS_IN_S
+    )
+
+
+_READS_ALONE: Final = word_set("get find search fetch query lookup describe list count")
+_HANDED_OUT: Final = word_set(
+    "next or and otp code in for key keys reward rewards bonus coupon coupons ticket verified started token paid email refund "
+    "lease url job jobs task view views click clicks download downloads impression impressions sales properties"
+)
+_VERBS_IN_S: Final = word_set("process access address status")
 
 
 def calls_view(last: list[str], pairs: Pairs) -> bool:
     """Whether a list of Drupal is turned or filtered: at ``/views/ajax``, where a view is named and nothing is pressed."""
     if last != ["views", "ajax"]:
         return False
-    fields = [key for key, _ in pairs]
-    return {"view_name", "view_display_id"} <= set(fields) and not (does_more(pairs) or orders(pairs))
+    fields = {key for key, _ in pairs}
+    return {"view_name", "view_display_id"} <= fields and not (does_more(pairs) or orders(pairs) or _fills_in(pairs))
+
+
+def _fills_in(pairs: Pairs) -> bool:
+    """Whether a form is filled in: somebody logs in, or presses a button of it."""
+    return any(name_of(key) in _OF_FORMS or key.startswith("_triggering_element") for key, _ in pairs)
+
+
+_OF_FORMS: Final = word_set("login password pass passwd username formid formbuildid")
 
 
 def calls_shop(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
     """Whether WooCommerce is asked what stands in the basket, or what something costs."""
     called = [value for key, value in asked if key == "wc-ajax"]
-    return len(called) == 1 == len(asked) and called[0] in SHOP_READS and len(last) < 2 and not does_more(pairs)
+    return (
+        len(called) == 1 == len(asked)
+        and called[0] in SHOP_READS
+        and len(last) < 2
+        and not (does_more(pairs) or _fills_in(pairs))
+    )
 
 
 def calls(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
@@ -125,8 +162,15 @@ def calls(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
     if len(called) != 1 or not _RPC_METHOD.fullmatch(called[0]) or writes(called[0]):
         return False
     words = words_in(called[0])
-    reads = words[0] in CALLS_THAT_READ or (last[-1] == "admin-ajax.php" and _finds(words))
+    reads = (words[0] in CALLS_THAT_READ and _is_no_event(words)) or (last[-1] == "admin-ajax.php" and _finds(words))
     return reads and not does_more([*pairs, *asked])
+
+
+def _is_no_event(words: list[str]) -> bool:
+    """Whether nothing is counted up, handed out or suggested: ``count_click``, ``get_next_number``, ``load_fixtures``."""
+    return (
+        _HANDED_OUT.isdisjoint(words) and words[0] not in ("load", "suggest", "count") and words[:2] != ["list", "item"]
+    )
 
 
 def _finds(words: list[str]) -> bool:
@@ -136,7 +180,10 @@ def _finds(words: list[str]) -> bool:
 
 
 _FINDING_ENDS: Final = word_set("search autocomplete suggestions suggest typeahead livesearch")
-_NO_FINDING: Final = word_set("saved history log logs alert alerts index click track event events export")
+_NO_FINDING: Final = word_set(
+    "saved history log logs alert alerts index click track event events export hide ignore skip bookmark build regenerate "
+    "populate refresh"
+)
 
 
 def is_moodle(value: Any, last: list[str]) -> bool:
@@ -157,18 +204,17 @@ def _reads_of_moodle(call: dict[str, Any]) -> bool:
     return gets and not writes(name) and {"set", "mark"}.isdisjoint(words)
 
 
-def is_service(last: list[str]) -> bool:
+def is_service(value: dict[str, Any], last: list[str]) -> bool:
     """Whether a method of a service of Connect or Twirp reads: ``/acme.item.v1.ItemService/ListItems``."""
     if len(last) < 2 or not _SERVICE.fullmatch(last[0]) or not _SERVICE_METHOD.fullmatch(last[1]):
         return False
     words = words_in(last[1])
-    plural = words[0] != "list" or words[-1].endswith("s")
-    changes = WRITING_NOUNS | CLEAR | CHANGING | WEAK | {"and", "or", "next", "otp", "code"}
-    return plural and not writes(last[1]) and changes.isdisjoint(words)
+    words = words[1:] if words[0] == "batch" else words
+    return _names_read(words) and not writes(last[1]) and WRITING_NOUNS.isdisjoint(words) and not _says_more(value)
 
 
-_SERVICE: Final = re.compile(r"[a-z]\w*(?:\.\w+)*\.[A-Z]\w*")
-_SERVICE_METHOD: Final = re.compile(r"(?:Get|List|BatchGet|Search|Count|Lookup)[A-Z]\w*")
+_SERVICE: Final = re.compile(r"[a-z]\w{0,63}(?:\.\w{1,63}){0,8}\.[A-Z]\w{0,63}")
+_SERVICE_METHOD: Final = re.compile(r"(?:Get|List|BatchGet|Search|Count|Lookup)[A-Z]\w{0,63}")
 
 
 _LIVEWIRE: Final = frozenset({"_token", "components", "snapshot", "updates", "calls", "path", "method", "params"})

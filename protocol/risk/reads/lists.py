@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from protocol.risk.address_words import CHANGING, CLEAR, LISTS, WEAK, word_set
+from protocol.risk.address_words import CHANGING, CLEAR, LISTS, NOUNS, WEAK, word_set
 from protocol.risk.reads.bodies import Pairs, json_pairs, name_of
 from protocol.risk.reads.orders import does_more, orders, writes
 from protocol.risk.reads.searches import WHERE_KEPT
@@ -30,19 +30,28 @@ def pages(last: list[str], value: dict[str, Any]) -> bool:
     number, size = fields.keys() & _NUMBERS, fields.keys() & _SIZES
     if len(last) < 2 or not number or not size or not fields.keys() <= LIST_FIELDS or any(map(_may_write, last)):
         return False
+    ends = words_in(last[-1])
+    if not ends or not (ends[-1] in _PAGE_ENDS or (ends[-1] in NOUNS and ends[-1].endswith("s"))):
+        return False
     counted = all(str(fields[name]).isdecimal() for name in number | size)
     kept = not (WHERE_KEPT | LISTS).isdisjoint([*words_in(last[0]), *words_in(last[-1])])
     pairs = json_pairs(value)
     return counted and not kept and pairs is not None and not orders(pairs) and not does_more(pairs)
 
 
+_PAGE_ENDS: Final = word_set("page paged pagelist list query search")
 _NUMBERS: Final = word_set("page pagenum pageno pageindex pagenumber currentpage current offset")
 _SIZES: Final = word_set("pagesize size limit perpage")
 
 
 def _may_write(part: str) -> bool:
     words = words_in(without_extension(part)[0])
-    return writes(part) or not (WRITING_NOUNS | CLEAR | CHANGING | WEAK).isdisjoint(words)
+    again = any(word.startswith("re") and word[2:] in _DONE_AGAIN for word in words)
+    return writes(part) or again or not (_JOBS | WRITING_NOUNS | CLEAR | CHANGING | WEAK).isdisjoint(words)
+
+
+_JOBS: Final = word_set("rotate sync batch dispatch consume dequeue next optimize scan crawl remind cleanup now")
+_DONE_AGAIN: Final = word_set("generate calculate process price sync index build fresh load")
 
 
 def fills_grid(last: list[str], pairs: Pairs) -> bool:

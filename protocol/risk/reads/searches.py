@@ -53,7 +53,8 @@ def ends_in_search(last: list[str]) -> bool:
 _SEARCHED: Final = re.compile(r"v\d|jql|products?|users?|orders?|customers?|node|issues|documents|people|all")
 """What stands behind ``/search/`` where it is looked for."""
 _ABOUT_SEARCHES: Final = word_set(
-    "saved history log logs alert alerts index indexes indexing click clicks track event events"
+    "saved history log logs alert alerts index indexes indexing click clicks track event events recent user my custom watched mail "
+    "quick blocked job"
 )
 WHERE_KEPT: Final = word_set("saved setting settings config configuration preferences subscriptions webhooks bookmarks")
 """Behind one of these stands how searches are done, or one that is kept."""
@@ -78,14 +79,15 @@ def _is_plainly_search(last: list[str]) -> bool:
 
 def _filters(key: str) -> bool:
     """Whether a field that no list has is called as a filter is: ``cabinClass``, ``brandIds``."""
-    words = words_in(KEY_PARTS.split(key)[0])
+    words = words_in(KEY_PARTS.split(key)[0][:_NAME_CHARS])
     return len(words) > 1 and words[-1] in _FILTER_ENDS and _NO_FILTER.isdisjoint(words) and not writes(key)
 
 
+_NAME_CHARS: Final = 64
 _FILTER_ENDS: Final = word_set("type types id ids class code number mode range column columns size field fields")
 _NO_FILTER: Final = word_set(
     "alert alerts email mail phone notify notification subscription frequency saved save webhook message comment vote list "
-    "cart order"
+    "cart order share owner"
 )
 _FILTERED: Final = word_set("filter filters where sort orderby criteria conditions facets fields columns")
 """Below one of these a name is that of what is looked at: ``filters[name]``."""
@@ -106,7 +108,7 @@ def _states(pairs: Pairs, last: list[str]) -> bool:
         if not inner.isdisjoint(ACTION_FIELDS) and orders([("action", value)]):
             return True
         stated = isinstance(value, str) and (at_query or not inner.isdisjoint(_RAW))
-        if stated and not (IN_SELECT | WRITING_VERBS).isdisjoint(words_in(value)):
+        if stated and ("\\u" in value or not (IN_SELECT | WRITING_VERBS).isdisjoint(words_in(value))):
             return True
     return False
 

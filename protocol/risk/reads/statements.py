@@ -35,25 +35,43 @@ def selects(pairs: Pairs, asked: Pairs) -> bool:
 
 
 _ASKS: Final = re.compile(
-    r"(?:\s*(?:prefix|base)\s[^>]{0,300}>)*+\s*(?:select|ask|describe|construct)\b", re.IGNORECASE
+    r"(?:\s*(?:prefix|base)\s[^<>]{0,100}<[^<>\s\"{}|^`\\]{0,300}>)*+\s*"
+    r"(?:select\s*(?:distinct\b|reduced\b)?\s*[*?$(]|ask\b|describe\b|construct\b)",
+    re.IGNORECASE,
 )
+_IRI: Final = re.compile(r"<[^<>\s\"{}|^`\\]{0,300}>")
 _SPARQL_WRITES: Final = word_set("insert delete load clear drop create copy move add update service")
 _SPARQL_FIELDS: Final = word_set(
     "query defaultgraphuri namedgraphuri format output timeout infer results accept debug limit"
 )
+_IN_SPARQL: Final = word_set("as in select set")
 
 
 def asks_graph(last: list[str], pairs: Pairs, asked: Pairs) -> bool:
-    """Whether a store of triples is asked by SPARQL 1.1, whose protocol has another field for updates."""
+    """Whether a store of triples is asked by SPARQL 1.1, whose protocol has another field for updates. What could be SQL as well is
+    none: databases are asked at ``/query``, too.
+    """
     if not last or last[-1] not in ("sparql", "query") or any(name_of(key) not in _SPARQL_FIELDS for key, _ in asked):
         return False
     names = [name_of(key) for key, _ in pairs]
     queries = [value for key, value in (*pairs, *asked) if name_of(key) == "query"]
     if len(queries) != 1 or not set(names) <= _SPARQL_FIELDS or not isinstance(queries[0], str):
         return False
-    said = re.sub(r"<[^>]{0,300}>|\"[^\"\n]{0,300}\"", " ", queries[0])
-    graphs = "{" in said and ("?" in said or "$" in said or ":" in said)
-    return graphs and _ASKS.match(queries[0]) is not None and _SPARQL_WRITES.isdisjoint(words_in(said))
+    said = _IRI.sub(" ", queries[0])
+    words = words_in(said)  # of what stands in quotes, too: where they end, two readers may not agree
+    plain = "\\" not in said and "bif:" not in said and "sql:" not in said and not _after_braces(said)
+    writes = _SPARQL_WRITES | (IN_SELECT - _IN_SPARQL if last[-1] == "query" else frozenset())
+    return plain and "{" in said and _ASKS.match(queries[0]) is not None and writes.isdisjoint(words)
+
+
+def _after_braces(text: str) -> bool:
+    """Whether a semicolon stands outside of braces: a second operation comes behind it."""
+    depth = 0
+    for char in text:
+        depth += (char == "{") - (char == "}")
+        if char == ";" and depth <= 0:
+            return True
+    return False
 
 
 _OVERPASS: Final = re.compile(r"\s*\[(?:out|timeout|bbox|maxsize|date)\s*:")

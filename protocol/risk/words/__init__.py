@@ -12,13 +12,13 @@ from typing import Final
 
 import msgspec
 
-from protocol.risk.words.anchors import ANCHORS, ASKING, CLOSERS, LEVELS, PICTURES, SENDERS, SIGNS
+from protocol.risk.words.anchors import ANCHORS, ASKING, CANCELS, CLOSERS, LEVELS, PICTURES, SENDERS, SIGNS
 from protocol.risk.words.features import CHARS_MAX
 from protocol.risk.words.model import model
 from protocol.risk.words.terms import matcher, words_of
 from protocol.risk.words.text import look_alike, read, runs, script_of
 
-__all__ = ["NOTHING", "Spoken", "asks", "closes", "field_says", "matcher", "only_sends", "say", "words_of"]
+__all__ = ["NOTHING", "Spoken", "asks", "closes", "ends", "field_says", "matcher", "only_sends", "say", "words_of"]
 
 _CACHED: Final = 8192
 _PARTS_MAX: Final = 12
@@ -82,6 +82,11 @@ _QUESTION_WORDS: Final = 4
 def closes(label: str) -> bool:
     """Whether ``label`` only says that something is closed or given up: “Cancel”."""
     return read(label) in CLOSERS
+
+
+def ends(label: str) -> bool:
+    """Whether that is “Cancel” and not “Close”: what is given up may be an order as well as a form."""
+    return read(label) in CANCELS
 
 
 def only_sends(label: str) -> bool:

@@ -16,11 +16,15 @@ LEVELS: Final = {
 ``clear`` only leans.
 """
 
-CLOSERS: Final = frozenset({
-    "cancel", "close", "schliessen", "abbrechen", "annuler", "fermer", "cerrar", "cancelar", "fechar",
-    "chiudi", "annulla", "sluiten", "annuleren", "anuluj", "zamknij", "отмена", "закрыть", "取消", "关闭", "關閉",
-    "キャンセル", "閉じる", "취소", "닫기", "إلغاء", "إغلاق",
+CANCELS: Final = frozenset({
+    "cancel", "abbrechen", "annuler", "cancelar", "annulla", "annuleren", "anuluj", "отмена", "取消",
+    "キャンセル", "취소", "إلغاء",
 })  # fmt: skip
+"""Labels that give up a form, or an order that stands beside them."""
+CLOSERS: Final = CANCELS | {
+    "close", "schliessen", "fermer", "cerrar", "fechar", "chiudi", "sluiten", "zamknij", "закрыть", "关闭",
+    "關閉", "閉じる", "닫기", "إغلاق",
+}  # fmt: skip
 """Labels that close a view, or end what stands beside them: in a row of a list that is an order, a booking."""
 
 ASKING: Final = frozenset({
@@ -31,11 +35,12 @@ ASKING: Final = frozenset({
 """Words with which a question begins."""
 
 COOKIE_ANSWERS: Final = frozenset({
-    "accept", "accept all", "accept cookies", "accept all cookies", "allow all", "allow all cookies", "reject", "reject all",
-    "reject all cookies", "decline", "deny", "only necessary", "only necessary cookies", "necessary only", "akzeptieren",
-    "alle akzeptieren", "ablehnen", "alle ablehnen", "accepter", "tout accepter", "refuser", "tout refuser", "aceptar",
-    "aceptar todo", "rechazar", "rechazar todo", "accetta", "accetta tutti", "rifiuta", "rifiuta tutti", "accepteren", "weigeren",
-    "принять", "принять все", "отклонить", "全部接受", "拒绝", "すべて許可", "拒否", "قبول الكل", "رفض",
+    "accept", "accept all", "accept cookies", "accept all cookies", "allow all", "allow all cookies",
+    "reject", "reject all", "reject all cookies", "decline", "deny", "only necessary",
+    "only necessary cookies", "necessary only", "akzeptieren", "alle akzeptieren", "ablehnen",
+    "alle ablehnen", "accepter", "tout accepter", "refuser", "tout refuser", "aceptar", "aceptar todo",
+    "rechazar", "rechazar todo", "accetta", "accetta tutti", "rifiuta", "rifiuta tutti", "accepteren",
+    "weigeren", "принять", "принять все", "отклонить", "全部接受", "拒绝", "すべて許可", "拒否", "قبول الكل", "رفض",
 })  # fmt: skip
 """What is answered to a dialog about cookies, and elsewhere to whatever is asked there."""
 
