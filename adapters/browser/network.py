@@ -151,7 +151,12 @@ class NetworkGuard:
     ) -> bool:
         """Whether a request may leave; one that may not is reported. body: empty if there is none, None if it is not known."""
         told = said(method, headers)
-        rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
+        try:
+            rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
+        except (
+            Exception
+        ):  # a defect: a request without a decision would block its page, and one that passed would be worse
+            rule = "address"
         if rule is not None and may_be_allowed(rule):
             rule = self._covered(method, url, body, told, rule)
         if rule is None and is_stream(headers) and not self.streams.permits(url):

@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from protocol.risk.reads import BODY_CHARS_MAX, reads_by_form
 from protocol.risk.requests import GuardPolicy, judge_request
@@ -497,3 +499,40 @@ def test_a_navigation_by_post_is_sent_as_a_search_form_only(
     kind = "document" if navigates else "fetch"
     said = judge_request("POST", f"{SITE}/search", kind, navigates, body, GuardPolicy(), content_type=content_type)
     assert (said is None) is sent
+
+
+_KNOWN = (
+    "query operationName extensions persistedQuery sha256Hash variables jsonrpc method params id model args kwargs components "
+    "updates calls snapshot path methodname index page size q filter name action type requests where"
+)
+_NAMES = st.sampled_from(_KNOWN.split())
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(0, 9)
+    | st.sampled_from(["2.0", "call", "{a}", "query A {a}", "get", "delete", ""]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(_VALUES)
+def test_json_of_any_shape_is_judged(value: Any) -> None:
+    for path in (
+        *(
+            "/graphql",
+            "/rpc",
+            "/livewire/update",
+            "/lib/ajax/service.php",
+            "/acme.v1.S/ListItems",
+            "/api/user/page",
+            "/search",
+        ),
+        *(
+            "/rpc/get_totals",
+            "/a/_search",
+            "/1/indexes/a/query",
+            "/v1/projects/p/databases/(default)/documents:runQuery",
+        ),
+    ):
+        assert isinstance(form_of(path, JSON, value), str)
