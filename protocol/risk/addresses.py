@@ -32,6 +32,7 @@ from protocol.risk.address_words import (
     READING_HOSTS,
     TITLE_HOSTS,
     TITLES,
+    WEAK,
     word_set,
 )
 from protocol.risk.doubtful import DOUBTFUL_PARTS
@@ -41,6 +42,7 @@ from protocol.risk.known_texts import is_source, is_title, is_topic
 from protocol.risk.letters import decoded, plain
 from protocol.risk.page_files import ASSET_TYPES, built_below, is_manifest, is_module, is_picture
 from protocol.risk.parameters import Parameters
+from protocol.risk.proofs import Last
 from protocol.risk.segments import (
     Order,
     folded,
@@ -63,6 +65,12 @@ _WORD_PARTS: Final = tuple(part for part in DOUBTFUL_PARTS if " " not in part)
 _FOLDED_PARTS: Final = tuple({folded(part) for part in (*_WORD_PARTS, *CLEAR)})
 """The same for addresses that are read only once they are decoded."""
 
+_DOWNLOADED: Final = word_set(
+    "js mjs css map png jpg jpeg svg webp avif ico woff woff2 ttf otf pdf zip docx xlsx mp4 mp3 webm json sh gradle"
+)
+"""Ends of files that are loaded or downloaded, with a token where they are not for everybody. A GIF may be there to be counted."""
+_NAMING_VERBS: Final = CHANGING_LAST | WEAK | word_set("follow enable accept")
+"""Behind one of these stands what it is done to. Behind “apply” and “join” stand pages."""
 _SEGMENTS_MAX: Final = 1_000
 _SIZES: Final = word_set(
     "8 10 12 14 16 18 20 22 24 26 28 30 32 36 40 42 44 48 50 56 60 64 72 80 96 100 120 128 144 150 152 167 180 192 "
@@ -124,7 +132,7 @@ def names_what(url: str, said: list[str]) -> bool:
     if parameters.proves:
         return True
     verb = said[:1]
-    behind = len(segments) > 1 and segments[-2] == verb and bool(verb) and verb[0] not in CHANGING_NAMES - {"join"}
+    behind = len(segments) > 1 and segments[-2] == verb and bool(verb) and verb[0] in _NAMING_VERBS
     return behind and plain("".join(segments[-1])) not in PAGING | {"us", "me", "now"}
 
 
@@ -152,8 +160,15 @@ def _order(url: str, kind: str) -> Order | None:
         found = Path(segments, host, parameters, kind).order()
         if found:
             return found
-    last = plain(without_extension(ways[-1][-1])[0]) if ways[-1] else ""
-    return parameters.order(_judge_route, path_has_id=any(map(is_id, ways[-1])), last=last)
+    end = ways[-1][-1] if ways[-1] else ""
+    is_file = end.rpartition(".")[2].lower() in _DOWNLOADED if "." in end else False
+    titled = host.lower() in READING_HOSTS | TITLE_HOSTS or any(map(_is_titled, ways[-1][-2:-1]))
+    ends = Last(plain(without_extension(end)[0]), is_file, titled)
+    return parameters.order(_judge_route, path_has_id=any(map(is_id, ways[-1])), ends=ends)
+
+
+def _is_titled(segment: str) -> bool:
+    return plain(segment) in TITLES
 
 
 def _is_doubtful(text: str, parts: tuple[str, ...]) -> bool:
@@ -203,6 +218,7 @@ class Path:
         self._names = [plain(without_extension(segment)[0]) for segment in segments]
         self._parameters = parameters
         self._kind = kind
+        self._host = host.lower()
         self._reading = host.lower() in READING_HOSTS
         self._titled = self._reading or host.lower() in TITLE_HOSTS
         self._office = False
@@ -259,9 +275,18 @@ class Path:
             return self._changes(order, index)
         if order.kind == "weak":
             return self._is_weak_order(order, index)
-        if self._is_name(order, index):
+        if self._is_name(order, index) or self._is_of_help(order, index):
             return self._near_id(order, index)
         return True
+
+    def _is_of_help(self, order: Order, index: int) -> bool:
+        """Whether it is a page about a verb: ``/support/uninstall``, ``developers.example/api/methods/delete``. Not what leaves,
+        nor what is done to what there is one of.
+        """
+        helps = (self._host in TITLE_HOSTS and self._host != "wiki") or (index > 0 and self._names[0] in HELP_DESKS)
+        if not helps or not order.whole or index + 1 < len(self._segments) or leaves(self._names[index]):
+            return False
+        return (PEOPLE | IMPLIED | {"settings"}).isdisjoint(self._names[:index])
 
     def _is_name(self, order: Order, index: int) -> bool:
         """Whether names, titles or texts stand where this stands."""

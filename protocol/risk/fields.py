@@ -124,7 +124,7 @@ def typed(element: Element) -> Risk:
     if said.leans and said.kind in ("card", "secret"):
         leaning = Evidence(source="words", level=said.leans, certain=False, says=f"may ask for “{said.text}”")
         return weigh([leaning])
-    if element.role == "slider" and not traits.form_method:
+    if element.role == "slider" and not traits.form_method and not marks.of_media(traits.tokens, element.name):
         return weigh([at_once or _SET_AT_ONCE])
     return weigh([at_once]) if at_once else settled(3, "typing")
 
@@ -180,10 +180,12 @@ def _at_once(element: Element) -> Evidence:
         return Evidence(source="structure", level=4, certain=False, says="submits a form")
     spoken = say(element.name)
     # “Show my activity status” on a switch is a setting, not a view.
-    if spoken.views and (spoken.kind == "search" or element.role not in CHECKABLE_ROLES):
+    if spoken.views and (spoken.kind == "search" or element.role not in CHECKABLE_ROLES - {"radio", "menuitemradio"}):
         return Evidence(source="words", level=1, certain=True, says="sorts, filters or changes the view")
     if searches(element):
         return Evidence(source="claim", level=1, certain=spoken.legible, says="sorts or filters")
+    if element.role == "slider" and marks.of_media(traits.tokens, element.name):
+        return Evidence(source="claim", level=3, certain=spoken.legible, says="moves along something that is shown")
     waits = traits.form_method and (traits.tag in _NATIVE or element.role not in CHECKABLE_ROLES)
     if waits or element.role in LIST_ROLES:
         return Evidence(source="structure", level=3, certain=True, says="changes a form")

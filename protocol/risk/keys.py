@@ -64,7 +64,8 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
     """Enter, with whatever modifiers: it activates a control, and submits the form of a field."""
     traits = element.traits
     if takes_text(element):
-        if traits.tag == "textarea" and not stroke.commands:
+        finds = traits.form_method != "post" and searches(element)
+        if traits.tag == "textarea" and not stroke.commands and not finds:
             # It begins a line, or a script sends what stands there: chats do, and have Shift for a new line.
             begins = "Shift" in stroke.modifiers
             return experienced(typed(element) if begins else worst(typed(element), _BEGINS_OR_SENDS), history)

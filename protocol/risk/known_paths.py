@@ -82,7 +82,8 @@ def _of_switch(place: Place) -> Order | None:
     if place.left or not place.at:
         return None
     before = place.names[place.at - 2] if place.at > 1 else ""
-    if place.name in ON_OFF and (place.behind.isdecimal() or before in _SWITCHED_ROOMS or named in _SWITCHED_ROOMS):
+    numbered = place.behind.isdecimal() and place.at == 1
+    if place.name in ON_OFF and (numbered or before in _SWITCHED_ROOMS or named in _SWITCHED_ROOMS):
         return _order(place.name)
     return _order("digital") if place.name in ("0", "1") and before == "digital" and place.behind.isdecimal() else None
 
@@ -113,7 +114,7 @@ def _behind_record(place: Place) -> Order | None:
 
 def _before_code(place: Place) -> Order | None:
     """``/bookings/cancel/ABC123``."""
-    fits = place.name in BEFORE_CODE and place.left == 1 and _CODE.fullmatch(place.segments[-1])
+    fits = place.name in BEFORE_CODE and place.left == 1 and not place.titled and _CODE.fullmatch(place.segments[-1])
     return _order(place.name) if fits else None
 
 
@@ -134,7 +135,7 @@ def _confirmed(place: Place) -> Order | None:
     return _order(place.name) if fits else None
 
 
-_CONFIRMING: Final = word_set("confirm confirm-email confirmation activate optin opt-in verify-email")
+_CONFIRMING: Final = word_set("confirm confirm-email activate optin opt-in verify-email")
 _TOKEN_CHARS: Final = 8
 
 
@@ -168,13 +169,15 @@ def _called(place: Place) -> Order | None:
     if (place.asked and _METHOD.fullmatch(written)) or (place.behind == "rpc" and _DEVICE_METHOD.match(written)):
         return _order(place.name)
     called = place.asked and not _INTERFACES.isdisjoint(place.names[: place.at])
-    return _order(place.name) if called and _FUNCTION.match(written) else None
+    table = "execute" not in place.names and _OF_TABLE.search(written)  # of PostgREST: ``/rest/v1/change_log``
+    return _order(place.name) if called and not table and _FUNCTION.match(written) else None
 
 
 _METHOD: Final = re.compile(r"[a-z]+\.(?:post|send|kick|archive)(?:[A-Z]\w*)?")
 _DEVICE_METHOD: Final = re.compile(
     r"[A-Z][A-Za-z]*\.(?:Open|Close|Stop|Start|GoTo|Eval|Create|Update|Reset|Dim|Delete|Move|Trigger|Put|Add|Remove|Factory)"
 )
+_OF_TABLE: Final = re.compile(r"_|(?:[Ll]og|Info|History|Ons|Times?|Dates?)$")
 _INTERFACES: Final = frozenset({"rest", "execute", "json-api"})
 _FUNCTION: Final = re.compile(
     r"(?:create|change|update|start|add|set|enable|disable|edit|passwd|suspend|scrobble|star\b|unstar\b)(?:[A-Z_]\w*)?(?:\.view)?$"

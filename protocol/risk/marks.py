@@ -34,11 +34,16 @@ _VIEWING: Final = frozenset(
     }
 )  # fmt: skip
 _ARROWS: Final = frozenset({"arrow", "caret", "chevron"})
-_UP: Final = frozenset({"up", "upward", "circle"})
+_UP: Final = frozenset({"up", "upward"})
+_OF_VIEWS: Final = frozenset({"top", "scroll", "totop", "collapse", "accordion", "sort", "expand", "menu", "dropdown"})
+"""Beside one of these an arrow up moves the view."""
 _STARTING: Final = frozenset({"play", "refresh", "forward"})
-_OF_MEDIA: Final = frozenset(
-    {"media", "carousel", "slider", "player", "video", "audio", "swiper", "slick", "gallery", "history"}
-)
+_OF_MEDIA: Final = frozenset({
+    "media", "carousel", "slider", "player", "video", "audio", "swiper", "slick", "gallery", "history", "vjs", "plyr", "jp", "ytp",
+    "mejs", "youtube", "podcast", "lightbox", "hero",
+})  # fmt: skip
+_MOVED: Final = frozenset({"seek", "volume", "progress", "zoom", "price", "before", "after", "position"})
+"""What the names of sliders of players and of lists of goods are about."""
 _COMMANDING: Final = (
     CLEAR | WEAK | CHANGING | ADDS | {"confirm", "order", "book", "apply", "create", "transfer", "invite", "reply"}
 )
@@ -164,8 +169,13 @@ def nameless(tokens: tuple[str, ...]) -> tuple[int, str]:
 def _acts_too(token: str, tokens: tuple[str, ...]) -> bool:
     """Whether an icon is also that of something that acts: an arrow up votes or sends, “play” starts what a row is of."""
     if token in _ARROWS:
-        return not _UP.isdisjoint(tokens)
+        return not _UP.isdisjoint(tokens) and _OF_VIEWS.isdisjoint(tokens)
     return token in _STARTING and _OF_MEDIA.isdisjoint(tokens)
+
+
+def of_media(tokens: tuple[str, ...], name: str) -> bool:
+    """Whether a slider moves along a film, a picture or a range of prices: nothing is set by it."""
+    return not _OF_MEDIA.isdisjoint(tokens) or not _MOVED.isdisjoint([*tokens, *read(name).split()])
 
 
 def meant(tokens: tuple[str, ...]) -> frozenset[str]:

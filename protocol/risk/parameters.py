@@ -12,11 +12,9 @@ import msgspec
 from protocol.risk.action_values import KEY_PARTS, last_part, value_order
 from protocol.risk.address_words import (
     ACTIONS,
-    ACTIONS_TOO,
     ADDS,
     CARTS,
     CHANGING_LAST,
-    CHANGING_NAMES,
     CLEAR,
     FILES,
     IMPLIED,
@@ -29,20 +27,17 @@ from protocol.risk.address_words import (
     OPTIONS,
     OVERRIDES,
     PAIRS,
-    PROVED,
-    PROVED_ALONE,
-    PROVED_LAST,
     RECORD_VALUES,
     ROUTES,
     STATEMENT_VERBS,
     STATEMENTS,
     SWITCHED,
     SWITCHES,
-    TOKENS,
     WEAK,
     word_set,
 )
 from protocol.risk.letters import decoded, plain
+from protocol.risk.proofs import Last, Proofs
 from protocol.risk.segments import Order, is_glued, is_id, leaves, order_of, without_extension, words_in
 
 _ROUTE: Final = re.compile(r"[\w./:~-]{1,200}")
@@ -70,29 +65,13 @@ _AUDITS: Final = word_set(
 )
 _LOGS: Final = _AUDITS | word_set("log logs activity activity-log activitylog activity_log")
 _OF_LOG: Final = word_set("from to since until page level user sort limit q start end date actor")
-_PROVED_VERBS: Final = PROVED | CHANGING_LAST | WEAK
-_PROVED_BEGINNING: Final = re.compile(
-    "|".join(
-        sorted({*_PROVED_VERBS, "set", "switchrole", "loginas", "startattempt", "add", "stick"}, key=len, reverse=True)
-    )
-)
-_PROOF_CHARS: Final = 3
-_PROOF: Final = re.compile(r"t|tok|sig|signature|code|\w*(?:token|key|hash)")
-_SHOWN_WITH_NONCE: Final = word_set(
-    "edit view show list search find query get fetch load filter preview new heartbeat export download diff compare"
-)
-"""What ``action`` says beside a nonce of WordPress where nothing is changed."""
 _DECISIONS: Final = word_set("decision response rsvp answer approval verdict")
 _DECIDED: Final = word_set("approve approved reject rejected accept accepted decline declined yes no deny denied")
 _SHOWN_BY: Final = word_set(
-    "q s query search term kw keyword keywords word t tab state status name title slug set label event events"
+    "q s query search term kw keyword keywords word t tab state status name title slug set label event events ea ev evt en e_a e "
+    "reason from source ref scope permission lemma kind change_type glyph"
 )
 """Keys of what is searched for or shown, whatever their value says."""
-_NOT_PROVED: Final = (CHANGING_NAMES - PROVED_LAST) | {"reset"}
-_SETTINGS: Final = frozenset({"state", "val", "output"})
-_MOVES_MONEY: Final = word_set("transfer pay send withdraw tip donate")
-_SUMS: Final = word_set("amount sum value betrag montant importe")
-_PAYEES: Final = word_set("to recipient payee account iban dest destination receiver toaccount")
 _DIRECT: Final = frozenset(
     {
         "stream.body",
@@ -130,10 +109,6 @@ class Parameters:
         """Whether one of them names a record."""
         self.has_number = False
         """Whether one of them does by an id."""
-        self._has_token = False
-        self._has_nonce = False
-        self._has_proof = False
-        """Whether one of them looks like a token in a mail, or of a server that calls."""
         self.add(query)
 
     @property
@@ -149,7 +124,7 @@ class Parameters:
     @property
     def proves(self) -> bool:
         """Whether one of them is a token that proves where the link stood, or that whoever has it got it by mail."""
-        return self._has_token or self._has_proof
+        return Proofs(self._pairs).clearly
 
     def __bool__(self) -> bool:
         return bool(self._pairs)
@@ -161,22 +136,16 @@ class Parameters:
                 key, _, value = piece.partition("=")
                 self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
                 names = _names_record(*self._pairs[-1])
-                self._has_token = self._has_token or (bool(value) and "".join(words_in(last_part(key))) in TOKENS)
-                self._has_nonce = self._has_nonce or (bool(value) and plain(key) in ("_wpnonce", "wpnonce"))
-                proves = len(value) >= _PROOF_CHARS and not value.startswith("EC-")  # PayPal leads back with one
-                self._has_proof = self._has_proof or (proves and _PROOF.fullmatch(plain(key)) is not None)
                 self.has_id = self.has_id or names
                 self.has_number = self.has_number or (names and _is_number(*self._pairs[-1]))
 
-    def order(
-        self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool, last: str = ""
-    ) -> Order | None:
+    def order(self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool, ends: Last) -> Order | None:
         """What the first of them that says it orders.
 
         route: reads a value as a path within the application. path_has_id: whether the path names a record.
-        last: name of the last segment of the path.
+        ends: the last segment of the path.
         """
-        has_object = path_has_id or self.has_id
+        has_object, last, proofs = path_has_id or self.has_id, ends.name, Proofs(self._pairs)
         logged = self._is_log(last) and not (path_has_id or self.has_number)
         commanded = any(key == "type" and value == "command" for key, value in self._pairs)
         for key, value in self._all():
@@ -188,7 +157,7 @@ class Parameters:
                     not (logged and _looks_for(key, value))
                     and value_order(key, value, has_object, len(self._pairs) > 1)
                 )
-                or self._proved(key, value)
+                or proofs.of_pair(key, value)
                 or self._routed(key, value, route, has_object)
                 or self._switch(key, value, last)
                 or self._decided(key, value)
@@ -196,36 +165,7 @@ class Parameters:
             )
             if found:
                 return found
-        return self._by_last(last, has_object) or self._moves_money(last)
-
-    def _by_last(self, last: str, has_object: bool) -> Order | None:
-        """What the last segment orders with what stands beside it: a token that proves something, a form that is answered."""
-        names = {plain(last_part(key)) for key, value in self._pairs if value}
-        words = words_in(last)
-        ends = {words[0], words[-1], last} if 0 < len(words) <= 3 else {last}
-        if last == "formresponse" and any(key.startswith("entry.") for key, _ in self._pairs):
-            return Order("form response", "changing", whole=True)
-        if last in ("update", "control") and (names & _SETTINGS or (self._has_proof and len(self._pairs) > 1)):
-            return Order(last, "changing", whole=True)
-        if "atl_token" in names or (self._has_token and ends & PROVED_LAST):
-            return Order(last, "changing", whole=True)
-        if (
-            self._has_token
-            and has_object
-            and _PROVED_BEGINNING.match(last)
-            and last not in CHANGING_NAMES - PROVED_LAST
-        ):
-            return Order(last, "changing", whole=True)
-        if self._has_proof and ends & PROVED_ALONE and "password" not in words:
-            return Order(last, "changing", whole=True)
-        if has_object and names & {"vote", "rating", "rate", "score"} and last.endswith(("rate", "vote", "ratethread")):
-            return Order(last, "changing", whole=True)
-        return None
-
-    def _moves_money(self, last: str) -> Order | None:
-        names = {plain(last_part(key)) for key, value in self._pairs if value}
-        moves = words_in(last)[:1] and words_in(last)[0] in _MOVES_MONEY
-        return Order(last, "changing", whole=False) if moves and names & _SUMS and names & _PAYEES else None
+        return proofs.at_end(ends, has_object=has_object)
 
     def _is_log(self, last: str) -> bool:
         """Whether a log is read, in which an action is looked for: ``/audit?action=delete&from=2024-01-01``."""
@@ -233,25 +173,6 @@ class Parameters:
         return (last in _AUDITS or last in _LOGS) and bool(
             by - {"until"} or (last in _AUDITS and len(self._pairs) == 1)
         )
-
-    def _proved(self, key: str, value: str) -> Order | None:
-        """A verb as a key or a value beside a token that proves where the link stood: ``watch=topic&hash=ab12``."""
-        if not self._has_token or value.lower() in NO:
-            return None
-        if not value:
-            verb = next((word for word in words_in(key) if word in _PROVED_VERBS | CLEAR), "")
-            return Order(verb, "changing", whole=True) if verb else None
-        words, said = words_in(last_part(key)), words_in(value)
-        if key == "action" and self._has_nonce and said and not said[0].isdigit() and said[0] not in _SHOWN_WITH_NONCE:
-            return Order(value[:40], "changing", whole=True)
-        if words and words[0] in _PROVED_VERBS:
-            return Order(words[0], "changing", whole=True)
-        if "".join(words) not in ACTIONS | ACTIONS_TOO or not 0 < len(said) <= 2:
-            return None
-        said = said[1:] if said[0] == "do" and len(said) > 1 else said
-        begins = _PROVED_BEGINNING.match(said[0])
-        joined = begins and said[0][begins.end() :]
-        return Order(begins[0], "changing", whole=True) if begins and (not joined or joined in NOUNS) else None
 
     def _all(self) -> Iterator[tuple[str, str]]:
         for key, value in self._pairs:
@@ -296,9 +217,12 @@ class Parameters:
     def _decided(self, key: str, value: str) -> Order | None:
         """A decision on a record, by any key: ``decision=approve``; or a clear verb: ``x=delete&id=7``."""
         name, said = plain(last_part(key)), plain(value)
-        if name in _DECISIONS and said in _DECIDED and self.has_number:
+        done = said.endswith("ed")  # what lists are filtered by, unless it is said of one
+        one = not done or not {"id", "item"}.isdisjoint(plain(each) for each, _ in self._pairs)
+        if name in _DECISIONS and said in _DECIDED and self.has_number and one:
             return Order(f"{name} {said}", "changing", whole=True)
-        clear = said in CLEAR and self.has_number and name not in _QUIET | _SHOWN_BY
+        shown = name in _QUIET | _SHOWN_BY or name.startswith("utm_") or leaves(said)
+        clear = said in CLEAR and self.has_number and not shown
         return Order(said, "clear", whole=True) if clear else None
 
     def _routed(
@@ -326,7 +250,7 @@ def _looks_for(key: str, value: str) -> bool:
     """Whether a parameter of a log says what is looked for in it. What clears the log itself, it does not."""
     words = words_in(value)
     clears = not _OF_WHOLE_LOG.isdisjoint(words)
-    return plain(key) in ("action", "event", "type") and not clears and len(words) == 1
+    return plain(key) in ("action", "event", "type", "operation") and not clears and len(words) <= 2
 
 
 _OF_WHOLE_LOG: Final = word_set("clear purge empty flush truncate prune reset all wipe")

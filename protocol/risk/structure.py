@@ -23,7 +23,7 @@ from protocol.risk.fields import (
 from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
-from protocol.risk.surroundings import answers_cookies, beside, in_row, is_way_out
+from protocol.risk.surroundings import answers_cookies, beside, in_navigation, in_row, is_way_out
 from protocol.risk.words import Spoken, asks, closes, ends, only_sends, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 
@@ -80,7 +80,7 @@ def _opens_page(element: Element, page: Observation) -> bool:
     # A link to the page itself that says that it changes something (“Follow”) is a button, too.
     spoken = say(element.name)
     here = there.rstrip("?") == page.url.partition("#")[0].rstrip("?")
-    return not (here and spoken.certain and spoken.kind == "change")
+    return not (here and spoken.certain and spoken.kind == "change" and not in_navigation(element, page))
 
 
 def _drafts_mail(element: Element) -> bool:
@@ -152,7 +152,10 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
         # “Cancel” in a row of orders, or beside nothing that is filled in, cancels that order. Whether it does, a probe finds out.
         spoken = msgspec.structs.replace(spoken, certain=False)
     leads = _opens_here(element) and traits.tag not in _NATIVE_VIEWS  # nothing would try these first
-    found = [*_marked(element, spoken, leads=leads), *_said(element, spoken, opens=leads)]
+    found = [
+        *_marked(element, spoken, leads=leads),
+        *_said(element, spoken, opens=leads and not in_navigation(element, page)),
+    ]
     # The address of the form counts whatever the label: a harmless label may send a destructive request.
     if traits.submits and (reason := destructive_url(traits.form_action)):
         found.append(_request(f"form address says {reason}"))
@@ -203,7 +206,7 @@ def _being(element: Element, spoken: Spoken, page: Observation) -> list[Evidence
         return [_claim(spoken, f"a {element.role}")]
     if _opens_here(element):
         claim = _claim(spoken, "opens or closes something")
-        sends = spoken.certain and spoken.kind == "change"
+        sends = spoken.certain and spoken.kind == "change" and not in_navigation(element, page)
         return [msgspec.structs.replace(claim, certain=claim.certain and not sends)]
     return []
 

@@ -9,7 +9,7 @@ from typing import Final
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.fields import payment
 from protocol.risk.judgement import GRAVE_CLASS, Evidence
-from protocol.risk.words import say
+from protocol.risk.words import only_sends, say
 from protocol.risk.words.anchors import COOKIE_ANSWERS
 from protocol.risk.words.text import read
 
@@ -67,18 +67,33 @@ _ASKS_MORE: Final = re.compile(
 """What a dialog says that asks for more than an answer about cookies."""
 
 
+def in_navigation(element: Element, page: Observation) -> bool:
+    """Whether it stands in the navigation of the page, whose entries are called as what they lead to is."""
+    node = _place(element, page)
+    while node >= 0 and page.tree.roles[node] != "navigation":
+        node = page.tree.parents[node]
+    return node >= 0
+
+
 def in_row(element: Element, page: Observation) -> bool:
-    """Whether it stands in one of several like things (a row, an item of a list) in which nothing is filled in."""
+    """Whether it stands in one of several like things (a row, an item of a list) that are not being filled in."""
     node = _place(element, page)
     while node >= 0 and page.tree.roles[node] not in _ENDS_ROW:
-        if page.tree.roles[node] in _ROWS:
-            return not (_fills_in(node, page) and any(_keeps(each) for each in _controls(node, page)))
+        if page.tree.roles[node] in _ROWS and _has_like(node, page):
+            return not (_fills_in(node, page) and any(map(_keeps, _controls(node, page))))
         node = page.tree.parents[node]
     return False
 
 
+def _has_like(node: int, page: Observation) -> bool:
+    """Whether another one of its role stands beside it, near enough to be one of its list."""
+    parent, role = page.tree.parents[node], page.tree.roles[node]
+    near = range(max(0, node - _NODES_MAX), min(len(page.tree.roles), node + _NODES_MAX))
+    return any(each != node and page.tree.parents[each] == parent and page.tree.roles[each] == role for each in near)
+
+
 def is_way_out(element: Element, page: Observation) -> bool:
-    """Whether it stands in a dialog, in a form or near something that is filled in: “Cancel” leads out of these."""
+    """Whether it stands in a dialog, in a form, beside “OK” or near something that is filled in: “Cancel” leads out of these."""
     node = _place(element, page)
     if node < 0 or element.traits.form_method or _dialog(node, page) >= 0:
         return True
@@ -86,9 +101,17 @@ def is_way_out(element: Element, page: Observation) -> bool:
         node = page.tree.parents[node]
         if node < 0 or page.tree.parents[node] < 0:
             return False
-        if page.tree.roles[node] == "form" or _fills_in(node, page):
+        if page.tree.roles[node] in _LEFT or _fills_in(node, page) or _offers_more(node, element, page):
             return True
     return False
+
+
+_LEFT: Final = frozenset({"form", "toolbar", "menu", "alert", "status", "complementary"})
+
+
+def _offers_more(around: int, element: Element, page: Observation) -> bool:
+    others = (each for each in _controls(around, page) if each.ref != element.ref and each.role == "button")
+    return any(only_sends(each.name) for each in others)
 
 
 def _controls(around: int, page: Observation) -> list[Element]:
@@ -102,11 +125,12 @@ def _fills_in(around: int, page: Observation) -> bool:
 def _keeps(element: Element) -> bool:
     """Whether it is the button “Save” of what is filled in."""
     spoken = say(element.name)
-    return element.role == "button" and (element.traits.submits or (spoken.certain and spoken.kind == "change"))
+    sends = element.traits.submits or only_sends(element.name) or (spoken.certain and spoken.kind == "change")
+    return element.role == "button" and sends
 
 
 _ROWS: Final = frozenset({"row", "listitem", "article"})
-_ENDS_ROW: Final = _DIALOGS | {"form", "alert", "status"}
+_ENDS_ROW: Final = _DIALOGS | {"form", "alert", "status", "navigation"}
 _FILLED: Final = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "listbox"})
 
 

@@ -102,7 +102,7 @@ def test_with_an_inline_handler_a_form_only_claims_that_enter_in_it_reads() -> N
     assert (risk.level, risk.reason, risk.unproven) == (1, "a form that only reads", True)
 
 
-@pytest.mark.parametrize("role", ["switch", "checkbox", "radio"])
+@pytest.mark.parametrize("role", ["switch", "checkbox"])
 def test_a_switch_that_says_it_shows_something_is_a_setting(role: str) -> None:
     """Guard: protocol/risk/fields.py, _at_once."""
     switch = Element(ref="e1", role=role, name="Show my activity status", traits=Traits(tag="button"))
@@ -110,6 +110,22 @@ def test_a_switch_that_says_it_shows_something_is_a_setting(role: str) -> None:
     risk = classify(Click(target=Locator()), switch, page)
     assert (risk.level, risk.doubt) == (4, True)
     assert level(Click(target=Locator()), msgspec.structs.replace(switch, name="Filter results")) == 1
+
+
+def test_enter_in_a_search_that_is_a_text_area_searches() -> None:
+    area = Element(
+        ref="e1", role="combobox", name="Search", traits=Traits(tag="textarea", form_method="get", form_action="/s")
+    )
+    assert level(Press(key="Enter"), area) == 1
+    assert level(Press(key="Enter"), with_traits(area, form_method="post")) == 4
+
+
+def test_a_slider_of_a_player_sets_nothing() -> None:
+    for slider in (
+        Element(ref="e1", role="slider", name="Volume", traits=Traits(tag="div")),
+        Element(ref="e1", role="slider", name="", traits=Traits(tag="div", tokens=("vjs", "bar"))),
+    ):
+        assert level(Click(target=Locator()), slider) == level(Press(key="ArrowUp"), slider) == 3
 
 
 def test_a_slider_outside_of_a_form_acts_at_once() -> None:
@@ -265,7 +281,9 @@ def test_a_link_to_its_own_page_that_says_it_changes_something_is_a_button(end: 
         ("Follow", "/follow/susan", 7),
         ("Follow", "/follow/us", 1),
         ("Set as default", "/themes/default?token=ab12", 4),
-        ("Approve", "/r?t=abcd", 4),
+        ("Approve", "/r?token=abcd", 4),
+        ("Approve", "/r?t=abcd", 1),
+        ("Apply", "/apply/berlin", 1),
         ("Approve", "/approve", 1),
         ("Join", "/join", 1),
     ],
@@ -296,6 +314,8 @@ def test_a_question_that_opens_its_answer_is_in_doubt_whatever_it_is_about() -> 
     ("tokens", "level"),
     [
         (("lucide", "arrow", "up"), 4),
+        (("scroll", "to", "top", "arrow", "up"), 1),
+        (("arrow", "circle", "right"), 1),
         (("fa", "caret", "up"), 4),
         (("fa", "play"), 4),
         (("fa", "refresh"), 4),

@@ -352,8 +352,8 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
     ("role", "name", "more", "said"),
     [
         ("slider", "Delete", {}, (7, "says “delete”")),
-        ("slider", "Price", {}, (4, AT_ONCE)),
-        ("slider", "Price", {"form_method": "post"}, (3, "changes a form")),
+        ("slider", "Brightness", {}, (4, AT_ONCE)),
+        ("slider", "Brightness", {"form_method": "post"}, (3, "changes a form")),
         ("textbox", "Delete", {}, (7, "says “delete”")),
         ("textbox", "Delete", {"tag": "input"}, (1, "sets the focus")),
         ("textbox", "Имя", {"tag": "input"}, (1, "sets the focus")),

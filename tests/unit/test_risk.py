@@ -614,7 +614,7 @@ def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> 
         )
 
     form = {"form_method": "post", "form_action": "/x"}
-    assert (arrow("radio", tag="input", **form), arrow("radio"), arrow("radio", "Delete all")) == (3, 4, 7)
+    assert (arrow("radio", tag="input", **form), arrow("radio", "Figs"), arrow("radio", "Delete all")) == (3, 4, 7)
     assert arrow("slider", tag="input", **form) == 3
     assert (arrow("spinbutton", tag="input"), arrow("textbox", tag="input", input_type="date")) == (3, 3)
     assert (arrow("tab"), arrow("textbox", tag="input"), arrow("combobox", "Find", tag="input")) == (1, 1, 1)

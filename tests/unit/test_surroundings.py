@@ -18,10 +18,10 @@ def around(role: str, texts: tuple[str, ...], *names: str, field: Element | None
     outside = Element(ref="e8", role="button", name="Outside")
     elements = (*inside, outside)
     # 0 is the page, 1 the role, then texts, then controls.
-    roles = ("main", role, *["paragraph"] * len(texts), *[item.role for item in elements])
-    parents = (-1, 0, *[1] * (len(texts) + len(inside)), 0)
-    said = ("", "", *texts, *[item.name for item in elements])
-    numbers = (*[-1] * (2 + len(texts)), *range(len(elements)))
+    roles = ("main", role, *["paragraph"] * len(texts), *[item.role for item in elements], role)
+    parents = (-1, 0, *[1] * (len(texts) + len(inside)), 0, 0)
+    said = ("", "", *texts, *[item.name for item in elements], "")
+    numbers = (*[-1] * (2 + len(texts)), *range(len(elements)), -1)
     tree = Tree(parents=parents, roles=roles, said=said, elements=numbers)
     page = Observation(url="https://shop.example/", title="", text="", elements=elements, tree=tree)
     click = Click(target=Locator())
@@ -77,6 +77,8 @@ def test_to_cancel_where_nothing_is_filled_in_is_in_doubt_and_to_close_is_not() 
     ]
     assert around("group", ("Order 17",), "Cancel", field=text)["Cancel"].level == 1
     assert around("form", ("Order 17",), "Cancel")["Cancel"].level == 1
+    assert around("group", ("March",), "Cancel", "OK")["Cancel"].level == 1
+    assert around("toolbar", ("3 selected",), "Cancel")["Cancel"].level == 1
 
 
 def test_an_answer_to_a_question_about_cookies_is_harmless_where_nothing_else_is_asked() -> None:

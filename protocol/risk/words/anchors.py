@@ -66,6 +66,8 @@ SENDERS: Final = frozenset({
     "aplicar", "aceptar", "actualizar", "atualizar", "applica", "aggiorna", "toepassen", "bijwerken", "zastosuj",
     "применить", "обновить", "ок", "应用", "套用", "更新", "确定", "確定", "提交", "適用", "実行",
     "적용", "확인", "تطبيق", "uygula",
+    "senden", "enviar", "envoyer", "invia", "verzenden", "отправить", "送信", "gönder", "continuar", "continuer", "确认",
+    "submit query", "submit search", "run report", "convert",
 })  # fmt: skip
 """Labels by which most sites send the filters of a list as well as settings."""
 
