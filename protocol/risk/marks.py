@@ -173,6 +173,22 @@ def _acts_too(token: str, tokens: tuple[str, ...]) -> bool:
     return token in _STARTING and _OF_MEDIA.isdisjoint(tokens)
 
 
+def crosses(tokens: tuple[str, ...]) -> bool:
+    """Whether they are those of a cross of Bulma: ``<button class="delete is-small">``."""
+    return set(tokens) <= _OF_CROSSES
+
+
+_OF_CROSSES: Final = frozenset({"delete", "is", "small", "medium", "large", "close", "modal"})
+
+
+def of_chooser(tokens: tuple[str, ...]) -> bool:
+    """Whether they are of a list or a calendar of a library, which one button empties: ``MuiAutocomplete-clearIndicator``."""
+    return "clear" in tokens and not _CHOOSERS.isdisjoint(tokens)
+
+
+_CHOOSERS: Final = frozenset({"autocomplete", "picker", "select", "clearable", "datepicker", "combobox"})
+
+
 def of_media(tokens: tuple[str, ...], name: str) -> bool:
     """Whether a slider moves along a film, a picture or a range of prices: nothing is set by it."""
     return not _OF_MEDIA.isdisjoint(tokens) or not _MOVED.isdisjoint([*tokens, *read(name).split()])

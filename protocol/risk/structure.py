@@ -282,6 +282,8 @@ def _said(element: Element, spoken: Spoken, *, opens: bool = False) -> list[Evid
         return found
     if opens and spoken.certain and spoken.level >= GRAVE_CLASS and asks(element.name):
         return [_words(spoken.level, False, f"“{spoken.text}”")]
+    if spoken.kind == "clear" and marks.of_chooser(traits.tokens):
+        return [*found, _words(spoken.level, False, f"“{spoken.text}”, in a field in which something is chosen")]
     # A button that sends and has an arrow for more is often one element to those who read it aloud: “Send”, with a menu.
     if opens and spoken.certain and spoken.kind == "change":
         return [*found, _words(spoken.level, False, f"“{spoken.text}”")]
@@ -307,7 +309,9 @@ def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Ev
     # Where a link leads, its address and its label tell better than its colour, if they tell anything else. A red button that opens
     # a menu is in doubt.
     told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
-    certain = not (marks.paints(token) and told and leads)
+    # Bulma calls the cross that closes a message “delete”, and nothing else.
+    crosses = closes(element.name) and marks.crosses(element.traits.tokens)
+    certain = not ((marks.paints(token) and told and leads) or crosses)
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []
 
 

@@ -368,3 +368,24 @@ def test_enter_is_tried_where_the_button_of_its_form_says_no_more_than_that_it_c
         page = Observation(url="https://shop.example/users/", title="", text="", elements=(FIELD, button))
         found = classify(Press(key="Enter"), FIELD, page)
         assert (found.level, found.doubt) == risk
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "expected"),
+    [
+        ("Clear", ("mui", "autocomplete", "clear", "indicator"), (4, True)),
+        ("Clear", ("cart", "clear"), (7, False)),
+        ("Clear", ("autocomplete",), (7, False)),
+        ("Delete", ("autocomplete", "clear"), (7, False)),
+        ("Close", ("delete",), (4, True)),
+        ("Close", ("delete", "is", "small"), (4, True)),
+        ("Close", ("delete", "row"), (7, False)),
+        ("Close", ("fa", "trash"), (7, False)),
+        ("Blue", ("delete",), (7, False)),
+    ],
+)
+def test_what_empties_a_choice_or_is_a_cross_by_its_library_is_in_doubt(
+    name: str, tokens: tuple[str, ...], expected: tuple[int, bool]
+) -> None:
+    button = Element(ref="e1", role="button", name=name, traits=Traits(tag="button", tokens=tokens))
+    assert judged(button) == expected
