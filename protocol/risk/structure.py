@@ -310,7 +310,8 @@ def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Ev
     # a menu is in doubt.
     told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
     # Bulma calls the cross that closes a message “delete”, and nothing else.
-    crosses = closes(element.name) and marks.crosses(element.traits.tokens)
+    closer = element.role == "button" and not element.url and closes(element.name) and not ends(element.name)
+    crosses = closer and marks.crosses(element.traits.tokens)
     certain = not ((marks.paints(token) and told and leads) or crosses)
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []
 

@@ -389,3 +389,6 @@ def test_what_empties_a_choice_or_is_a_cross_by_its_library_is_in_doubt(
 ) -> None:
     button = Element(ref="e1", role="button", name=name, traits=Traits(tag="button", tokens=tokens))
     assert judged(button) == expected
+    if "delete" in tokens:
+        assert judged(msgspec.structs.replace(button, role="link", url="https://shop.example/orders/7"))[0] == 7
+        assert judged(msgspec.structs.replace(button, name="Cancel"))[0] == 7
