@@ -109,6 +109,8 @@ class Parameters:
         """Whether one of them names a record."""
         self.has_number = False
         """Whether one of them does by an id."""
+        self._called: set[str] = set()
+        """What they are called, as words are compared: each is asked for it, and there can be a thousand."""
         self.add(query)
 
     @property
@@ -135,6 +137,7 @@ class Parameters:
             if piece and len(self._pairs) < _PAIRS_MAX:
                 key, _, value = piece.partition("=")
                 self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
+                self._called.add(plain(self._pairs[-1][0]))
                 names = _names_record(*self._pairs[-1])
                 self.has_id = self.has_id or names
                 self.has_number = self.has_number or (names and _is_number(*self._pairs[-1]))
@@ -169,7 +172,7 @@ class Parameters:
 
     def _is_log(self, last: str) -> bool:
         """Whether a log is read, in which an action is looked for: ``/audit?action=delete&from=2024-01-01``."""
-        by = {plain(key) for key, _ in self._pairs} & _OF_LOG
+        by = self._called & _OF_LOG
         return (last in _AUDITS or last in _LOGS) and bool(
             by - {"until"} or (last in _AUDITS and len(self._pairs) == 1)
         )
@@ -191,7 +194,7 @@ class Parameters:
             return Order(words_in(value[:64])[0], "clear", whole=True)
         if last in ("relay", "light", "roller", "switch", "cover") and name in ("state", "go", "brightness") and value:
             return Order(f"{last} {name}", "changing", whole=True)
-        if name == "name" and plain(value) in CLEAR and any(plain(other) == "value" for other, _ in self._pairs):
+        if name == "name" and plain(value) in CLEAR and "value" in self._called:
             return Order(plain(value), "clear", whole=True)  # the name of a call, and what it is given
         said = words_in(value)
         if name in ACTIONS and self.has_id and words_in(last)[:1] == ["mark"] and said[-1:] and said[-1] in MARKS:
@@ -218,7 +221,7 @@ class Parameters:
         """A decision on a record, by any key: ``decision=approve``; or a clear verb: ``x=delete&id=7``."""
         name, said = plain(last_part(key)), plain(value)
         done = said.endswith("ed")  # what lists are filtered by, unless it is said of one
-        one = not done or not {"id", "item"}.isdisjoint(plain(each) for each, _ in self._pairs)
+        one = not done or not {"id", "item"}.isdisjoint(self._called)
         if name in _DECISIONS and said in _DECIDED and self.has_number and one:
             return Order(f"{name} {said}", "changing", whole=True)
         shown = name in _QUIET | _SHOWN_BY or name.startswith("utm_") or leaves(said)

@@ -24,7 +24,7 @@ from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
 from protocol.risk.surroundings import answers_cookies, beside, in_navigation, in_row, is_way_out
-from protocol.risk.words import Spoken, asks, closes, ends, only_sends, say
+from protocol.risk.words import Spoken, asks, cancels, closes, only_sends, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
@@ -148,7 +148,7 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     """Anything that acts by a script or a form."""
     traits = element.traits
     spoken = say(element.name)
-    if closes(element.name) and (in_row(element, page) or (ends(element.name) and not is_way_out(element, page))):
+    if closes(element.name) and (in_row(element, page) or (cancels(element.name) and not is_way_out(element, page))):
         # “Cancel” in a row of orders, or beside nothing that is filled in, cancels that order. Whether it does, a probe finds out.
         spoken = msgspec.structs.replace(spoken, certain=False)
     leads = _opens_here(element) and traits.tag not in _NATIVE_VIEWS  # nothing would try these first
@@ -310,7 +310,7 @@ def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Ev
     # a menu is in doubt.
     told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
     # Bulma calls the cross that closes a message “delete”, and nothing else.
-    closer = element.role == "button" and not element.url and closes(element.name) and not ends(element.name)
+    closer = element.role == "button" and not element.url and closes(element.name) and not cancels(element.name)
     crosses = closer and marks.crosses(element.traits.tokens)
     certain = not ((marks.paints(token) and told and leads) or crosses)
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []

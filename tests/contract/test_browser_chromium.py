@@ -384,6 +384,17 @@ async def test_a_form_states_what_runs_when_a_field_of_it_sends_it(page: Page, s
     assert element(seen, "textbox", "Wug").traits.handler
 
 
+async def test_built_files_below_a_route_that_is_called_by_a_verb_load(page: Page, site: PageServer) -> None:
+    built, icon = "/_next/static/chunks/app/logout/page-4f5a6b7c.js", "/delete.svg?v=2"
+    refused = "/web/items/delete/42.js"
+    files = f"<script src={built}></script><script src={refused}></script><img src={icon} alt=Wug>"
+    site.extra["/shown.html"] = files
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    assert outcome.blocked == (f"GET {refused}",)
+    assert {f"GET {built}", f"GET {icon}"} <= set(site.reached)
+    assert f"GET {refused}" not in site.reached
+
+
 async def test_an_icon_is_seen_behind_any_number_of_classes(page: Page, site: PageServer) -> None:
     painted = " ".join(f"c{letter * 3}" for letter in "abcdefghijklmnopqrstuvwxyz")
     html = (

@@ -242,6 +242,8 @@ SPECIAL: Final[dict[str, dict[str, Input]]] = {
         "names": lambda: b"{" + b"deleteX " * 100_000,
     },
     "reads": {
+        "brackets of a query": lambda: b"query=" + b"<" * 65_000,
+        "operations": lambda: b'{"query":"' + b"query A{a}" * 6_000 + b'","operationName":"DeleteA"}',
         "a batch": lambda: b"[" + b'{"query":"{a}"},' * 4_000 + b'{"query":"{a}"}]',
         "nested": lambda: b'{"filters":' + b"[" * 60_000,
         "deep": lambda: b'{"filters":' + b"[" * 900 + b"]" * 900 + b"}",
@@ -252,6 +254,12 @@ SPECIAL: Final[dict[str, dict[str, Input]]] = {
     "request.address": {
         "segments": lambda: b"/A" * 8_000,
         "commands": lambda: b"/docs/Delete" * 1_300,
+        "parts that order": lambda: b"/ui" + b"/rm" * 900 + b"/x.js",
+        "built files": lambda: b"/static" + b"/delete" * 990 + b"/x-a1b2c3.js",
+        "more parts than are read": lambda: b"/ui" + b"/rm" * 5_400 + b"/x.js",
+        "decisions": lambda: b"/?id_b=7&" + b"decision=approved&id_x=7&" * 600,
+        "names": lambda: b"/?" + b"name=delete&" * 1_300,
+        "tokens": lambda: b"/approve?" + b"watched=a&hash=abc&" * 800,
         "camels": lambda: b"/" + b"aA" * 8_000,
         "escapes": lambda: b"/" + b"%25" * 5_300,
         "parents": lambda: b"/a/..;" * 2_600 + b"A",

@@ -18,7 +18,7 @@ from protocol.risk.words.model import model
 from protocol.risk.words.terms import matcher, words_of
 from protocol.risk.words.text import look_alike, read, runs, script_of
 
-__all__ = ["NOTHING", "Spoken", "asks", "closes", "ends", "field_says", "matcher", "only_sends", "say", "words_of"]
+__all__ = ["NOTHING", "Spoken", "asks", "cancels", "closes", "field_says", "matcher", "only_sends", "say", "words_of"]
 
 _CACHED: Final = 8192
 _PARTS_MAX: Final = 12
@@ -84,7 +84,7 @@ def closes(label: str) -> bool:
     return read(label) in CLOSERS
 
 
-def ends(label: str) -> bool:
+def cancels(label: str) -> bool:
     """Whether that is “Cancel” and not “Close”: what is given up may be an order as well as a form."""
     return read(label) in CANCELS
 
