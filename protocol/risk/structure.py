@@ -309,9 +309,9 @@ def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Ev
     # Where a link leads, its address and its label tell better than its colour, if they tell anything else. A red button that opens
     # a menu is in doubt.
     told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
-    # Bulma calls the cross that closes a message “delete”, and nothing else.
+    # Bulma calls the cross that closes a message “delete”, and nothing else; Bootstrap's dialogs often have a red “Close”.
     closer = element.role == "button" and not element.url and closes(element.name) and not cancels(element.name)
-    crosses = closer and marks.crosses(element.traits.tokens)
+    crosses = closer and (marks.paints(token) or marks.crosses(element.traits.tokens))
     certain = not ((marks.paints(token) and told and leads) or crosses)
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []
 

@@ -10,7 +10,9 @@ import pytest_asyncio
 from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
-from adapters.ports import Browser
+from adapters.ports import Browser, Page
+from protocol.recording.session import Profile
+from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 
@@ -37,6 +39,14 @@ async def site() -> AsyncIterator[PageServer]:
 async def launched() -> AsyncIterator[Browser]:
     """A Chromium of our own, for all tests of a file."""
     opened = await launcher(SETTINGS)()
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(launched: Browser, site: PageServer) -> AsyncIterator[Page]:
+    """A page of a new context of that Chromium, under the guard."""
+    opened = await (await launched.open(Profile(), GuardPolicy())).page()
     yield opened
     await opened.close()
 

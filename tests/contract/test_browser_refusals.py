@@ -1,0 +1,126 @@
+"""What never leaves a page of a real Chromium: redirects, frames, pop-ups, beacons, workers, mutations."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.ports import Browser, Page
+from protocol.errors import MeshError
+from protocol.page.action import Click, Goto, Locator, Scroll
+from protocol.page.observation import encode
+from protocol.recording.session import Profile
+from protocol.risk.requests import GuardPolicy
+from tests.sites.pages.server import PageServer
+from tests.sites.pages.visits import element, shown
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+ANY = Locator()
+
+
+async def test_a_probed_page_is_left_though_it_asks_not_to_be(launched: Browser, site: PageServer) -> None:
+    site.extra["/draft.html"] = "<button onclick='onbeforeunload = e => e.preventDefault()'>Wug</button>"
+    for probe in (True, False):
+        context = await launched.open(Profile(), GuardPolicy(probe=probe))
+        page = await context.page()
+        seen = (await page.perform(Goto(url=site.origin + "/draft.html"))).observation
+        await page.perform(Click(target=ANY), ref=element(seen, "button", "Wug").ref)
+        if probe:
+            assert (await page.perform(Goto(url=site.origin + "/form.html"))).observation.url.endswith("/form.html")
+        else:
+            with pytest.raises(MeshError, match="given up"):
+                await page.perform(Goto(url=site.origin + "/form.html"))
+        await context.close()
+
+
+async def test_built_files_below_a_route_that_is_called_by_a_verb_load(page: Page, site: PageServer) -> None:
+    built, icon = "/_next/static/chunks/app/logout/page-4f5a6b7c.js", "/delete.svg?v=2"
+    refused = "/web/items/delete/42.js"
+    files = f"<script src={built}></script><script src={refused}></script><img src={icon} alt=Wug>"
+    site.extra["/shown.html"] = files
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    assert outcome.blocked == (f"GET {refused}",)
+    assert {f"GET {built}", f"GET {icon}"} <= set(site.reached)
+    assert f"GET {refused}" not in site.reached
+
+
+async def test_a_fetch_redirected_to_a_destructive_address_never_arrives(page: Page, site: PageServer) -> None:
+    html = "<button onclick=\"fetch('/innocent').catch(() => document.title = 'refused')\">Look</button>"
+    seen = await shown(page, site, html)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Look").ref)
+    assert outcome.blocked == ("GET /account/close",)
+    assert outcome.observation.title == "refused"
+    assert "GET /account/close?confirm=1" not in site.reached
+
+
+async def test_a_frame_redirected_to_a_destructive_address_never_arrives(page: Page, site: PageServer) -> None:
+    site.extra["/shown.html"] = "<h1>Outside</h1><iframe src=/innocent></iframe><img src=/innocent>"
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    assert outcome.blocked == ("GET /account/close",)
+    assert "GET /account/close?confirm=1" not in site.reached
+
+
+async def test_a_pop_up_with_a_destructive_address_is_refused(page: Page, site: PageServer) -> None:
+    seen = await shown(page, site, "<title>Here</title><a target=_blank href=/account/close?confirm=1>Help</a>")
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "link", "Help").ref)
+    assert outcome.blocked == ("GET /account/close",)
+    assert outcome.observation.title == "Here"
+    assert site.reached == ["GET /shown.html"]
+
+
+async def test_a_beacon_and_a_worker_cannot_write(page: Page, site: PageServer) -> None:
+    html = (
+        "<button onclick=\"navigator.sendBeacon('/beacon', 'x'); new Worker(window.URL.createObjectURL(new Blob(["
+        "`fetch('${location.origin}/worker', {method: 'POST'}).finally(() => postMessage(1))`])))"
+        ".onmessage = () => document.title = 'done'\">Go</button>"
+    )
+    seen = await shown(page, site, html)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref)
+    later = await page.perform(Scroll())
+    assert {*outcome.blocked, *later.blocked} == {"POST /beacon", "POST /worker"}
+    assert site.reached == ["GET /shown.html"]
+
+
+async def test_a_graphql_query_passes_and_a_mutation_does_not(page: Page, site: PageServer) -> None:
+    html = (
+        "<script>const ask = (query, type) => fetch('/graphql',"
+        " {method: 'POST', headers: {'Content-Type': type}, body: JSON.stringify({query})});</script>"
+        "<button onclick=\"ask('{ me { name } }', 'application/json')\">Read</button>"
+        "<button onclick=\"ask('{ me { name } }', 'text/plain')\">Disguised</button>"
+        "<button onclick=\"ask('mutation { drop }', 'application/json')\">Write</button>"
+    )
+    seen = await shown(page, site, html)
+    assert (await page.perform(Click(target=ANY), ref=element(seen, "button", "Read").ref)).blocked == ()
+    for name in ("Disguised", "Write"):
+        outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", name).ref)
+        assert outcome.blocked == ("POST /graphql",)
+    assert site.reached.count("POST /graphql") == 1
+
+
+async def test_a_page_that_never_rests_is_left_at_the_limit(page: Page, site: PageServer) -> None:
+    site.extra["/shown.html"] = "<p id=p>0</p><script>setInterval(() => p.textContent++, 20)</script>"
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    assert not outcome.settled
+
+
+async def test_downloads_and_workers_are_refused_and_the_page_stays(page: Page, site: PageServer) -> None:
+    seen = await shown(page, site, "<a download href='/table.html'>Save</a><a href='#x'>Stay</a>")
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "link", "Save").ref)
+    assert outcome.observation.url == site.origin + "/shown.html"
+    outcome = await page.perform(Click(target=ANY), ref=element(outcome.observation, "link", "Stay").ref)
+    assert outcome.observation.url.endswith("#x")
+
+
+async def test_a_frame_of_another_site_is_observed_and_guarded(page: Page, site: PageServer) -> None:
+    other = site.origin.replace("127.0.0.1", "localhost")
+    site.extra["/other.html"] = (
+        "<form method=post action=/send><input type=password value=swordfish><button>In</button></form>"
+    )
+    site.extra["/late.html"] = "<title>x</title><button onclick=\"fetch('/innocent')\">Late</button>"
+    seen = await shown(page, site, f"<iframe src={other}/other.html></iframe><iframe src={other}/late.html></iframe>")
+    assert element(seen, "button", "In").traits.form_method == "post"
+    assert b"swordfish" not in encode(seen)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "In").ref)
+    assert outcome.blocked == (f"POST {other}/send",)
+    outcome = await page.perform(Click(target=ANY), ref=element(outcome.observation, "button", "Late").ref)
+    assert outcome.blocked == (f"GET {other}/account/close",)
+    assert not any("close" in entry for entry in site.reached)
