@@ -381,6 +381,9 @@ def test_enter_is_tried_where_the_button_of_its_form_says_no_more_than_that_it_c
         ("Close", ("delete", "is", "small"), (4, True)),
         ("Close", ("delete", "row"), (7, False)),
         ("Close", ("fa", "trash"), (7, False)),
+        ("Close", ("btn", "danger"), (4, True)),
+        ("Close account", ("btn", "danger"), (7, False)),
+        ("Cancel", ("btn", "danger"), (7, False)),
         ("Blue", ("delete",), (7, False)),
     ],
 )
