@@ -64,84 +64,18 @@ _BESIDE_MAIL: Final = (
     r"(?:your|my|the|enter|new|current|confirm|repeat|again|optional|required|work|business|personal|contact|primary|"
     r"user)"
 )
-_MAILS: Final = frozenset(
-    " ".join(re.findall(r"\w+", read(label)))
-    for label in (
-        *(
-            "E-Mail-Adresse",
-            "Ihre E-Mail",
-            "Ihre E-Mail-Adresse",
-            "E-mailadres",
-            "Uw e-mailadres",
-            "E-post",
-            "E-postadresse",
-        ),
-        *(
-            "E-postadress",
-            "Sähköposti",
-            "Sähköpostiosoite",
-            "Adresse e-mail",
-            "Votre e-mail",
-            "Adresse électronique",
-            "Courriel",
-        ),
-        *(
-            "Adresse courriel",
-            "Correo electrónico",
-            "Correo",
-            "Tu correo electrónico",
-            "Dirección de correo electrónico",
-        ),
-        *(
-            "Correu electrònic",
-            "Endereço de e-mail",
-            "Seu e-mail",
-            "Correio eletrónico",
-            "Indirizzo email",
-            "Indirizzo e-mail",
-        ),
-        *(
-            "La tua email",
-            "Posta elettronica",
-            "Adres e-mail",
-            "Adresa e-mail",
-            "E-mailová adresa",
-            "E-pošta",
-            "E-mail cím",
-        ),
-        *(
-            "E-posta",
-            "E-posta adresi",
-            "Alamat email",
-            "Địa chỉ email",
-            "Эл. почта",
-            "Электронная почта",
-            "Адрес эл. почты",
-        ),
-        *(
-            "Электронный адрес",
-            "Електронна пошта",
-            "Имейл",
-            "Ηλεκτρονικό ταχυδρομείο",
-            "メールアドレス",
-            "メール",
-            "邮箱",
-            "电子邮件",
-        ),
-        *(
-            "电子邮箱",
-            "電子郵件",
-            "電子信箱",
-            "이메일",
-            "이메일 주소",
-            "البريد الإلكتروني",
-            "דואר אלקטרוני",
-            "אימייל",
-            "ईमेल",
-            "อีเมล",
-        ),
-    )
-)
+_MAIL_LABELS: Final = (
+    "E-Mail-Adresse", "Ihre E-Mail", "Ihre E-Mail-Adresse", "E-mailadres", "Uw e-mailadres", "E-post", "E-postadresse",
+    "E-postadress", "Sähköposti", "Sähköpostiosoite", "Adresse e-mail", "Votre e-mail", "Adresse électronique", "Courriel",
+    "Adresse courriel", "Correo electrónico", "Correo", "Tu correo electrónico", "Dirección de correo electrónico",
+    "Correu electrònic", "Endereço de e-mail", "Seu e-mail", "Correio eletrónico", "Indirizzo email", "Indirizzo e-mail",
+    "La tua email", "Posta elettronica", "Adres e-mail", "Adresa e-mail", "E-mailová adresa", "E-pošta", "E-mail cím",
+    "E-posta", "E-posta adresi", "Alamat email", "Địa chỉ email", "Эл. почта", "Электронная почта", "Адрес эл. почты",
+    "Электронный адрес", "Електронна пошта", "Имейл", "Ηλεκτρονικό ταχυδρομείο", "メールアドレス", "メール",
+    "邮箱", "电子邮件", "电子邮箱",
+    "電子郵件", "電子信箱", "이메일", "이메일 주소", "البريد الإلكتروني", "דואר אלקטרוני", "אימייל", "ईमेल", "อีเมล",
+)  # fmt: skip
+_MAILS: Final = frozenset(" ".join(re.findall(r"\w+", read(label))) for label in _MAIL_LABELS)
 _MAIL: Final = re.compile(rf"(?:{_BESIDE_MAIL} )*e ?mail(?: address)?(?: {_BESIDE_MAIL})*")
 
 
