@@ -525,6 +525,37 @@ _LISTED: Final = (
         skip=".",  # nothing but the starts: many lists, each with pages of its own
         alike=1,
     ),
+    Target(
+        name="label-studio",
+        on=_one(
+            "label-studio",
+            "label-studio-1.23",
+            18310,
+            (("{bin}/python", str(HERE / "projects" / "label_studio_app.py"), "{work}", "0", PASSWORD),),
+            ("{bin}/python", str(HERE / "projects" / "label_studio_app.py"), "{work}", "{port}", PASSWORD),
+            path="/user/login/",
+        ),
+        part="test",
+        starts=(
+            # The first ones are watched: to label tasks one after the other takes one of them for a while.
+            *("/projects/1/data?tab=1", "/projects/1/data?tab=1&labeling=1", "/", "/projects"),
+            *("/projects/1/data?tab=1&task=3", "/projects/2/data?tab=2&task=6", "/projects/2/data?tab=3"),
+            *(
+                f"/projects/1/settings{each}"
+                for each in (
+                    *("", "/labeling", "/annotation", "/ml", "/predictions"),
+                    *("/storage", "/webhooks", "/danger-zone"),
+                )
+            ),
+            *("/projects/1/data/import", "/projects/1/data/export", "/organization"),
+            *("/user/account/personal-info", "/user/account/email-preferences"),
+        ),
+        login="/user/login/",
+        fields=(("input[name=email]", "owner@example.org"), ("input[name=password]", PASSWORD)),
+        skip=".",  # nothing but the starts: each project has the same pages
+        alike=2,
+        wait_s=0.8,  # drafts
+    ),
 )
 
 
