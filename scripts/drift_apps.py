@@ -114,7 +114,8 @@ def lock(name: str) -> int:
     if npm.is_file():
         locked = json.loads(npm.read_text(encoding="utf-8"))
         for package in locked["packages"].values():
-            package.pop("resolved", None)
+            for told in ("resolved", "license", "funding", "engines"):  # none of them is needed to install it
+                package.pop(told, None)
         (LOCKS / f"{name}.json").write_text(json.dumps(locked, indent=1) + "\n", encoding="utf-8")
         return 0
     report = json.loads((made / "report.json").read_text(encoding="utf-8"))

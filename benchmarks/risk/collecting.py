@@ -79,7 +79,7 @@ async def signed_in(browser: Browser, copy: Copy) -> Any:
         state = await visit.page.context.storage_state()
     soon = time.time() + _SOON_S
     cookies = [each for each in state["cookies"] if not 0 < each.get("expires", -1) < soon]
-    return {**state, "cookies": cookies}
+    return {"cookies": cookies, "origins": [] if target.by_cookie else state["origins"]}
 
 
 async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:

@@ -160,7 +160,9 @@ class Visit:
         target = self.target
         try:
             await self.page.goto(f"{target.origin}{place.path}", wait_until="load", timeout=_LOAD_TIMEOUT_MS)
-            await self.still()
+            if target.ready and place.path != target.login:
+                await self.page.locator(target.ready).first.wait_for(timeout=_LOAD_TIMEOUT_MS)
+            await self.still(target.ready_s)
             if target.each_load:
                 await log_in(self, target.fields)
             for selector in place.via:

@@ -43,6 +43,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """How many controls of one shape are driven."""
     wait_s: float = 0.35
     """How long an action is watched at least: what it does later is not seen."""
+    ready: str = ""
+    """CSS selector of what a page shows once its scripts are read: until then nothing is on its way either."""
+    ready_s: float = 0
+    """How long it is still waited for at least after that."""
+    by_cookie: bool = False
+    """Whether the login is in cookies alone: what else pages store is not kept with it, so that one page can be used again."""
     leave: str = ""
     """Regular expression of names of fields that stay as they are, since the values of forms are not plausible there."""
     skip: str = ""
@@ -122,6 +128,8 @@ _ADMINER: Final = (
     *("env", "PHP_CLI_SERVER_WORKERS=4", "WORK={work}", "TMPDIR={work}/cache", f"PASSWORD={PASSWORD}"),
     *("{bin}/php", "-d", "opcache.enable_cli=1"),
 )
+
+_UUID: Final = "00000000-0000-4000-8000-0000000000"
 
 _SITE: Final = ("env", f"PYTHONPATH={HERE.parents[1]}", sys.executable, "-m", "benchmarks.risk.traps.site", "{work}")
 
@@ -555,6 +563,35 @@ _LISTED: Final = (
         skip=".",  # nothing but the starts: each project has the same pages
         alike=2,
         wait_s=0.8,  # drafts
+    ),
+    Target(
+        name="directus",
+        on=_one(
+            "directus",
+            "directus-11.17",
+            18320,
+            (("{bin}/node", str(HERE / "projects" / "directus_app.mjs"), "{work}", "0", "{public}", PASSWORD),),
+            ("{bin}/node", str(HERE / "projects" / "directus_app.mjs"), "{work}", "{port}", "{public}", PASSWORD),
+            path="/server/ping",
+        ),
+        part="test",
+        starts=tuple(
+            f"/admin/{each}"
+            for each in (
+                *("content/articles", "content/articles/1", "content/articles/+", "content/shop"),
+                *(f"users/{_UUID}23", "files", f"files/{_UUID}11", f"insights/{_UUID}30"),
+                *("settings/data-model", "settings/data-model/articles", f"settings/policies/{_UUID}21"),
+                *("settings/flows", f"settings/flows/{_UUID}40", "settings/presets", "settings/translations"),
+            )
+        ),
+        login="/admin/login",
+        fields=(("input[type=email]", "owner@example.org"), ("input[type=password]", PASSWORD)),
+        alike=1,
+        by_cookie=True,
+        ready="#main-content",
+        ready_s=1.0,
+        wait_s=1.0,  # it waits before it notes how a list is shown
+        skip=".",  # nothing but the starts: many lists, each with pages of its own
     ),
 )
 
