@@ -22,11 +22,14 @@ _MISSED_MAX: Final = 0.003
 _RAISED_MAX: Final = 0.006
 """Share of the harmless labels that may be called grave."""
 _CHANGED_MAX: Final = 0.01
+_QUIET_MAX: Final = 0.1
+"""Share of the dangerous labels that may pass for the name of something."""
 _LEAN_MAX: Final = 0.05
 _FIELD: Final = 0.5
 _SHOWN_MIN: Final = 100
 """A script with fewer dangerous labels is never read as harmless."""
 _STEPS: Final = tuple(round(0.4 + 0.005 * step, 3) for step in range(120))
+_QUIET: Final = tuple(round(0.01 * step, 2) for step in range(1, 51))
 _INT8: Final = 127
 
 Mask = NDArray[np.bool_]
@@ -71,12 +74,18 @@ def thresholds_of(chances: Floats, kinds: NDArray[np.int64], texts: Sequence[str
         if script not in ("", "Other") and (dangerous & (scripts == script)).sum() >= _SHOWN_MIN
     }
     changing = _sum(chances, ("begin", *DANGEROUS))
+    named = np.isin(chances.argmax(axis=1), [KINDS.index(name) for name in (*HARMLESS, "other")])
+    quiet = dangerous & named
     worst = np.maximum.reduce([chances[:, KINDS.index(name)] for name in GRAVE])
     lean = next((step / 100 for step in range(5, 60) if (worst[views] >= step / 100).mean() <= _LEAN_MAX), 0.6)
     return Thresholds(
         view=view,
         grave=max(0.5, _first(lambda step: bool((grave[views] >= step).mean() <= _RAISED_MAX))),
         change=_first(lambda step: bool((changing[views] >= step).mean() <= _CHANGED_MAX)),
+        quiet=next(
+            (step for step in reversed(_QUIET) if (quiet & (changing < step)).sum() <= _QUIET_MAX * dangerous.sum()),
+            0.0,
+        ),
         lean=lean,
         field=_FIELD,
     )

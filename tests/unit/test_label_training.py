@@ -13,7 +13,7 @@ from protocol.risk.words.anchors import KINDS
 from protocol.risk.words.features import features
 from protocol.risk.words.model import decode, encode
 from scripts.labels.catalogues import Message, messages
-from scripts.labels.choosing import header_of, quantised
+from scripts.labels.choosing import header_of, quantised, thresholds_of
 from scripts.labels.dataset import Label, seeds, weighed
 from scripts.labels.fetch import applications
 from scripts.labels.fitting import examples_of, fit, logits
@@ -121,6 +121,21 @@ def test_a_fit_learns_what_it_is_taught_and_its_file_gives_the_same_answers() ->
     assert sum(chances.values()) == pytest.approx(1)
     # Six labels of three kinds are too few to show anything: no script is called readable.
     assert header.thresholds.view == {}
+
+
+def test_a_label_passes_for_a_name_below_the_highest_chance_at_which_few_dangerous_ones_do() -> None:
+    other, view, change = (KINDS.index(kind) for kind in ("other", "view", "change"))
+    chances = np.zeros((40, len(KINDS)), dtype=np.float32)
+    # Of forty dangerous labels six look like names, and a tenth of them may pass for one.
+    chances[:, change] = 0.9
+    chances[:6, change] = (0.055, 0.155, 0.255, 0.355, 0.405, 0.455)
+    chances[:, other] = 1 - chances[:, change]
+    harmless = np.zeros((20, len(KINDS)), dtype=np.float32)
+    harmless[:, view] = 1
+    found = thresholds_of(
+        np.concatenate([chances, harmless]), np.array([change] * 40 + [view] * 20), ["delete"] * 40 + ["show"] * 20
+    )
+    assert found.quiet == 0.4
 
 
 def test_small_weights_are_near_the_fitted_ones() -> None:

@@ -40,6 +40,8 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     certain: bool = False
     leans: int = 0
     """The highest class that it leans to without being certain; 0 if none."""
+    may_change: bool = False
+    """Whether the model holds a change for too likely to take it for the name of something."""
     text: str = ""
     """What was read, shortened."""
     legible: bool = True
@@ -52,8 +54,8 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asks_nothing(self) -> bool:
-        """Whether it was read, and is more likely the name of something than anything that changes something."""
-        return self.legible and self.kind in _ASK_NOTHING and not self.leans
+        """Whether it was read, and is far more likely the name of something than anything that changes something."""
+        return self.legible and self.kind in _ASK_NOTHING and not self.leans and not self.may_change
 
 
 NOTHING: Final = Spoken()
@@ -142,11 +144,12 @@ def _judged(text: str) -> Spoken:
         return Spoken(kind=max("view", "search", key=chances.__getitem__), level=1, certain=True, text=shown)
     leaning = [LEVELS[each] for each in _GRAVE if chances[each] >= limits.lean]
     leans = max([*leaning, hidden])
-    changes = chances["change"] + chances["begin"] + sum(chances[each] for each in _GRAVE) >= limits.change
+    changing = chances["change"] + chances["begin"] + sum(chances[each] for each in _GRAVE)
     likely = chances[kind] >= _LIKELY and kind not in ("card", "secret")
     level = LEVELS.get(kind, 0) if likely else 0
-    certain = changes and kind == "change"
-    return Spoken(kind=kind, level=4 if certain else level, certain=certain, leans=leans, text=shown)
+    certain = changing >= limits.change and kind == "change"
+    may = changing >= limits.quiet
+    return Spoken(kind=kind, level=4 if certain else level, certain=certain, leans=leans, may_change=may, text=shown)
 
 
 def _hidden(text: str) -> int:
@@ -171,8 +174,11 @@ def _worse(one: Spoken, other: Spoken, text: str) -> Spoken:
     if other.certain and other.level > one.level:
         return msgspec.structs.replace(other, text=_shown(text), legible=one.legible)
     if one.views and not other.views:
-        return msgspec.structs.replace(one, certain=False, leans=max(one.leans, other.leans))
-    return msgspec.structs.replace(one, leans=max(one.leans, other.leans))
+        return msgspec.structs.replace(
+            one, certain=False, leans=max(one.leans, other.leans), may_change=other.may_change
+        )
+    may = one.may_change or other.may_change
+    return msgspec.structs.replace(one, leans=max(one.leans, other.leans), may_change=may)
 
 
 def field_says(label: str) -> Spoken:

@@ -28,6 +28,8 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     """Of pay, access and destroy together."""
     change: float
     """Of all that is class 4 and above."""
+    quiet: float
+    """Of the same: from here on a label does not pass for the name of something."""
     lean: float
     """From here on a label leans to what it is not certain of."""
     field: float
