@@ -45,6 +45,8 @@ class Activity:
         """Grows with every navigation and scripted request that begins."""
         self.popups: list[str] = []
         self.dialogs: list[Dialog] = []
+        self.chooser = False
+        """Whether the page has asked for a file since the action began. It gets none."""
         self.console_errors: list[str] = []
         """What the page has written to its console as errors, or did not catch."""
         self.answers: list[tuple[str, str]] = []
@@ -95,7 +97,7 @@ class Activity:
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
         # Having a listener keeps Chromium from opening its own file chooser.
-        page.on("filechooser", no_chooser)
+        page.on("filechooser", self._chooser)
 
     # --- events ---
 
@@ -123,6 +125,14 @@ class Activity:
         if len(self.popups) < _KEPT_MAX:
             self.popups.append(event["url"])
         self._changed.set()
+
+    def _chooser(self, _: object) -> None:
+        self.chooser = True
+
+    def lets_choose_files(self) -> None:
+        """From now on Chromium opens its own file chooser: a person chooses."""
+        assert self._page is not None
+        self._page.remove_listener("filechooser", self._chooser)
 
     async def sends(self, method: str, url: str, *, announced: bool = False) -> None:
         """A script's request is about to be let go; returns once its end will be heard of.
@@ -260,7 +270,7 @@ class Activity:
         """
         if not waits:
             self.answers.clear()
-        self.given = given
+        self.given, self.chooser = given, False
         self._earlier = +self._requests
         self.caused.begin(self._earlier, looks=looks)
 
@@ -332,10 +342,6 @@ class Activity:
                 task.cancel()
             # Retrieved here, so that a late failure is not reported as one nobody looked at.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
-
-
-def no_chooser(_: object) -> None:
-    """Hears of a file chooser and does nothing about it."""
 
 
 def _asked(request: Request) -> tuple[str, str]:

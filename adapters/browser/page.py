@@ -99,6 +99,10 @@ class ChromiumPage:
         """Have Playwright put its script into a document that still loads: 340 kB, for which the first look would wait."""
         self._activity.spawn(self._page.get_by_ref(_NO_REF).count())
 
+    def lets_choose_files(self) -> None:
+        """From now on Chromium shows its own file chooser: a person uses the page."""
+        self._activity.lets_choose_files()
+
     # --- for the tabs beside it ---
 
     @property
@@ -362,6 +366,7 @@ class ChromiumPage:
             blocked_marks=blocked.marks,
             dialogs=dialogs,
             downloads=downloads,
+            chooser=self._activity.chooser,
             tab=self._following.followed,
             asked=self._activity.caused.asked,
             settled=settled,

@@ -239,6 +239,7 @@ def _both(acted: Outcome, shown: Outcome) -> Outcome:
         dialogs=(*acted.dialogs, *shown.dialogs)[: limits.DIALOGS_PER_STEP_MAX],
         downloads=(*acted.downloads, *shown.downloads)[: limits.DOWNLOADS_PER_STEP_MAX],
         faults=(*acted.faults, *shown.faults)[: limits.REQUEST_FAULTS_MAX],
+        chooser=acted.chooser or shown.chooser,
         asked=acted.asked or shown.asked,
         settled=acted.settled and shown.settled,
     )

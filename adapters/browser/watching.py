@@ -20,7 +20,6 @@ from playwright.async_api import CDPSession, Request
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
 
-from adapters.browser.activity import no_chooser
 from adapters.browser.page import ChromiumPage
 from adapters.browser.watch_script import BINDING, REFS, WORLD, script
 from adapters.ports import BrowserState, OpenBrowser
@@ -144,7 +143,7 @@ class Watcher:
         self._session.on("Runtime.executionContextsCleared", lambda _: self._worlds.clear())
         self._session.on("Runtime.bindingCalled", self._called)
         self._page.on("request", self._request)
-        self._page.remove_listener("filechooser", no_chooser)  # here it is the person who chooses
+        self._driven.lets_choose_files()
         # The binding is there in worlds of this name alone, which no page can make or reach.
         await self._session.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD})
         source = script(WORDS, PARTS, LABEL, quiet_ms=_QUIET_MS, chars_max=limits.ACTION_TEXT_CHARS_MAX)

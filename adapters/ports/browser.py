@@ -60,6 +60,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Dialogs since the last outcome, and how they were answered."""
     downloads: tuple[Download, ...] = ()
     """Files that the page let the browser download since the last outcome."""
+    chooser: bool = False
+    """Whether the page asked for a file to upload. It got none."""
     tab: bool = False
     """Whether the page opened a new tab or window; in a context without tabs, its address was opened in the page instead."""
     on_tab: int = 0

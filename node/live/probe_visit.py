@@ -297,7 +297,7 @@ def _is_name(element: Element) -> bool:
 
 def _shows(before: Observation, outcome: Outcome, later: Observation) -> bool:
     """Whether a person would see that something has happened."""
-    if outcome.downloads or outcome.tab or outcome.dialogs:
+    if outcome.downloads or outcome.chooser or outcome.tab or outcome.dialogs:
         return True
     return any(after.url != before.url or after.text != before.text for after in (outcome.observation, later))
 
@@ -306,7 +306,7 @@ def _leads(
     element: Element, before: Observation, outcome: Outcome, later: Observation, refused: Iterable[Refusal]
 ) -> bool:
     """Whether what a person would see is what comes of reading: another page, a tab, a file, or something that has opened."""
-    if outcome.downloads or outcome.tab or any(each.rule == PROBED_PAGE for each in refused):
+    if outcome.downloads or outcome.chooser or outcome.tab or any(each.rule == PROBED_PAGE for each in refused):
         return True
     for after in (outcome.observation, later):
         if after.url != before.url or any(

@@ -195,6 +195,14 @@ async def test_what_a_form_states_counts_and_an_empty_address_states_nothing(pag
     assert [name for name, traits in found.items() if traits.guarded] == ["Toma"]
 
 
+async def test_a_page_that_asks_for_a_file_is_said_to_and_gets_none(page: Page, site: PageServer) -> None:
+    html = "<button onclick=\"document.querySelector('input').click()\">Wug</button><input type=file hidden><button>Blick</button>"
+    seen = await shown(page, site, html)
+    asked = await page.perform(Click(target=ANY), ref=element(seen, "button", "Wug").ref)
+    after = await page.perform(Click(target=ANY), ref=element(asked.observation, "button", "Blick").ref)
+    assert (asked.chooser, after.chooser) == (True, False)
+
+
 async def test_a_form_states_what_runs_when_a_field_of_it_sends_it(page: Page, site: PageServer) -> None:
     seen = await shown(page, site, "<form method=get action=/find onsubmit='send()'><input aria-label=Wug></form>")
     assert element(seen, "textbox", "Wug").traits.handler

@@ -119,6 +119,7 @@ _WRITE: tuple[Action, ...] = (
     Click(target=_aim("button", "Ansible")),
     Click(target=_aim("button", "Archive")),
     Click(target=_aim("button", "•")),
+    Click(target=_aim("button", "Attach")),
     Key(key="Enter", target=_aim("textbox", "Guest")),
 )
 _READ: tuple[Action, ...] = (
@@ -127,6 +128,7 @@ _READ: tuple[Action, ...] = (
     Select(target=_aim("combobox", "Size"), option="M"),
     Key(key="Enter", target=_aim("textbox", "Filter")),
     Click(target=_aim("button", "More")),
+    Click(target=_aim("button", "Upload")),
     Click(target=_aim("button", "Gostak")),
     Click(target=_aim("button", "Quoin")),
     Key(key="Enter", target=_aim("textbox", "Start")),
@@ -168,8 +170,8 @@ async def test_what_listeners_send_on_a_link_while_typing_choosing_and_after_sec
     found, reached = await tried(IDIOMS, (*_WRITE, *_READ))
     assert found == {
         **dict.fromkeys(("News", "Notes", "Nick", "State", "Task", "Later", "Wug", "Dosh", "Guest"), True),
-        **dict.fromkeys(("Ansible", "Archive", "•"), True),
-        **dict.fromkeys(("Guide", "Count", "Size", "Filter", "More", "Gostak", "Start", "Quoin"), False),
+        **dict.fromkeys(("Ansible", "Archive", "•", "Attach"), True),
+        **dict.fromkeys(("Guide", "Count", "Size", "Filter", "More", "Upload", "Gostak", "Start", "Quoin"), False),
     }
     assert reached <= {"GET /idioms.html", "GET /ready"}
 

@@ -73,6 +73,7 @@ IDIOMS: Final = """<!doctype html><meta charset=utf-8><title>店</title><main>
 <input aria-label=Task id=task> <input aria-label=Filter id=filter>
 <button id=later>Later</button> <button id=more>More</button> <button id=wug>Wug</button>
 <button id=quoin>Quoin</button> <button id=ansible>Ansible</button> <button id=archive>Archive</button> <button id=dot>•</button>
+<button id=upload>Upload</button> <button id=attach>Attach</button> <input type=file id=file hidden>
 <form method=post action=/rooms id=rooms><input aria-label=Start><input aria-label=End><button>Gostak</button></form>
 <form method=post action=/guests id=guests><input aria-label=Guest><input aria-label=Room><button>Dosh</button></form></main>
 <script>
@@ -85,6 +86,8 @@ of('state').addEventListener('change', () => send('/state'));
 of('nick').addEventListener('blur', () => send('/nick'));
 of('task').addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.target.value) send('/tasks'); });
 of('later').onclick = () => setTimeout(async () => { await fetch('/ready'); setTimeout(() => send('/undo'), 3000); }, 4000);
+of('upload').onclick = () => of('file').click();
+of('attach').onclick = () => { of('file').click(); send('/attached'); };
 of('more').onclick = () => of('more').after('more');
 setTimeout(() => { of('ansible').onclick = () => send('/late'); }, 4000);
 setInterval(() => send('/beat'), 3000);
