@@ -366,7 +366,23 @@ QUIET: Final = (
     && parent === window && document.scripts.length > 0 && roots.length === 1
     && !/[\p{L}\p{N}]/u.test(document.body?.innerText) && !Array.prototype.some.call(
       document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
+  // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While a page is
+  // built, what changes meanwhile is often only a picture of something that turns. An answer without a body is to what counts clicks.
+  const answers = globalThis.__trailmesh_answers ??= (() => {
+    const found = {last: 0}, asking = /^(fetch|xmlhttprequest|script)$/;
+    const note = entries => { for (const e of entries)
+      if (asking.test(e.initiatorType) && e.encodedBodySize > 0) found.last = Math.max(found.last, e.responseEnd); };
+    const told = new PerformanceObserver(list => note(list.getEntries()));
+    told.observe({type: 'resource', buffered: true});
+    found.read = () => { note(told.takeRecords()); return found.last; };
+    return found;
+  })();
+  let changed = globalThis.__trailmesh_watch?.changed() ?? 0;
+  const considers = () => answers.read() > changed || answers.last < BUILT_MS
+    ? Math.max(0, answers.last + ANSWER_MS - performance.now()) : 0;
   const end = () => {
+    const considered = considers();
+    if (considered) return arm(considered - QUIET_MS);
     const ms = moving();
     if (document.readyState !== 'complete' || works() || ms || blank()) {
       changes++;  // what moves looks another way at the end of it
@@ -375,8 +391,9 @@ QUIET: Final = (
     ended = true; done(told());
   };
   const observer = new MutationObserver(records => {
-    if (ended) { changes++; return observer.disconnect(); }
     const styled = records.every(r => r.type === 'attributes' && r.attributeName === 'style');
+    if (!styled) changed = performance.now();
+    if (ended) { changes++; return; }
     if (styled && performance.now() - began > 1000) return;
     changes++; arm();
   });
@@ -386,7 +403,7 @@ QUIET: Final = (
   const before = held(), told = () => changes + (held() !== before);
   globalThis.__trailmesh_watch?.end();
   // It goes on watching: whoever asks later need not read the page once more to learn that nothing has changed.
-  globalThis.__trailmesh_watch = {told, end: () => observer.disconnect()};
+  globalThis.__trailmesh_watch = {told, changed: () => changed, end: () => observer.disconnect()};
 })"""
 )
 """How often a frame changed until it stood still for a while. What fields hold, scrolling and focus are nothing to wait for, but

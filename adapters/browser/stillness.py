@@ -52,7 +52,8 @@ class Stillness:
         """
         self.seen, began = False, time.monotonic()
         quiet = scripts.QUIET.replace("QUIET_MS", str(self.quiet_ms)).replace("BUSY_MS", str(limits.SETTLE_BUSY_MS))
-        quiet = quiet.replace("BLANK_MS", str(limits.SETTLE_BLANK_MS))
+        quiet = quiet.replace("BLANK_MS", str(limits.SETTLE_BLANK_MS)).replace("BUILT_MS", str(limits.SETTLE_BUILT_MS))
+        quiet = quiet.replace("ANSWER_MS", str(limits.SETTLE_ANSWER_MS))
         while not self._activity.gone.done():
             patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
             left = patience / 1000 - (time.monotonic() - began)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
 
 from adapters.browser.page import ChromiumPage
 from adapters.ports import Browser
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Click, Extract, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
@@ -127,6 +129,63 @@ async def test_a_loaded_page_that_shows_nothing_yet_is_waited_for(browser: Brows
     assert "shown at last" in opened.observation.text
     assert opened.settled
     await page.close()
+
+
+_CHAIN = """<h1>Rows</h1><p>wait</p><button>Wug</button><script>
+const later = (ms) => new Promise((done) => setTimeout(done, ms)), p = document.querySelector('p');
+const build = async () => {
+  await (await fetch('/more')).text();
+  SPINS
+  await later(250);
+  p.textContent = await (await fetch('/more')).text();
+};
+START
+</script>"""
+"""Asks twice, the second time a quarter of a second after the first answer."""
+
+
+async def _chained(
+    browser: Browser, site: PageServer, *, spins: bool, pressed: bool, more: str = "answered"
+) -> tuple[str, float]:
+    """What the page of the chain shows once it is still, and after how many seconds. pressed: it begins only then."""
+    start = "document.querySelector('button').onclick = build" if pressed else "build()"
+    spinning = "p.append('.');" if spins else ""
+    site.extra["/chain.html"] = _CHAIN.replace("START", start).replace("SPINS", spinning)
+    site.extra["/more"] = more
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=f"{site.origin}/chain.html"))
+    began = time.monotonic()
+    if pressed:
+        outcome = await page.perform(Click(target=Locator()), ref=element(outcome.observation, "button", "Wug").ref)
+    took = time.monotonic() - began
+    await page.close()
+    return outcome.observation.text, took
+
+
+async def test_a_page_that_is_being_built_is_waited_for_after_each_answer(browser: Browser, site: PageServer) -> None:
+    """Taken out: ``considers`` in ``scripts.QUIET``."""
+    text, _ = await _chained(browser, site, spins=True, pressed=False)
+    assert "answered" in text
+
+
+async def test_an_answer_that_has_changed_nothing_yet_is_waited_upon(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: the comparison with ``changed`` in ``scripts.QUIET``."""
+    monkeypatch.setattr(limits, "SETTLE_BUILT_MS", 0)
+    text, _ = await _chained(browser, site, spins=False, pressed=True)
+    assert "answered" in text
+    early, _ = await _chained(browser, site, spins=True, pressed=True)
+    assert "answered" not in early  # what it shows is believed to have come of the answer
+
+
+async def test_an_answer_without_a_body_is_not_waited_upon(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: ``encodedBodySize`` in ``scripts.QUIET``."""
+    monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 3_000)
+    _, counted = await _chained(browser, site, spins=False, pressed=True, more="")
+    assert counted < 2.5
 
 
 _WRONG = """<h1>Wrong</h1><script>
