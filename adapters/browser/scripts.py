@@ -369,9 +369,12 @@ QUIET: Final = (
   // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While a page is
   // built, what changes meanwhile is often only a picture of something that turns. An answer without a body is to what counts clicks.
   const answers = globalThis.__trailmesh_answers ??= (() => {
-    const found = {last: 0}, asking = /^(fetch|xmlhttprequest|script)$/;
+    const found = {last: 0};
+    // Scripts that the document names are there when it has loaded.
+    const loaded = () => performance.getEntriesByType('navigation')[0]?.loadEventStart || Infinity;
+    const asked = e => /^(fetch|xmlhttprequest)$/.test(e.initiatorType) || e.initiatorType === 'script' && e.startTime > loaded();
     const note = entries => { for (const e of entries)
-      if (asking.test(e.initiatorType) && e.encodedBodySize > 0) found.last = Math.max(found.last, e.responseEnd); };
+      if (e.encodedBodySize > 0 && asked(e)) found.last = Math.max(found.last, e.responseEnd); };
     const told = new PerformanceObserver(list => note(list.getEntries()));
     told.observe({type: 'resource', buffered: true});
     found.read = () => { note(told.takeRecords()); return found.last; };
