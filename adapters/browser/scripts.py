@@ -367,12 +367,13 @@ QUIET: Final = (
     && !/[\p{L}\p{N}]/u.test(document.body?.innerText) && !Array.prototype.some.call(
       document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
   // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While a page is
-  // built, what changes meanwhile is often only a picture of something that turns. An answer without a body is to what counts clicks.
+  // built, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a body.
   const answers = globalThis.__trailmesh_answers ??= (() => {
     const found = {last: 0};
     // Scripts that the document names are there when it has loaded.
     const loaded = () => performance.getEntriesByType('navigation')[0]?.loadEventStart || Infinity;
-    const asked = e => /^(fetch|xmlhttprequest)$/.test(e.initiatorType) || e.initiatorType === 'script' && e.startTime > loaded();
+    const late = e => e.initiatorType === 'script' && e.startTime > loaded();
+    const asked = e => e.initiatorType === 'fetch' || e.initiatorType === 'xmlhttprequest' || late(e);
     const note = entries => { for (const e of entries)
       if (e.encodedBodySize > 0 && asked(e)) found.last = Math.max(found.last, e.responseEnd); };
     const told = new PerformanceObserver(list => note(list.getEntries()));
