@@ -121,6 +121,8 @@ _BOXES: Final = frozenset(
 )
 """What can be the mere box of a control. No dialog and no named part of a page: who means these means them."""
 _SPACES: Final = re.compile(r"\s+")
+_UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d+)")
+"""Refs of elements that a selector found and that no observation lists: frame, and place in the tree."""
 _INNER_NODES_MAX: Final = 1_000
 """What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
 
@@ -228,6 +230,14 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 found.setdefault(self.elements[place].ref, node)
         return found
 
+    def _node(self, element: Element) -> int:
+        """Where ``element`` stands in the tree, -1 if that is not known. One that only a selector found says it in its ref."""
+        unlisted = _UNLISTED.fullmatch(element.ref)
+        if unlisted is None:
+            return self.nodes.get(element.ref, -1)
+        node = int(unlisted[1])
+        return node if node < len(self.tree.parents) else -1
+
     @cached_property
     def kept(self) -> dict[str, Any]:
         """What was made of this page once, by a name of whoever made it."""
@@ -237,7 +247,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The control that gets what is sent to ``element``, if it stands in one: the link of a heading in a card."""
         if element.inside:
             return next((item for item in self.elements if item.ref == element.inside), None)
-        node = self.nodes.get(element.ref, -1)
+        node = self._node(element)
         node = self.tree.parents[node] if node >= 0 else -1
         while node >= 0:
             above = self.tree.elements[node]
@@ -252,7 +262,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         A click on the control reaches what listens on the box, too; so whoever means the box can as well act on the control.
         """
-        node = self.nodes.get(element.ref, -1)
+        node = self._node(element)
         if element.role not in _BOXES or node < 0:
             return element
         found, said = list[int](), False
@@ -273,7 +283,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def may_hold_controls(self, element: Element) -> bool:
         """Whether a control or a frame stands in ``element``, or that is not known."""
-        node, end = self.nodes.get(element.ref, -1), len(self.tree.parents)
+        node, end = self._node(element), len(self.tree.parents)
         if node < 0:
             return True
         for inner in range(node + 1, min(end, node + 1 + _INNER_NODES_MAX)):

@@ -128,7 +128,7 @@ class Shown:
         if index in refs:
             return self._seen(index, refs[index], mask)
         # No observation lists it: it gets a ref of its own, and says in which listed element it stands.
-        ref = f"{frame}n{index}"
+        ref = f"{frame}x{index}"
         self._order[ref] = index
         around = [other for other in refs if self._stands(index, refs[other]) and self._takes(other)]
         return msgspec.structs.replace(self._seen(index, ref, mask), inside=refs[max(around)] if around else "")
