@@ -543,7 +543,7 @@ _LISTED: Final = (
             ("{bin}/python", str(HERE / "projects" / "label_studio_app.py"), "{work}", "{port}", PASSWORD),
             path="/user/login/",
         ),
-        part="test",
+        part="development",
         starts=(
             # The first ones are watched: to label tasks one after the other takes one of them for a while.
             *("/projects/1/data?tab=1", "/projects/1/data?tab=1&labeling=1", "/", "/projects"),
