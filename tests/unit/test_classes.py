@@ -404,7 +404,7 @@ def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disa
         ("tab", "Delete", {}, (7, "says “delete”")),
         ("columnheader", "Price", {}, (1, "a columnheader")),
         ("button", "Apply filters", {}, (1, "says “apply filters”")),
-        ("button", "Find and send", {}, (4, "not understood")),
+        ("button", "Find and send", {}, (4, "not understood: “find and send”")),
         ("button", "Search", {"submits": True, "form_method": "post"}, (4, SUBMITS)),
         ("button", "Search", {"submits": True, "form_method": "get"}, (1, "searches, sorts or filters")),
         ("textbox", "Search", {"submits": True, "form_method": "post", "tag": "input"}, (4, SUBMITS)),

@@ -51,7 +51,7 @@ ANCHORS: Final[dict[str, str]] = {
     "like": "change", "follow": "change", "start": "change", "stop": "change", "new": "begin", "save draft": "draft",
     "reset": "clear", "clear": "clear", "clear all": "clear", "reset all": "clear", "bin": "destroy", "drop": "destroy",
     "order": "pay", "transfer": "pay", "upgrade": "pay",
-    "no": "view", "got it": "view", "wishlist": "view", "more": "view", "less": "view", "first": "view", "last": "view",
+    "sure": "other", "no": "view", "got it": "view", "wishlist": "view", "more": "view", "less": "view", "first": "view", "last": "view",
     "next": "view", "back": "view", "order history": "view",
     "clear filters": "search", "clear all filters": "search", "reset filters": "search", "clear search": "search",
     "remove filter": "search", "update search": "search", "order by": "search", "sort by": "search",
