@@ -369,7 +369,7 @@ QUIET: Final = (
   // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While a page is
   // built, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a body.
   const answers = globalThis.__trailmesh_answers ??= (() => {
-    const found = {last: 0};
+    const found = {last: 0, endless: false};
     // Scripts that the document names are there when it has loaded.
     const loaded = () => performance.getEntriesByType('navigation')[0]?.loadEventStart || Infinity;
     const late = e => e.initiatorType === 'script' && e.startTime > loaded();
@@ -382,8 +382,14 @@ QUIET: Final = (
     return found;
   })();
   let changed = globalThis.__trailmesh_watch?.changed() ?? 0;
-  const considers = () => answers.read() > changed || answers.last < BUILT_MS
-    ? Math.max(0, answers.last + ANSWER_MS - performance.now()) : 0;
+  const considers = () => {
+    const last = answers.read(), now = performance.now();
+    if (!last || answers.endless || (last <= changed && last >= BUILT_MS)) return 0;
+    const ms = Math.max(0, last + ANSWER_MS - now);
+    // A page that asks again and again, and does so for long, always will.
+    answers.endless = ms > 0 && now - began > BUSY_MS;
+    return answers.endless ? 0 : ms;
+  };
   const end = () => {
     const considered = considers();
     if (considered) return arm(considered - QUIET_MS);

@@ -121,7 +121,7 @@ _BOXES: Final = frozenset(
 )
 """What can be the mere box of a control. No dialog and no named part of a page: who means these means them."""
 _SPACES: Final = re.compile(r"\s+")
-_UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d+)")
+_UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d{1,9})")
 """Refs of elements that a selector found and that no observation lists: frame, and place in the tree."""
 _INNER_NODES_MAX: Final = 1_000
 """What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
@@ -232,10 +232,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def _node(self, element: Element) -> int:
         """Where ``element`` stands in the tree, -1 if that is not known. One that only a selector found says it in its ref."""
-        unlisted = _UNLISTED.fullmatch(element.ref)
-        if unlisted is None:
-            return self.nodes.get(element.ref, -1)
-        node = int(unlisted[1])
+        unlisted = None if element.ref in self.nodes else _UNLISTED.fullmatch(element.ref)
+        node = int(unlisted[1]) if unlisted else self.nodes.get(element.ref, -1)
         return node if node < len(self.tree.parents) else -1
 
     @cached_property

@@ -188,6 +188,38 @@ async def test_an_answer_without_a_body_is_not_waited_upon(
     assert counted < 2.5
 
 
+async def test_a_page_that_asks_again_and_again_is_still_within_a_limit_and_then_at_once(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: ``endless`` in ``scripts.QUIET``."""
+    monkeypatch.setattr(limits, "SETTLE_BUSY_MS", 1_000)
+    site.extra["/same"] = "the same"
+    site.extra["/asks.html"] = "<button>Wug</button><script>setInterval(() => fetch('/same'), 200)</script>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    outcome, took = await page.perform(Goto(url=f"{site.origin}/asks.html")), []
+    for _ in range(3):  # it may be still before it has asked for the first time
+        began = time.monotonic()
+        pressed = Click(target=Locator()), element(outcome.observation, "button", "Wug").ref
+        outcome = await page.perform(pressed[0], ref=pressed[1])
+        took.append(time.monotonic() - began)
+        assert outcome.settled
+    await page.close()
+    assert max(took[1:]) < 0.9
+
+
+async def test_a_page_without_scripts_is_still_as_soon_as_it_has_loaded(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: that no answer has come, in ``scripts.QUIET``."""
+    monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 3_000)
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    began = time.monotonic()
+    await page.perform(Goto(url=f"{site.origin}/form.html"))
+    took = time.monotonic() - began
+    await page.close()
+    assert took < 2.5
+
+
 _WRONG = """<h1>Wrong</h1><script>
 fetch('/nothing').catch(() => 0);
 fetch('/write', {method: 'POST', body: 'x'}).catch(() => 0);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.bench_labels import Counts, Exam, counted, exams
+from benchmarks.bench_labels import Counts, Does, Exam, counted, exams
 from protocol.risk.words import Spoken
 from protocol.risk.words.text import read
 from scripts.labels.dataset import seeds
@@ -42,7 +42,7 @@ LEANS = Spoken(kind="other", leans=5)
         ("view", NAMES, Counts(harmless=1)),
     ],
 )
-def test_a_label_counts_by_what_it_does_and_how_it_was_read(does: str, spoken: Spoken, expected: Counts) -> None:
+def test_a_label_counts_by_what_it_does_and_how_it_was_read(does: Does, spoken: Spoken, expected: Counts) -> None:
     counts = Counts()
-    counts.add(Exam(language="en", does=does, label="Wug", means="Wug"), spoken)  # type: ignore[arg-type]
+    counts.add(Exam(language="en", does=does, label="Wug", means="Wug"), spoken)
     assert counts == expected

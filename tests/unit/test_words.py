@@ -182,7 +182,7 @@ def test_a_name_asks_for_nothing(name: str) -> None:
     assert say(name).asks_nothing
 
 
-@pytest.mark.parametrize("name", ["Nudge", "Eject", "Raise hand", "Mute"])
+@pytest.mark.parametrize("name", ["Nudge", "Eject", "Raise hand", "Mute", "Sure"])
 def test_what_may_change_something_does_not_pass_for_a_name(name: str) -> None:
     """Guard: protocol/risk/words/__init__.py, Spoken.asks_nothing."""
     spoken = say(name)

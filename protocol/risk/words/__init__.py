@@ -121,7 +121,8 @@ def _say(text: str) -> Spoken:
 
 def _fixed(kind: str, text: str) -> Spoken:
     certain = kind not in ("begin", "other")
-    return Spoken(kind=kind, level=LEVELS.get(kind, 0), certain=certain, text=_shown(text))
+    # A fixed label of no kind can mean anything: “Sure?” in a dialog, “Sure” on its button.
+    return Spoken(kind=kind, level=LEVELS.get(kind, 0), certain=certain, may_change=kind == "other", text=_shown(text))
 
 
 def _pictures(text: str) -> Spoken:
