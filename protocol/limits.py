@@ -436,8 +436,10 @@ SETTLE_QUIET_MS: Final = 80
 SETTLE_BUSY_MS: Final = 3_000  # a page that says for longer that it is at work may always say so
 SETTLE_BLANK_MS: Final = 2_000
 """For how long a page with scripts is not believed to stay empty."""
-SETTLE_ANSWER_MS: Final = 400
-"""For how long an answer to a script is waited upon that has changed nothing on the page yet."""
-SETTLE_BUILT_MS: Final = 10_000
-"""How old a page is at which its scripts have built it: before, each answer is waited upon."""
+SETTLE_ANSWER_MS: Final = 300
+"""For how long an answer to a script is waited upon: to any until a page that scripts build is still for the first time, else to
+one that has changed nothing on it yet.
+"""
+SETTLE_SHELL_LETTERS: Final = 200
+"""A page that is served with fewer letters and digits is built by its scripts."""
 SETTLE_TIMEOUT_MS: Final = 4_000

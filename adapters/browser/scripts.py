@@ -366,10 +366,12 @@ QUIET: Final = (
     && parent === window && document.scripts.length > 0 && roots.length === 1
     && !/[\p{L}\p{N}]/u.test(document.body?.innerText) && !Array.prototype.some.call(
       document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
-  // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While a page is
-  // built, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a body.
+  // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While scripts
+  // build a page, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a
+  // body. What is served with text is read as it is: of its answers only those are waited upon that come while it is watched.
+  const shell = globalThis.__trailmesh_shell ?? true;
   const answers = globalThis.__trailmesh_answers ??= (() => {
-    const found = {last: 0, endless: false};
+    const found = {last: 0, endless: false, built: WAIT};
     // Scripts that the document names are there when it has loaded.
     const loaded = () => performance.getEntriesByType('navigation')[0]?.loadEventStart || Infinity;
     const late = e => e.initiatorType === 'script' && e.startTime > loaded();
@@ -381,10 +383,10 @@ QUIET: Final = (
     found.read = () => { note(told.takeRecords()); return found.last; };
     return found;
   })();
-  let changed = globalThis.__trailmesh_watch?.changed() ?? 0;
+  let changed = globalThis.__trailmesh_watch?.changed() ?? (shell ? 0 : began);
   const considers = () => {
     const last = answers.read(), now = performance.now();
-    if (!last || answers.endless || (last <= changed && last >= BUILT_MS)) return 0;
+    if (!last || answers.endless || (last <= changed && !(shell && answers.built === WAIT))) return 0;
     const ms = Math.max(0, last + ANSWER_MS - now);
     // A page that asks again and again, and does so for long, always will.
     answers.endless = ms > 0 && now - began > BUSY_MS;
@@ -419,6 +421,22 @@ QUIET: Final = (
 """How often a frame changed until it stood still for a while. What fields hold, scrolling and focus are nothing to wait for, but
 count as a change.
 """
+
+SHELL: Final = r"""(() => {
+  const note = () => {
+    if (document.readyState === 'loading') return;
+    document.removeEventListener('readystatechange', note);
+    const texts = document.createTreeWalker(document.body ?? document, NodeFilter.SHOW_TEXT);
+    let letters = 0;
+    while (letters < LETTERS && texts.nextNode()) {
+      const text = texts.currentNode;
+      if (!/^(script|style|noscript)$/.test(text.parentNode.localName)) letters += (text.data.match(/[\p{L}\p{N}]/gu) ?? []).length;
+    }
+    globalThis.__trailmesh_shell = letters < LETTERS;
+  };
+  document.addEventListener('readystatechange', note);
+})()"""
+"""Notes, before the first script of a document, whether it was served with next to no text, so that scripts build the page."""
 
 CHANGES: Final = "globalThis.__trailmesh_watch?.told()"
 """How often a frame has changed since the last ``QUIET`` began; nothing in a frame that was not watched."""

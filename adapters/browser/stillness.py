@@ -29,6 +29,8 @@ class Stillness:
         self._frames = frames
         self.seen = False
         """Whether the page was read when it was found still, and has not changed since."""
+        self._waits = 0
+        """How often it was waited for: a document that is first met by one of them is built meanwhile."""
         self.quiet_ms = limits.SETTLE_QUIET_MS
         """How long nothing may change."""
 
@@ -52,8 +54,11 @@ class Stillness:
         """
         self.seen, began = False, time.monotonic()
         quiet = scripts.QUIET.replace("QUIET_MS", str(self.quiet_ms)).replace("BUSY_MS", str(limits.SETTLE_BUSY_MS))
-        quiet = quiet.replace("BLANK_MS", str(limits.SETTLE_BLANK_MS)).replace("BUILT_MS", str(limits.SETTLE_BUILT_MS))
-        quiet = quiet.replace("ANSWER_MS", str(limits.SETTLE_ANSWER_MS))
+        quiet = quiet.replace("BLANK_MS", str(limits.SETTLE_BLANK_MS)).replace(
+            "ANSWER_MS", str(limits.SETTLE_ANSWER_MS)
+        )
+        self._waits += 1
+        quiet = quiet.replace("WAIT", str(self._waits))
         while not self._activity.gone.done():
             patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
             left = patience / 1000 - (time.monotonic() - began)

@@ -18,6 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser import scripts
 from adapters.browser.caused import FrameDocument
 from adapters.browser.view import Facts, well_formed
+from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Traits
 
 _WORLD: Final = "__playwright_utility_world_"
@@ -32,6 +33,7 @@ class Worlds:
     def __init__(self, session: CDPSession) -> None:
         self._session = session
         self._ids: dict[int, str] = {}
+        self._name = ""
         self.main_frame = ""
         self.arrived: Callable[[], object] = lambda: None
         """Called when the main frame has the world of another document."""
@@ -42,6 +44,7 @@ class Worlds:
     def _created(self, event: Mapping[str, Any]) -> None:
         context = event["context"]
         if context["name"].startswith(_WORLD):
+            self._name = context["name"]
             frame = self._ids[context["id"]] = context.get("auxData", {}).get("frameId", "")
             if frame == self.main_frame:
                 self.arrived()
@@ -50,10 +53,15 @@ class Worlds:
         self._ids.pop(event["executionContextId"], None)
 
     async def start(self) -> None:
-        """Learn which worlds there are."""
+        """Learn which worlds there are, and note in those to come what was served."""
         await self._session.send("Runtime.enable")
         tree = await self._session.send("Page.getFrameTree")
         self.main_frame = tree["frameTree"]["frame"]["id"]
+        if self._name:  # each page has one of its own
+            source = scripts.SHELL.replace("LETTERS", str(limits.SETTLE_SHELL_LETTERS))
+            await self._session.send(
+                "Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": self._name}
+            )
 
     async def everywhere(self, expression: str, *, wait: bool = False) -> list[Any]:
         """The value of ``expression`` in each frame; frames that went away meanwhile are left out."""

@@ -188,9 +188,9 @@ async def judge(
         if not truth.error:
             by_place.setdefault(truth.place.key, []).append(truth)
     found: list[Verdict] = []
-    context = await browser.open(profile, GuardPolicy(), state=held)
+    context = await browser.open(profile, copy.target.policy, state=held)
     try:
-        judging = Judge(copy, context, language, Held(known, GuardPolicy(), wary=True))
+        judging = Judge(copy, context, language, Held(known, copy.target.policy, wary=True))
         for listed in by_place.values():
             found += await judging.place(listed[0].place, listed)
     finally:

@@ -34,7 +34,6 @@ from protocol.page.action import Action, with_target
 from protocol.page.locator import locate
 from protocol.page.observation import Observation
 from protocol.recording.session import Profile
-from protocol.risk.requests import GuardPolicy
 
 _KEY: Final = b"only for measuring on copies 32b"
 """By which the store knows a control again; on a node it is a secret of the installation."""
@@ -134,7 +133,7 @@ class _Prober:
         return Probing(
             self._browsers,
             self._profile,
-            GuardPolicy(),
+            self._copy.target.policy,
             state,
             history=self._history,
             ledger=self._ledger,
@@ -147,7 +146,10 @@ class _Prober:
         error = ""
         try:
             async with asyncio.timeout(_PLACE_TIMEOUT_S):
-                async with self._browsers.opened(self._profile, GuardPolicy(), state=self._login) as (context, page):
+                async with self._browsers.opened(self._profile, self._copy.target.policy, state=self._login) as (
+                    context,
+                    page,
+                ):
                     opened = await open_place(page, self._copy.target, place)
                     actions = await _actions(page, opened.observation, truths)
                     probing = self._probing(context.state)
@@ -158,10 +160,12 @@ class _Prober:
                         await probing.settle(opened.observation, opened.way, actions)
         except (MeshError, TimeoutError) as failed:
             error = str(failed)[:200] or "it took too long"
-        found = effects(await self._copy.changes(), noise)
+        changes = await self._copy.changes()
+        if changes:  # a session that was renewed would end with the next page that begins with the old one
+            await self._copy.restore()
+        found = effects(changes, noise)
         visit: list[str] = []
         if found:
-            await self._copy.restore()
             visit = effects(await visited(self._copy, self._browsers, self._profile, self._login, [place]), noise)
         counts = self._ledger.counts
         return Probed(
@@ -190,7 +194,7 @@ async def visited(
         with contextlib.suppress(MeshError, TimeoutError):
             async with asyncio.timeout(_PLACE_TIMEOUT_S):
                 for _ in range(_VISITS):
-                    async with browsers.opened(profile, GuardPolicy(), state=login) as (_, page):
+                    async with browsers.opened(profile, copy.target.policy, state=login) as (_, page):
                         await open_place(page, copy.target, place)
     changes = await copy.changes()
     if changes:

@@ -47,8 +47,9 @@ async def search(
     target = copy.target
     start = target.origin + target.starts[0]
     # As root Chromium cannot use its sandbox.
+    policy = {"probe": probes, "sites": target.policy.sites}
     config = msgspec.json.encode(
-        {"log_level": "error", "browser": {"sandbox": os.geteuid() != 0}, "policy": {"probe": probes}}
+        {"log_level": "error", "browser": {"sandbox": os.geteuid() != 0}, "policy": policy}
     ).decode()
     record = Searched(
         application=target.name, part=target.part, probes=probes, login=state is not None, seconds=seconds

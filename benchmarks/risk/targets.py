@@ -10,6 +10,8 @@ import msgspec
 
 from benchmarks.drift.applications import PASSWORD, Application, Side, application
 from benchmarks.risk.traps.families import pages, path_of
+from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import SiteRule
 
 HERE: Final = Path(__file__).parent
 TRAPS: Final = "traps"
@@ -54,10 +56,19 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     skip: str = ""
     """Regular expression of paths that are not opened: one login for each page load, or without end."""
 
+    posts: tuple[str, ...] = ()
+    """What its owner would allow it to send, each ``METHOD path``: without it no page opens."""
+
     @property
     def origin(self) -> str:
         """Where the browser opens it."""
         return self.on.public(self.side)
+
+    @property
+    def policy(self) -> GuardPolicy:
+        """As its owner would write it, for what is seen of the pages; requests are judged without it."""
+        rule = SiteRule(site=self.origin, why="no page opens without it", post=self.posts)
+        return GuardPolicy(sites=(rule,) if self.posts else ())
 
 
 def _one(
@@ -588,6 +599,7 @@ _LISTED: Final = (
         fields=(("input[type=email]", "owner@example.org"), ("input[type=password]", PASSWORD)),
         alike=1,
         by_cookie=True,
+        posts=("POST /auth/refresh",),  # it renews its session at each load
         ready="#main-content",
         ready_s=1.0,
         wait_s=1.0,  # it waits before it notes how a list is shown

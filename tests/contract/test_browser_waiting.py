@@ -168,11 +168,8 @@ async def test_a_page_that_is_being_built_is_waited_for_after_each_answer(browse
     assert "answered" in text
 
 
-async def test_an_answer_that_has_changed_nothing_yet_is_waited_upon(
-    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_answer_that_has_changed_nothing_yet_is_waited_upon(browser: Browser, site: PageServer) -> None:
     """Taken out: the comparison with ``changed`` in ``scripts.QUIET``."""
-    monkeypatch.setattr(limits, "SETTLE_BUILT_MS", 0)
     text, _ = await _chained(browser, site, spins=False, pressed=True)
     assert "answered" in text
     early, _ = await _chained(browser, site, spins=True, pressed=True)
@@ -217,6 +214,23 @@ async def test_a_page_without_scripts_is_still_as_soon_as_it_has_loaded(
     await page.perform(Goto(url=f"{site.origin}/form.html"))
     took = time.monotonic() - began
     await page.close()
+    assert took < 2.5
+
+
+async def test_a_page_that_is_served_with_text_is_not_waited_for_after_each_answer(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: ``scripts.SHELL``, in ``Worlds.start``."""
+    monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 3_000)
+    badge = "<b></b><script>fetch('/more').then(a => a.text()).then(text => document.querySelector('b').append(text))</script>"
+    site.extra["/more"] = "answered"
+    site.extra["/served.html"] = f"<p>{'Mugs and bowls of stoneware. ' * 10}</p>{badge}"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    began = time.monotonic()
+    outcome = await page.perform(Goto(url=f"{site.origin}/served.html"))
+    took = time.monotonic() - began
+    await page.close()
+    assert "answered" in outcome.observation.text
     assert took < 2.5
 
 
