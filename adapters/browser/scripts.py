@@ -368,7 +368,7 @@ QUIET: Final = (
       document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
   // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While scripts
   // build a page, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a
-  // body. What is served with text is read as it is: of its answers only those are waited upon that come while it is watched.
+  // body. What is served with text is read as it is: of its answers those are waited upon that come while it is watched (ADR 65).
   const shell = globalThis.__trailmesh_shell ?? true;
   const answers = globalThis.__trailmesh_answers ??= (() => {
     const found = {last: 0, endless: false, built: WAIT};
