@@ -115,6 +115,8 @@ class NetworkGuard:
         self._pop_ups: dict[str, str] = {}
         self.stays = False
         """Whether the page may open no other document (``Given.stays``)."""
+        self.loading = False
+        """Whether the page is being opened: then it may send what the owner allows on load."""
         self._sockets = 0
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
         """Its EventSources."""
@@ -152,7 +154,9 @@ class NetworkGuard:
         """Whether a request may leave; one that may not is reported. body: empty if there is none, None if it is not known."""
         told = said(method, headers)
         try:
-            rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
+            rule = judge_request(
+                method, url, kind, is_navigation, body, self.policy, loading=self.loading, **told._asdict()
+            )
         except (
             Exception
         ):  # a defect: a request without a decision would block its page, and one that passed would be worse

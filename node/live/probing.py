@@ -39,7 +39,7 @@ _OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_l
 
 
 def guard_of_probes(guard: GuardPolicy, *, holds_sockets: bool = True) -> GuardPolicy:
-    """``guard`` without everything that lets more than reads pass."""
+    """``guard`` without everything that lets more than reads pass; what pages send on load, they send here too."""
     sites = tuple(msgspec.structs.replace(rule, post=(), connect=()) for rule in guard.sites)
     return msgspec.structs.replace(
         guard, read_only=True, allow=(), sites=sites, probe=True, holds_sockets=holds_sockets

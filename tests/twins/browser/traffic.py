@@ -26,17 +26,18 @@ class Traffic:
         self._caused = Caused()
         self._unanswered: list[tuple[str, str]] = []
         self._given = NOTHING
-        self._stays = False
+        self._stays = self._loading = False
 
-    def begin(self, given: Given) -> None:
-        """A step begins, with what the owner has given it."""
+    def begin(self, given: Given, *, loading: bool) -> None:
+        """A step begins, with what the owner has given it. loading: it opens the page."""
+        self._loading = loading
         self._caused.begin()
         self._unanswered.clear()
         self._given, self._stays = given, given.stays
 
     def acted(self) -> None:
         """The step has acted: what comes later is not covered by what it was given. A probe stays on its page."""
-        self._given = NOTHING
+        self._given, self._loading = NOTHING, False
 
     def send(self, method: str, url: str, kind: str, *, navigation: bool = False, says: str = "") -> bool:
         """Whether a request got through; it is in the site's log or among the refused ones afterwards. says: its body."""
@@ -65,7 +66,7 @@ class Traffic:
         if method == "WS":
             rule = judge_socket(url, self._policy)
         else:
-            rule = judge_request(method, url, kind, navigation, None, self._policy)
+            rule = judge_request(method, url, kind, navigation, None, self._policy, loading=self._loading)
             if rule and may_be_allowed(rule):
                 # The twin sends no bodies, and every form of it is read.
                 if any(cover.covers(method, url, "", "") for cover in self._given.covers):
