@@ -115,8 +115,8 @@ class NetworkGuard:
         self._pop_ups: dict[str, str] = {}
         self.stays = False
         """Whether the page may open no other document (``Given.stays``)."""
-        self.loading = False
-        """Whether the page is being opened: then it may send what the owner allows on load."""
+        self.opens = False
+        """Whether an address is being opened, and the document that comes may send what the owner allows on load."""
         self._sockets = 0
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
         """Its EventSources."""
@@ -155,7 +155,14 @@ class NetworkGuard:
         told = said(method, headers)
         try:
             rule = judge_request(
-                method, url, kind, is_navigation, body, self.policy, loading=self.loading, **told._asdict()
+                method,
+                url,
+                kind,
+                is_navigation,
+                body,
+                self.policy,
+                loading=self.opens and bool(self._led_by),
+                **told._asdict(),
             )
         except (
             Exception

@@ -334,6 +334,22 @@ const left = animation => {
 """
 """How long an animation will still move something, in milliseconds; 0 for one that is endless or takes 2 s and more."""
 
+_ANSWERS: Final = r"""
+  const answers = globalThis.__trailmesh_answers ??= (() => {
+    const found = {last: 0, endless: false};
+    // Scripts that the document names are there when it has loaded.
+    const loaded = () => performance.getEntriesByType('navigation')[0]?.loadEventStart || Infinity;
+    // How long those of other sites are is not told.
+    const late = e => e.initiatorType === 'script' && e.startTime > loaded();
+    const data = e => (e.initiatorType === 'fetch' || e.initiatorType === 'xmlhttprequest') && e.encodedBodySize > 0;
+    const note = entries => { for (const e of entries) if (data(e) || late(e)) found.last = Math.max(found.last, e.responseEnd); };
+    const told = new PerformanceObserver(list => note(list.getEntries()));
+    told.observe({type: 'resource', buffered: true});
+    found.read = () => { note(told.takeRecords()); return found.last; };
+    return found;
+  })();"""
+"""When the last answer came to a script of a document. From its beginning on, since browsers keep only the first 250 entries."""
+
 QUIET: Final = (
     r"""new Promise(done => {
   const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
@@ -370,27 +386,19 @@ QUIET: Final = (
   // build a page, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a
   // body. What is served with text is read as it is: of its answers those are waited upon that come while it is watched (ADR 65).
   const shell = globalThis.__trailmesh_shell ?? true;
-  const answers = globalThis.__trailmesh_answers ??= (() => {
-    const found = {last: 0, endless: false, built: WAIT};
-    // Scripts that the document names are there when it has loaded.
-    const loaded = () => performance.getEntriesByType('navigation')[0]?.loadEventStart || Infinity;
-    const late = e => e.initiatorType === 'script' && e.startTime > loaded();
-    const asked = e => e.initiatorType === 'fetch' || e.initiatorType === 'xmlhttprequest' || late(e);
-    const note = entries => { for (const e of entries)
-      if (e.encodedBodySize > 0 && asked(e)) found.last = Math.max(found.last, e.responseEnd); };
-    const told = new PerformanceObserver(list => note(list.getEntries()));
-    told.observe({type: 'resource', buffered: true});
-    found.read = () => { note(told.takeRecords()); return found.last; };
-    return found;
-  })();
+"""
+    + _ANSWERS
+    + r"""
+  answers.built ??= WAIT;
   let changed = globalThis.__trailmesh_watch?.changed() ?? (shell ? 0 : began);
   const considers = () => {
     const last = answers.read(), now = performance.now();
-    if (!last || answers.endless || (last <= changed && !(shell && answers.built === WAIT))) return 0;
-    const ms = Math.max(0, last + ANSWER_MS - now);
-    // A page that asks again and again, and does so for long, always will.
-    answers.endless = ms > 0 && now - began > BUSY_MS;
-    return answers.endless ? 0 : ms;
+    const building = shell && answers.built === WAIT;
+    if (!last || answers.endless || (last <= changed && !building)) return 0;
+    const ms = Math.max(0, last + ANSWER_MS - now), tooLong = ms > 0 && now - began > BUSY_MS;
+    // A page that asks again and again, and does so for long once it is built, always will.
+    if (tooLong && !building) answers.endless = true;
+    return tooLong ? 0 : ms;
   };
   const end = () => {
     const considered = considers();
@@ -415,28 +423,35 @@ QUIET: Final = (
   const before = held(), told = () => changes + (held() !== before);
   globalThis.__trailmesh_watch?.end();
   // It goes on watching: whoever asks later need not read the page once more to learn that nothing has changed.
-  globalThis.__trailmesh_watch = {told, changed: () => changed, end: () => observer.disconnect()};
+  globalThis.__trailmesh_watch = {told, changed: () => changed, end: () => {
+    observer.disconnect(); clearTimeout(timer); ended = true; done(told());
+  }};
 })"""
 )
 """How often a frame changed until it stood still for a while. What fields hold, scrolling and focus are nothing to wait for, but
 count as a change.
 """
 
-SHELL: Final = r"""(() => {
-  const note = () => {
-    if (document.readyState === 'loading') return;
-    document.removeEventListener('readystatechange', note);
-    const texts = document.createTreeWalker(document.body ?? document, NodeFilter.SHOW_TEXT);
+SHELL: Final = (
+    r"""(() => {
+"""
+    + _ANSWERS
+    + r"""
+  document.addEventListener('readystatechange', () => {  // it has been parsed, and scripts that wait for that have not run
+    const texts = Document.prototype.createTreeWalker.call(document, document, NodeFilter.SHOW_TEXT);
     let letters = 0;
     while (letters < LETTERS && texts.nextNode()) {
       const text = texts.currentNode;
-      if (!/^(script|style|noscript)$/.test(text.parentNode.localName)) letters += (text.data.match(/[\p{L}\p{N}]/gu) ?? []).length;
+      if (/^(title|script|style|noscript)$/.test(text.parentNode.localName)) continue;
+      letters += (text.data.match(/[\p{L}\p{N}]/gu) ?? []).length;
     }
     globalThis.__trailmesh_shell = letters < LETTERS;
-  };
-  document.addEventListener('readystatechange', note);
+  }, {once: true});
 })()"""
-"""Notes, before the first script of a document, whether it was served with next to no text, so that scripts build the page."""
+)
+"""Notes, before the first script of a document, when answers come to its scripts, and whether it was served with next to no text,
+so that scripts build the page.
+"""
 
 CHANGES: Final = "globalThis.__trailmesh_watch?.told()"
 """How often a frame has changed since the last ``QUIET`` began; nothing in a frame that was not watched."""

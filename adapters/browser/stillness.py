@@ -29,8 +29,8 @@ class Stillness:
         self._frames = frames
         self.seen = False
         """Whether the page was read when it was found still, and has not changed since."""
-        self._waits = 0
-        """How often it was waited for: a document that is first met by one of them is built meanwhile."""
+        self._rests = 0
+        """How often it was still: a document that was met since the last time is being built."""
         self.quiet_ms = limits.SETTLE_QUIET_MS
         """How long nothing may change."""
 
@@ -57,8 +57,7 @@ class Stillness:
         quiet = quiet.replace("BLANK_MS", str(limits.SETTLE_BLANK_MS)).replace(
             "ANSWER_MS", str(limits.SETTLE_ANSWER_MS)
         )
-        self._waits += 1
-        quiet = quiet.replace("WAIT", str(self._waits))
+        quiet = quiet.replace("WAIT", str(self._rests))
         while not self._activity.gone.done():
             patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
             left = patience / 1000 - (time.monotonic() - began)
@@ -76,6 +75,9 @@ class Stillness:
                 answers = await changes
             except TimeoutError:
                 return False
+            except asyncio.CancelledError:  # the page has come to what was expected of it
+                self._rests += 1
+                raise
             finally:
                 if not changes.done() or changes.cancelled() or changes.exception():
                     self._ahead.forget()
@@ -83,6 +85,7 @@ class Stillness:
             reached = len(answers) == self._frames()
             self.seen = await self._ahead.counts(unchanged=still and reached and not any(answers))
             if still:
+                self._rests += 1
                 return True
             if not answers:
                 await asyncio.sleep(POLL_S[0])  # between two documents there is no execution context

@@ -45,7 +45,11 @@ class Worlds:
         context = event["context"]
         if context["name"].startswith(_WORLD):
             self._name = context["name"]
-            frame = self._ids[context["id"]] = context.get("auxData", {}).get("frameId", "")
+            frame = context.get("auxData", {}).get("frameId", "")
+            # Some versions of Chromium make a second one of that name for us: Playwright then uses the last one as well.
+            self._ids = {each: of for each, of in self._ids.items() if not frame or of != frame} | {
+                context["id"]: frame
+            }
             if frame == self.main_frame:
                 self.arrived()
 

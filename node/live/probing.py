@@ -39,7 +39,9 @@ _OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_l
 
 
 def guard_of_probes(guard: GuardPolicy, *, holds_sockets: bool = True) -> GuardPolicy:
-    """``guard`` without everything that lets more than reads pass; what pages send on load, they send here too."""
+    """``guard`` without everything that lets more than reads pass. What sites may be sent on load passes until something is
+    pressed (``Given.on_load``).
+    """
     sites = tuple(msgspec.structs.replace(rule, post=(), connect=()) for rule in guard.sites)
     return msgspec.structs.replace(
         guard, read_only=True, allow=(), sites=sites, probe=True, holds_sockets=holds_sockets
@@ -114,7 +116,14 @@ class Probing:
                 opened,
             ):
                 visit = Visit(
-                    opened, page, way, self._history, self._heard, secrets=self._secrets, holds_sockets=self._holds
+                    opened,
+                    page,
+                    way,
+                    self._history,
+                    self._heard,
+                    secrets=self._secrets,
+                    holds_sockets=self._holds,
+                    sends_on_load=any(rule.on_load for rule in guard.sites),
                 )
                 await self._visit(visit, waiting, pressed)
         except MeshError as error:

@@ -44,9 +44,9 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     post: _Sends = ()
     """Requests that may be sent although they are not GET, each ``METHOD path``, as ``POST /search``."""
     on_load: _Sends = ()
-    """Requests that pages may send while they are opened, each ``METHOD path``, as ``POST /auth/refresh``: many renew their session
-    so. No press can send them, so searches still press controls that are not understood. Where each renewal ends the session
-    before it, also set ``probe: false``: such controls are pressed in a copy of the session."""
+    """Requests that scripts may send while a page is opened by its address or loaded again, each ``METHOD path``, as
+    ``POST /auth/refresh``: many renew their session so. Searches still press controls that are not understood; after each press the
+    page is then opened in a new copy of the session. Where each renewal ends the session before it, also set ``probe: false``."""
     connect: _Reads = ()
     """Paths of WebSockets that may be opened. What goes over one is counted, and not judged."""
     personal_data: Literal["replace", "cover", "keep"] = "replace"

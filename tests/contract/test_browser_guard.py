@@ -282,6 +282,22 @@ async def test_what_a_site_may_be_sent_on_load_is_not_sent_once_the_page_is_open
     await page.pause(600)
     assert site.reached == []
     assert page.blocked().requests == ("POST /renew",)
+    # Another part of the same page is no other page.
+    outcome = await page.perform(Goto(url=f"{site.origin}/shown.html#below"))
+    assert outcome.blocked == ("POST /renew",)
+    assert "POST /renew" not in site.reached
+    await page.close()
+
+
+async def test_of_what_a_site_may_be_sent_on_load_no_form_and_no_beacon_is_sent(
+    browser: Browser, site: PageServer
+) -> None:
+    """Guard: protocol/risk/requests.py, judge_request."""
+    rule = SiteRule(site=site.origin, why="it renews its session at each load", on_load=("POST /renew",))
+    page = await (await browser.open(Profile(), GuardPolicy(sites=(rule,)))).page()
+    ways = "navigator.sendBeacon('/renew', 'x'); document.querySelector('form').submit()"
+    await shown(page, site, f"<form method=post action=/renew></form><script>{ways}</script>")
+    assert "POST /renew" not in site.reached
     await page.close()
 
 

@@ -181,7 +181,7 @@ class MemoryPage:
         """``adapters.ports.Page.perform``; nothing here takes time, so ``expect`` and ``timeout_ms`` have no effect."""
         self._require_alive()
         self._secrets = secrets or self._secrets
-        self._traffic.begin(given, loading=isinstance(action, Goto | Reload))
+        self._traffic.begin(given, opens=isinstance(action, Goto | Reload))
         self._given = given
         self._followed = False
         self._fate = ""
