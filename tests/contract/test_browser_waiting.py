@@ -234,6 +234,59 @@ async def test_a_page_that_is_served_with_text_is_not_waited_for_after_each_answ
     assert took < 2.5
 
 
+_SLOW = """<h1>Rows</h1><p>wait</p><button>Wug</button><script>
+const later = (ms) => new Promise((done) => setTimeout(done, ms)), p = document.querySelector('p');
+const build = async (times, spins, last) => {
+  for (let i = 0; i < times; i++) { await (await fetch('/more')).text(); p.append(spins); await later(200); }
+  p.textContent = last;
+};
+build(8, '.', 'built');
+document.querySelector('button').onclick = () => build(1, '', 'answered');
+</script>"""
+
+
+async def test_what_a_page_that_is_built_slowly_asks_for_later_is_waited_upon_all_the_same(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: ``building`` where ``endless`` is set, in ``scripts.QUIET``."""
+    monkeypatch.setattr(limits, "SETTLE_BUSY_MS", 900)
+    site.extra["/more"], site.extra["/slow.html"] = "more", _SLOW
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    await page.perform(Goto(url=f"{site.origin}/slow.html"))
+    ended = (await page.perform(Wait(text="built", timeout_ms=5_000))).observation
+    outcome = await page.perform(Click(target=Locator()), ref=element(ended, "button", "Wug").ref)
+    assert "answered" in outcome.observation.text
+    await page.close()
+
+
+async def test_a_page_that_was_given_up_is_still_being_built_for_who_waits_then(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: that ``_rests`` is counted at the end of ``Stillness.until_still``, and not at its beginning."""
+    monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 500)
+    site.extra["/more"], site.extra["/slow.html"] = "more", _SLOW
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    assert not (await page.perform(Goto(url=f"{site.origin}/slow.html"))).settled
+    waited = await page.perform(Wait(timeout_ms=5_000))
+    assert "built" in waited.observation.text
+    await page.close()
+
+
+async def test_scripts_of_another_site_that_a_loaded_page_asks_for_are_waited_upon(
+    browser: Browser, site: PageServer
+) -> None:
+    """Taken out: ``late`` without a size, in ``scripts._ANSWERS``."""
+    site.extra["/more"] = "more"
+    site.extra["/part.js"] = "setTimeout(() => document.querySelector('p').textContent = 'shown by a part', 200)"
+    elsewhere = "location.origin.replace('127.0.0.1', 'localhost') + '/part.js'"
+    script = f"Object.assign(document.createElement('script'), {{src: {elsewhere}}})"
+    site.extra["/parts-elsewhere.html"] = f"<p>wait</p><script>onload = () => document.body.append({script})</script>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=f"{site.origin}/parts-elsewhere.html"))
+    assert "shown by a part" in outcome.observation.text
+    await page.close()
+
+
 _WRONG = """<h1>Wrong</h1><script>
 fetch('/nothing').catch(() => 0);
 fetch('/write', {method: 'POST', body: 'x'}).catch(() => 0);
