@@ -115,8 +115,6 @@ class NetworkGuard:
         self._pop_ups: dict[str, str] = {}
         self.stays = False
         """Whether the page may open no other document (``Given.stays``)."""
-        self.opens = False
-        """Whether an address is being opened, and the document that comes may send what the owner allows on load."""
         self._sockets = 0
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
         """Its EventSources."""
@@ -154,16 +152,7 @@ class NetworkGuard:
         """Whether a request may leave; one that may not is reported. body: empty if there is none, None if it is not known."""
         told = said(method, headers)
         try:
-            rule = judge_request(
-                method,
-                url,
-                kind,
-                is_navigation,
-                body,
-                self.policy,
-                loading=self.opens and bool(self._led_by),
-                **told._asdict(),
-            )
+            rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
         except (
             Exception
         ):  # a defect: a request without a decision would block its page, and one that passed would be worse

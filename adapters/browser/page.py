@@ -311,7 +311,6 @@ class ChromiumPage:
             self._looked = False
             # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
             self._activity.given = NOTHING
-            self._guard.opens = False
 
     async def _performed(
         self,
@@ -329,7 +328,6 @@ class ChromiumPage:
         # What only reads changes nothing: the page is as it was when what is to be read was looked for.
         seen = self._looked and isinstance(action, Assert | Extract)
         self._guard.stays = given.stays
-        self._guard.opens = given.on_load and isinstance(action, Goto | Reload)
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
         self._following.begin()

@@ -104,8 +104,6 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Where a drag ends: the ref of an element in the last observation."""
     stays: bool = False
     """The page stays: until the next action every other document that it asks for is refused, with ``PROBED_PAGE`` as the rule."""
-    on_load: bool = True
-    """Whether a page that is opened may send what the rule of a site allows on load (``SiteRule.on_load``)."""
 
 
 NOTHING = Given()

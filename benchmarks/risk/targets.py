@@ -56,8 +56,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     skip: str = ""
     """Regular expression of paths that are not opened: one login for each page load, or without end."""
 
-    on_load: tuple[str, ...] = ()
-    """What its owner would allow its pages to send as they open, each ``METHOD path``: without it none does."""
+    posts: tuple[str, ...] = ()
+    """What its owner would allow it to send, each ``METHOD path``: without it no page opens."""
 
     @property
     def origin(self) -> str:
@@ -67,8 +67,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def policy(self) -> GuardPolicy:
         """As its owner would write it, for what is seen of the pages; requests are judged without it."""
-        rule = SiteRule(site=self.origin, why="no page opens without it", on_load=self.on_load)
-        return GuardPolicy(sites=(rule,) if self.on_load else ())
+        rule = SiteRule(site=self.origin, why="no page opens without it", post=self.posts)
+        return GuardPolicy(sites=(rule,) if self.posts else ())
 
 
 def _one(
@@ -599,7 +599,7 @@ _LISTED: Final = (
         fields=(("input[type=email]", "owner@example.org"), ("input[type=password]", PASSWORD)),
         alike=1,
         by_cookie=True,
-        on_load=("POST /auth/refresh",),  # it renews its session at each load
+        posts=("POST /auth/refresh",),  # it renews its session at each load
         ready="#main-content",
         ready_s=1.0,
         wait_s=1.0,  # it waits before it notes how a list is shown

@@ -43,7 +43,7 @@ class Explaining:
     def _request(self, url: str, method: str) -> Explained:
         guard = guard_for(self._policy)
         rule = judge_request(method, url, "document" if method == "GET" else "fetch", method == "GET", None, guard)
-        told, where, why = self._allowed(url, method, guard) if rule is None else self._refused(url, method, rule)
+        told, where, why = self._allowed(url, method, guard) if rule is None else self._refused(url, rule)
         return Explained(what=f"{method} {url}", allowed=rule is None, rule=told, where=where, why=why, risk=0)
 
     def _allowed(self, url: str, method: str, guard: GuardPolicy) -> tuple[str, str, str]:
@@ -58,7 +58,7 @@ class Explaining:
                 return f"the rule of {rule.site} lists it", f"policy.sites[{index}]", rule.why
         return "reads are allowed", _GUARD, ""
 
-    def _refused(self, url: str, method: str, rule: str) -> tuple[str, str, str]:
+    def _refused(self, url: str, rule: str) -> tuple[str, str, str]:
         told = meaning(rule)
         index = rule_at(self._policy.sites, url)
         if rule == REFUSED and index is not None:
@@ -68,8 +68,6 @@ class Explaining:
             return told, "policy.origins", ""
         if index is not None:
             found = self._policy.sites[index]
-            if judge_site(self._policy.sites, method, url, "fetch", loading=True) == "":
-                return f"the rule of {found.site} lists it while a page is opened", f"policy.sites[{index}]", found.why
             return f"{told}, and the rule of {found.site} does not list it", f"policy.sites[{index}]", found.why
         return f"{told}, and no entry allows it", _GUARD, ""
 

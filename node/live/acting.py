@@ -131,13 +131,12 @@ class Driver:
         evidence_onto: Evidence | None = None,
         answer: Answer | None = None,
         stays: bool = False,
-        on_load: bool = True,
     ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
         ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer.
-        ``stays``, ``on_load``: as ``Given``.
+        ``stays``: the page opens no other document (``Given.stays``).
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -166,9 +165,7 @@ class Driver:
         covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
         if condition is not None:
             await self._hold(condition, action, evidence)
-        given = msgspec.structs.replace(
-            await self._given(answer, self.prepared), covers=covers, stays=stays, on_load=on_load
-        )
+        given = msgspec.structs.replace(await self._given(answer, self.prepared), covers=covers, stays=stays)
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.

@@ -108,21 +108,17 @@ class Visit:
         *,
         secrets: Secrets,
         holds_sockets: bool,
-        sends_on_load: bool,
     ) -> None:
         """heard: what is known of ``wanted`` when nothing is pressed. secrets: what ``wanted`` does not show.
 
-        holds_sockets: as ``GuardPolicy``. sends_on_load: whether a site may be sent something as a page opens.
+        holds_sockets: as ``GuardPolicy``.
         """
-        self._sends_on_load = sends_on_load
         self._page, self._wanted, self._way, self._history = page, wanted, way, history
         self._holds_sockets = holds_sockets
         self._gate = Gate(report=_unreported, approve=_in_doubt, history=history)
         self._driver = Driver(page, self._gate, secrets)
         self._heard = heard
         self._last: _Done | None = None
-        self._touched = False
-        """Whether something was pressed, or time has passed. What the page has stored since then must not leave as it is opened."""
 
     async def press(self, action: Action, *, patient: bool = False) -> None:
         """Do ``action`` on the opened page, which stays.
@@ -132,7 +128,6 @@ class Visit:
         """
         if patient:
             await self._as_time_passes()  # what the page sends by itself says nothing about the press
-        self._touched = True
         before, deed = self._driver.observation, deed_of(action)
         assert before is not None and deed, "the page was opened"
         target = target_of(action)
@@ -236,16 +231,13 @@ class Visit:
         if last is None:
             return Press(clear=False), as_before
         lines = self._heard.lines
-        # What a page sends by itself as it opens often differs in a token. Where a search may send it, each difference counts.
-        later = [each for each in refused if each.line not in lines or self._sends_on_load]
-        tried = self._heard.beyond([*last.refused, *later])
+        tried = self._heard.beyond([*last.refused, *(each for each in refused if each.line not in lines)])
         press = judge_press(tried, lines, shows=last.shows, home=last.home, asks=last.asks, silent=last.silent)
         await self._history.note(last.element, last.page, press, last.deed)
         return press, as_before
 
     async def _watch(self) -> bool:
         """Find out what the page tries when time passes and nothing is pressed; whether the page is as before then."""
-        self._touched = True
         self._heard.note(await self._as_time_passes())
         refused, as_before = await self._open()
         self._heard.note(refused)
@@ -273,7 +265,7 @@ class Visit:
     async def _act(self, action: Action) -> Outcome:
         if isinstance(action, Goto):
             self._driver.observation = None
-        return await self._driver.act(action, expect=self._wanted.state, on_load=not self._touched)
+        return await self._driver.act(action, expect=self._wanted.state)
 
 
 async def _unreported(action: Action, risk: Risk, approved: bool) -> None:

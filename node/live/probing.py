@@ -39,9 +39,7 @@ _OF_THE_PAGE: Final = ("browser.", "action.", "risk.", "live.busy", "input.too_l
 
 
 def guard_of_probes(guard: GuardPolicy, *, holds_sockets: bool = True) -> GuardPolicy:
-    """``guard`` without everything that lets more than reads pass. What sites may be sent on load passes until something is
-    pressed (``Given.on_load``).
-    """
+    """``guard`` without everything that lets more than reads pass."""
     sites = tuple(msgspec.structs.replace(rule, post=(), connect=()) for rule in guard.sites)
     return msgspec.structs.replace(
         guard, read_only=True, allow=(), sites=sites, probe=True, holds_sockets=holds_sockets
@@ -116,14 +114,7 @@ class Probing:
                 opened,
             ):
                 visit = Visit(
-                    opened,
-                    page,
-                    way,
-                    self._history,
-                    self._heard,
-                    secrets=self._secrets,
-                    holds_sockets=self._holds,
-                    sends_on_load=any(rule.on_load for rule in guard.sites),
+                    opened, page, way, self._history, self._heard, secrets=self._secrets, holds_sockets=self._holds
                 )
                 await self._visit(visit, waiting, pressed)
         except MeshError as error:

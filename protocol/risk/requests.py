@@ -53,7 +53,6 @@ def judge_request(
     content_type: str = "application/json",
     replaced_by: str = "",
     commanded: bool = False,
-    loading: bool = False,
 ) -> str | None:
     """Why ``policy`` refuses a request; None if it may be sent.
 
@@ -64,7 +63,6 @@ def judge_request(
     replaced_by: the method that a header puts in the place of the real one (``X-HTTP-Method-Override``). A site that knows the
     header does that, any other one what the real method says; so both must be permitted.
     commanded: whether a header names what a POST does (``Next-Action``). Its address and its body do not tell then.
-    loading: whether another document was asked for by its address, and it is not still yet.
     Checks in order: scheme; an address that can be read; origin; a host that is an IP address; the allow list; the rule of the
     site; method; the address.
     """
@@ -88,9 +86,7 @@ def judge_request(
     verbs = {verb.strip().upper() for verb in (announced or method, replaced_by) if verb}
     if all(any(allows(entry, verb, url) for entry in policy.allow) for verb in verbs):
         return None
-    # What a page sends as it goes away, and forms, are no part of its load.
-    loads = loading and (bool(announced) or resource_type in ("fetch", "xhr"))
-    by_site = {judge_site(policy.sites, verb, url, resource_type, loading=loads) for verb in verbs}
+    by_site = {judge_site(policy.sites, verb, url, resource_type) for verb in verbs}
     if REFUSED in by_site:
         return REFUSED
     if by_site == {""}:

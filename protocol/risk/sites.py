@@ -1,8 +1,7 @@
 """What a node may do at single sites: read, send, connect. Rules of its owner, each with its reason (``policy.sites``).
 
 Of several rules that name an origin the most specific one decides alone: the exact origin, else the longest domain. A rule narrows
-reads to what it lists, and allows requests that are not GET, some of them only while a page is opened; what it does not
-speak of stays as it is.
+reads to what it lists, and allows requests that are not GET; what it does not speak of stays as it is.
 """
 
 from __future__ import annotations
@@ -43,10 +42,6 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Empty allows every path. Pictures, styles and scripts are not narrowed."""
     post: _Sends = ()
     """Requests that may be sent although they are not GET, each ``METHOD path``, as ``POST /search``."""
-    on_load: _Sends = ()
-    """Requests that scripts may send while a page is opened by its address or loaded again, each ``METHOD path``, as
-    ``POST /auth/refresh``: many renew their session so. Searches still press controls that are not understood; after each press the
-    page is then opened in a new copy of the session. Where each renewal ends the session before it, also set ``probe: false``."""
     connect: _Reads = ()
     """Paths of WebSockets that may be opened. What goes over one is counted, and not judged."""
     personal_data: Literal["replace", "cover", "keep"] = "replace"
@@ -68,12 +63,10 @@ def _specific(pattern: str, origin: str) -> tuple[bool, int]:
     return pattern == origin, 0 if pattern == ANY else len(pattern)
 
 
-def judge_site(
-    rules: Sequence[SiteRule], method: str, url: str, resource_type: str, *, loading: bool = False
-) -> str | None:
+def judge_site(rules: Sequence[SiteRule], method: str, url: str, resource_type: str) -> str | None:
     """What the rule of a site says of a request: empty if it allows it, ``REFUSED``, or None if it says nothing.
 
-    method: in upper case. resource_type, loading: as for ``judge_request``.
+    method: in upper case. resource_type: as for ``judge_request``.
     """
     index = rule_at(rules, url)
     if index is None:
@@ -82,8 +75,7 @@ def judge_site(
     if method in ("GET", "HEAD"):
         listed = not rule.read or resource_type in _FILES or any(path_fits(each, path) for each in rule.read)
         return None if listed else REFUSED
-    listed_now = (*rule.post, *rule.on_load) if loading else rule.post
-    return "" if any(_sends(each, method, path) for each in listed_now) else None
+    return "" if any(_sends(each, method, path) for each in rule.post) else None
 
 
 def _sends(entry: str, method: str, path: str) -> bool:

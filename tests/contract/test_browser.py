@@ -36,7 +36,6 @@ from protocol.page.dialogs import Answer, Dialog
 from protocol.page.observation import BLANK, Observation, encode
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
 from tests.given_secrets import given_all
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
@@ -322,22 +321,6 @@ async def test_an_allowed_post_gets_through(world: Backend) -> None:
     outcome = await use(page, Click(target=ANY), "button", "Send")
     assert outcome.observation.title == "Sent"
     assert world.reached[-1] == "POST /send"
-    await page.close()
-
-
-@pytest.mark.parametrize("probe", [False, True])
-async def test_what_a_site_may_be_sent_on_load_is_sent_by_opening_it_and_by_no_press(
-    world: Backend, probe: bool
-) -> None:
-    """Guard: protocol/risk/sites.py, judge_site."""
-    rule = SiteRule(site=world.origin, why="it renews its session at each load", on_load=("POST /renew",))
-    page = await (await world.browser.open(Profile(), GuardPolicy(sites=(rule,), probe=probe))).page()
-    world.reached.clear()
-    for opening in (Goto(url=world.origin + "/renews.html"), Reload()):
-        assert (await page.perform(opening)).blocked == ()
-    assert world.reached == ["GET /renews.html", "POST /renew"] * 2
-    assert (await use(page, Click(target=ANY), "button", "Renew")).blocked == ("POST /renew",)
-    assert world.reached.count("POST /renew") == 2
     await page.close()
 
 

@@ -18,7 +18,6 @@ from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
@@ -264,40 +263,6 @@ async def test_a_cover_lets_its_requests_through_while_its_action_is_performed_a
     site.reached.clear()
     await page.pause(300)
     assert POST not in site.reached, "an action that failed leaves nothing allowed behind"
-    await page.close()
-
-
-async def test_what_a_site_may_be_sent_on_load_is_not_sent_once_the_page_is_open(
-    browser: Browser, site: PageServer
-) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage.perform."""
-    rule = SiteRule(site=site.origin, why="it renews its session at each load", on_load=("POST /renew",))
-    page = await (await browser.open(Profile(), GuardPolicy(sites=(rule,)))).page()
-    renews = "fetch('/renew', {method: 'POST'})"
-    await shown(page, site, f"<script>{renews}; onload = () => setInterval(() => {renews}, 200)</script>")
-    assert "POST /renew" in site.reached
-    await page.pause(100)
-    page.blocked()
-    site.reached.clear()
-    await page.pause(600)
-    assert site.reached == []
-    assert page.blocked().requests == ("POST /renew",)
-    # Another part of the same page is no other page.
-    outcome = await page.perform(Goto(url=f"{site.origin}/shown.html#below"))
-    assert outcome.blocked == ("POST /renew",)
-    assert "POST /renew" not in site.reached
-    await page.close()
-
-
-async def test_of_what_a_site_may_be_sent_on_load_no_form_and_no_beacon_is_sent(
-    browser: Browser, site: PageServer
-) -> None:
-    """Guard: protocol/risk/requests.py, judge_request."""
-    rule = SiteRule(site=site.origin, why="it renews its session at each load", on_load=("POST /renew",))
-    page = await (await browser.open(Profile(), GuardPolicy(sites=(rule,)))).page()
-    ways = "navigator.sendBeacon('/renew', 'x'); document.querySelector('form').submit()"
-    await shown(page, site, f"<form method=post action=/renew></form><script>{ways}</script>")
-    assert "POST /renew" not in site.reached
     await page.close()
 
 

@@ -26,7 +26,6 @@ from protocol.page.locator import resolve
 from protocol.recording.session import Profile
 from protocol.risk.classes import APPROVAL_CLASS
 from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import SiteRule
 from tests.mesh_memory import MemoryMesh, MemoryNode, QuickClock
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.doubtful import BEHIND, FOLDED, IDIOMS, SOCKETS, pages
@@ -136,25 +135,22 @@ _READ: tuple[Action, ...] = (
 )
 
 
-async def tried(html: str, actions: Sequence[Action], *, on_load: str = "") -> tuple[dict[str, bool], set[str]]:
-    """Which of ``actions`` a search asks about after it has tried them, by the name of the element; what reached the site.
-
-    on_load: what the owner lets pages send as they open.
-    """
+async def tried(html: str, actions: Sequence[Action]) -> tuple[dict[str, bool], set[str]]:
+    """Which of ``actions`` a search asks about after it has tried them, by the name of the element; what reached the site."""
     server, clock = PageServer(), SystemClock()
     server.extra = {"/idioms.html": html}
     await server.start()
-    rule = SiteRule(site=server.origin, why="it renews its session", on_load=(on_load,) if on_load else ())
-    guard = GuardPolicy(sites=(rule,))
     browsers = Browsers(launcher(SETTINGS))
     history = History(bytes(32), MemoryStore(), clock)
-    known = Held(history, guard, wary=True)
+    known = Held(history, GuardPolicy(), wary=True)
     try:
         start = Goto(url=f"{server.origin}/idioms.html")
-        async with browsers.opened(Profile(), guard) as (context, page):
+        async with browsers.opened(Profile(), GuardPolicy()) as (context, page):
             seen = (await page.perform(start)).observation
             ledger = Unhurried(Probes(), clock, 10_000)
-            probing = Probing(browsers, Profile(), guard, context.state, history=history, ledger=ledger, clock=clock)
+            probing = Probing(
+                browsers, Profile(), GuardPolicy(), context.state, history=history, ledger=ledger, clock=clock
+            )
             while await probing.settle(seen, [start], actions):
                 continue
         found = {}
@@ -189,33 +185,6 @@ async def test_on_a_page_with_a_web_socket_only_what_opens_something_is_found_ha
     # Where the WebSocket must be refused as in the search, no button says anything on it: only what the page says of one counts.
     assert {name for name, asked in found.items() if not asked} == {"Blick", *(() if shows else ("Zorp", "Wex"))}
     assert reached == {"GET /idioms.html"}
-
-
-_RENEWS: str = """<!doctype html><title>Renews</title><main></main><script>
-let kept = '';
-const send = what => fetch('/renew' + what, {method: 'POST', keepalive: true}), queue = localStorage.getItem('queue') ?? '';
-onpagehide = () => kept && send(kept);
-send(queue).then(() => {
-  const main = document.querySelector('main');
-  for (const [name, act] of Object.entries({
-    Wug: () => 0, Dosh: () => localStorage.setItem('queue', '?dosh'), Tove: () => { kept = '?tove'; }, Rath: () => send('?rath'),
-  })) {
-    const button = document.createElement('button');
-    button.append(name);
-    button.onclick = () => { act(); main.append(' shown'); };
-    main.append(button);
-  }
-}, () => document.body.append('Log in'))
-</script>"""
-
-
-async def test_a_page_that_renews_its_session_is_tried_and_what_a_press_has_it_send_then_is_found_out() -> None:
-    """Guard: node/live/probe_visit.py, Visit._act. Guard: node/live/probe_visit.py, Visit.leave."""
-    names = ("Wug", "Dosh", "Tove", "Rath")
-    actions = [Click(target=_aim("button", name)) for name in names]
-    found, reached = await tried(_RENEWS, actions, on_load="POST /renew")
-    assert found == {"Wug": False, "Dosh": True, "Tove": True, "Rath": True}
-    assert reached == {"GET /idioms.html", "POST /renew"}
 
 
 class Unhurried(Ledger):

@@ -12,12 +12,11 @@ import yaml
 
 from node.config.settings import Config, PolicyConfig, parse
 from node.live import guard_for
-from node.live.probing import guard_of_probes, may_probe
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs.policy import ExplainParams
 from protocol.errors import MeshError
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests import judge_request
 from protocol.risk.sites import SiteRule, judge_site, path_fits, rule_at
 
 SHOP = "https://shop.example"
@@ -26,34 +25,13 @@ RULES = (
     SiteRule(
         site="https://*.shop.example", why="prices are public", read=("/products/**", "/search"), post=("POST /search",)
     ),
-    SiteRule(site=SHOP, why="ours", post=("POST /cart/*", "PUT /**"), on_load=("POST /auth/refresh",)),
+    SiteRule(site=SHOP, why="ours", post=("POST /cart/*", "PUT /**")),
 )
 
 
 def judged(method: str, url: str, kind: str = "fetch", **policy: Any) -> str | None:
     guard = guard_for(PolicyConfig(sites=RULES, **policy))
     return judge_request(method, url, kind, kind == "document", None, guard)
-
-
-def test_what_is_allowed_on_load_is_allowed_while_a_page_is_opened_alone() -> None:
-    guard = GuardPolicy(sites=(SiteRule(site=SHOP, why="renews", on_load=("POST /auth/refresh",)),))
-
-    def asked(method: str, path: str, **given: Any) -> str | None:
-        return judge_request(method, SHOP + path, "fetch", False, "{}", guard, **given)
-
-    assert asked("POST", "/auth/refresh", loading=True) is None
-    assert asked("POST", "/auth/refresh") == "method"
-    assert asked("DELETE", "/auth/refresh", loading=True) == asked("POST", "/auth", loading=True) == "method"
-    assert asked("POST", "/auth/refresh", loading=True, replaced_by="DELETE") == "method"
-
-
-def test_what_is_allowed_on_load_leaves_searches_their_probes_and_is_allowed_in_them() -> None:
-    rule = SiteRule(site=SHOP, why="renews", on_load=("POST /auth/refresh",), post=("POST /cart",))
-    probes = guard_of_probes(GuardPolicy(sites=(rule,)))
-    assert judge_request("POST", SHOP + "/auth/refresh", "fetch", False, "{}", probes, loading=True) is None
-    assert judge_request("POST", SHOP + "/cart", "fetch", False, "{}", probes, loading=True) == "method"
-    assert not may_probe(GuardPolicy(sites=(rule,)), SHOP)
-    assert may_probe(GuardPolicy(sites=(msgspec.structs.replace(rule, post=()),)), SHOP)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +130,6 @@ def test_a_rule_lifts_neither_origins_nor_destinations_nor_the_words_of_an_addre
         ({"site": "shop.example", "why": "x"}, "names no origins"),
         ({"site": "https://shop.example", "why": "x", "post": ["GET /x"]}, "post"),
         ({"site": "https://shop.example", "why": "x", "post": ["POST x"]}, "post"),
-        ({"site": "https://shop.example", "why": "x", "on_load": ["GET /x"]}, "on_load"),
         ({"site": "https://shop.example", "why": "x", "read": ["products"]}, "read"),
         ({"site": "https://shop.example", "why": "x", "connect": ["live"]}, "connect"),
         ({"site": "https://shop.example", "why": "x", "other": 1}, "unknown field"),
@@ -189,12 +166,6 @@ async def test_the_policy_is_explained_by_the_rule_that_decides(tmp_path: Path) 
         assert await explained("https://a.shop.example/products/7") == (True, "policy.sites[1]", "prices are public")
         assert await explained("https://a.shop.example/admin") == (False, "policy.sites[1]", "prices are public")
         assert await explained(f"{SHOP}/cart/1", method="POST") == (True, "policy.sites[2]", "ours")
-        opens = await node.dispatch(
-            "policy.explain",
-            msgspec.json.encode(ExplainParams(url=f"{SHOP}/auth/refresh", method="POST")),
-            lambda event: None,
-        )
-        assert (opens.allowed, opens.rule) == (False, f"the rule of {SHOP} lists it while a page is opened")
         assert await explained("https://mail.test/x", method="post") == (True, "policy.allow_requests[0]", "")
         assert (await explained("https://mail.test/x"))[0]
         assert await explained("https://mail.test/x", method="PUT") == (False, "the network guard (docs/risk.md)", "")

@@ -94,14 +94,6 @@ def site() -> MemorySite:
         "/targets.html": _targets(),
         "/table.html": table,
         "/popup.html": beside,
-        "/renews.html": Document(
-            title="Renews",
-            controls=(
-                _control("heading", "Renews", states=("level=1",)),
-                _control("button", "Renew", Effect(fetch=(("POST", "/renew"),))),
-            ),
-            sends=(("POST", "/renew"),),
-        ),
         "/account/close": closed,
         "/send": sent,
     }

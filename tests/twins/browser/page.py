@@ -181,7 +181,7 @@ class MemoryPage:
         """``adapters.ports.Page.perform``; nothing here takes time, so ``expect`` and ``timeout_ms`` have no effect."""
         self._require_alive()
         self._secrets = secrets or self._secrets
-        self._traffic.begin(given, opens=isinstance(action, Goto | Reload))
+        self._traffic.begin(given)
         self._given = given
         self._followed = False
         self._fate = ""
@@ -395,7 +395,7 @@ class MemoryPage:
             self._shown = Shown(url, self._kept.shown(url, document))
             self._traffic.shows(url, document.status)
             self._late = []
-            for sent, address in (*self._shown.document.sends, *self._shown.document.pending):
+            for sent, address in self._shown.document.pending:
                 self._traffic.send(sent, urljoin(url, address), "fetch")
         if left != "about:blank":
             self._before = [*self._before, left]

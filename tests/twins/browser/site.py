@@ -84,10 +84,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can be read to its end."""
     late: tuple[tuple[str, str], ...] = ()
     """``(method, address)`` of requests that its timers send whenever a probe lets time pass."""
-    sends: tuple[tuple[str, str], ...] = ()
-    """``(method, address)`` of requests that it sends as it is shown."""
     pending: tuple[tuple[str, str], ...] = ()
-    """``(method, address)`` of further ones, once its origin has stored an item."""
+    """``(method, address)`` of requests that it sends as it is shown, once its origin has stored an item."""
     later: tuple[Control, ...] = ()
     """Controls that it shows too once its origin has stored an item."""
 

@@ -26,19 +26,17 @@ class Traffic:
         self._caused = Caused()
         self._unanswered: list[tuple[str, str]] = []
         self._given = NOTHING
-        self._stays = self._opens = self._led = False
+        self._stays = False
 
-    def begin(self, given: Given, *, opens: bool) -> None:
-        """A step begins, with what the owner has given it. opens: it opens an address."""
-        self._opens = opens and given.on_load
+    def begin(self, given: Given) -> None:
+        """A step begins, with what the owner has given it."""
         self._caused.begin()
         self._unanswered.clear()
-        self._led = False
         self._given, self._stays = given, given.stays
 
     def acted(self) -> None:
         """The step has acted: what comes later is not covered by what it was given. A probe stays on its page."""
-        self._given, self._opens = NOTHING, False
+        self._given = NOTHING
 
     def send(self, method: str, url: str, kind: str, *, navigation: bool = False, says: str = "") -> bool:
         """Whether a request got through; it is in the site's log or among the refused ones afterwards. says: its body."""
@@ -52,7 +50,6 @@ class Traffic:
             return False
         parts = urlsplit(url)
         if kind == "document":
-            self._led = True
             self._caused.sends_document(method, url)
         elif method != "WS":
             self._caused.sends(method, url)
@@ -68,7 +65,7 @@ class Traffic:
         if method == "WS":
             rule = judge_socket(url, self._policy)
         else:
-            rule = judge_request(method, url, kind, navigation, None, self._policy, loading=self._opens and self._led)
+            rule = judge_request(method, url, kind, navigation, None, self._policy)
             if rule and may_be_allowed(rule):
                 # The twin sends no bodies, and every form of it is read.
                 if any(cover.covers(method, url, "", "") for cover in self._given.covers):
