@@ -29,6 +29,9 @@ def _call(home: str | None, verb: str, params: Result, typed: Result, line: Call
     return run_async(call_apart(typed["config"] or "", verb, params, showing(line)))
 
 
+_REMEDY = " (`policy.allow_requests` or a rule in `policy.sites` can allow it)"
+
+
 def _is_there(home: Any) -> bool:
     from node.signing import LOG_FILE
 
@@ -49,7 +52,9 @@ def _show(r: Result) -> None:
         lines.append(comment(f"{counted(r['left_out'], 'element')} more: --text TEXT, --limit N"))
     if not r["elements"]:
         lines.append(comment("nothing that can be named"))
-    lines += [comment(f"the guard refused {each}: what the page gets by it is missing") for each in r["refused"]]
+    lines += [
+        comment(f"the guard refused {each}: what the page gets by it is missing{_REMEDY}") for each in r["refused"]
+    ]
     lines += [comment(each) for each in r["faults"]]
     for each in r["faults"]:
         click.echo(f"! {each}", err=True)

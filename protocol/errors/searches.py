@@ -26,7 +26,9 @@ SEARCHES: Final[dict[str, Code]] = {
         _O,
         False,
         "The search has tried every action it found, without a verified success.",
-        "Change the start address or the condition; more time does not help. Pages that differ only in numbers count as one page.",
+        "See what the guard refused and what waits for an answer (`trailmesh approve ls`): a page may lack what it asked for. Else change "
+        "the start address or the condition; more time helps only where controls were left untried. Pages that differ only in numbers "
+        "count as one page.",
     ),
     "search.state": Code(
         _C,
