@@ -16,7 +16,8 @@ import msgspec
 
 from adapters.ports import Store
 from node.base import counted
-from node.config import Config
+from node.config import CONFIG_FILE, Config
+from node.config.settings import load
 from node.health.doctor_capsules import check_capsules
 from node.health.doctor_peers import check_peer
 from node.health.doctor_schedules import check_schedules
@@ -42,7 +43,7 @@ async def examine(rooms: Rooms, *, browser: bool) -> Health:
     found += await _witness_key(rooms)
     found += _owner_key(rooms)
     found += await _store(rooms.home, rooms.store)
-    checkers: list[_Checker] = [_witness_log, _clock, _peer_listener, check_schedules, check_capsules]
+    checkers: list[_Checker] = [_configuration, _witness_log, _clock, _peer_listener, check_schedules, check_capsules]
     for checker in checkers:
         found += await checker(rooms)
     if browser:
@@ -151,6 +152,22 @@ async def _store(home: Path, store: Store) -> list[Check]:
         return [Check(name="store", status="fault", finding=fault, remedy=remedy) for fault in faults]
     sessions = await store.count_sessions()
     return [Check(name="store", status="ok", finding=f"sound, {counted(sessions, 'session')}")]
+
+
+async def _configuration(rooms: Rooms) -> list[Check]:
+    """Nothing, unless the file says something else by now than the running node has read."""
+    if not rooms.serving or not await asyncio.to_thread((rooms.home / CONFIG_FILE).is_file):
+        return []
+    try:
+        now = await asyncio.to_thread(load, rooms.home)
+    except MeshError as fault:
+        finding = f"the node would not start with it: {fault.message} [{fault.code}]"
+        return [Check(name="configuration", status="fault", finding=finding, remedy=for_opening(rooms.home, fault))]
+    if (now.policy, now.browser) == (rooms.config.policy, rooms.config.browser):
+        return []
+    remedy = f"end `trailmesh node serve`, then: trailmesh node serve --home {quote(str(rooms.home))}"
+    finding = "the file says something else than the running node has read"
+    return [Check(name="configuration", status="warn", finding=finding, remedy=remedy)]
 
 
 async def _witness_log(rooms: Rooms) -> list[Check]:

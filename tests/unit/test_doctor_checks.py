@@ -197,6 +197,23 @@ async def test_a_node_that_does_not_run_is_told_how_to_start_it() -> None:
     assert await doctor._peer_listener(ended) == [check(name, "warn", finding, RECOVER)]
 
 
+async def test_a_configuration_that_a_running_node_has_not_read_is_told(tmp_path: Path) -> None:
+    running, name = SimpleNamespace(address="https://127.0.0.1:1"), "configuration"
+    told = rooms(serving=running, home=tmp_path)
+    assert await doctor._configuration(told) == []
+    (tmp_path / "config.yaml").write_text(render(Config()))
+    assert await doctor._configuration(told) == []
+    (tmp_path / "config.yaml").write_text("policy: {risk_class_max: 2}\n")
+    (found,) = await doctor._configuration(told)
+    assert (found.name, found.status) == (name, "warn")
+    assert f"trailmesh node serve --home {tmp_path}" in found.remedy
+    assert await doctor._configuration(rooms(home=tmp_path)) == []
+    (tmp_path / "config.yaml").write_text("polcy: {}\n")
+    (broken,) = await doctor._configuration(told)
+    assert (broken.name, broken.status) == (name, "fault")
+    assert "config.invalid" in broken.finding
+
+
 @pytest.mark.parametrize(
     ("version", "status"),
     [("120.0.1", "ok"), ("119.9", "warn"), ("1", "warn"), ("Chrome/119", "ok"), ("", "ok")],
