@@ -16,8 +16,7 @@ import msgspec
 
 from adapters.ports import Store
 from node.base import counted
-from node.config import CONFIG_FILE, Config
-from node.config.settings import load
+from node.config import CONFIG_FILE, Config, settings
 from node.health.doctor_capsules import check_capsules
 from node.health.doctor_peers import check_peer
 from node.health.doctor_schedules import check_schedules
@@ -159,7 +158,7 @@ async def _configuration(rooms: Rooms) -> list[Check]:
     if not rooms.serving or not await asyncio.to_thread((rooms.home / CONFIG_FILE).is_file):
         return []
     try:
-        now = await asyncio.to_thread(load, rooms.home)
+        now = await asyncio.to_thread(settings.load, rooms.home)
     except MeshError as fault:
         finding = f"the node would not start with it: {fault.message} [{fault.code}]"
         return [Check(name="configuration", status="fault", finding=finding, remedy=for_opening(rooms.home, fault))]

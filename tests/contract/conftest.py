@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Final
 
 import pytest
 import pytest_asyncio
@@ -16,11 +17,13 @@ from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 
+_EVERY_THIRD: Final = {"test_browser.py", "test_browser_context.py", "test_browser_state.py"}
+
 
 @pytest.hookimpl(tryfirst=True)  # before what `-m` leaves out is decided
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``make test`` tries an attached browser in every third test of test_browser.py, ``make field`` in all of them."""
-    attached = [item for item in items if item.path.name == "test_browser.py" and "[attached" in item.name]
+    """``make test`` tries an attached browser in every third test of some files, ``make field`` in all of them."""
+    attached = [item for item in items if item.path.name in _EVERY_THIRD and "[attached" in item.name]
     for place, item in enumerate(attached):
         if place % 3:
             item.add_marker(pytest.mark.field)

@@ -136,12 +136,12 @@ const later = (ms) => new Promise((done) => setTimeout(done, ms)), p = document.
 const build = async () => {
   await (await fetch('/more')).text();
   SPINS
-  await later(250);
+  await later(150);
   p.textContent = await (await fetch('/more')).text();
 };
 START
 </script>"""
-"""Asks twice, the second time a quarter of a second after the first answer."""
+"""Asks twice, the second time 150 ms after the first answer."""
 
 
 async def _chained(
@@ -237,10 +237,10 @@ async def test_a_page_that_is_served_with_text_is_not_waited_for_after_each_answ
 _SLOW = """<h1>Rows</h1><p>wait</p><button>Wug</button><script>
 const later = (ms) => new Promise((done) => setTimeout(done, ms)), p = document.querySelector('p');
 const build = async (times, spins, last) => {
-  for (let i = 0; i < times; i++) { await (await fetch('/more')).text(); if (spins) p.append(spins); await later(200); }
+  for (let i = 0; i < times; i++) { await (await fetch('/more')).text(); if (spins) p.append(spins); await later(120); }
   p.textContent = last;
 };
-build(8, '.', 'built');
+build(14, '.', 'built');
 document.querySelector('button').onclick = () => build(1, '', 'answered');
 </script>"""
 
