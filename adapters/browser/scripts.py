@@ -384,16 +384,16 @@ QUIET: Final = (
       document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
   // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While scripts
   // build a page, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a
-  // body. What is served with text is read as it is: of its answers those are waited upon that come while it is watched (ADR 65).
+  // body. Of a page that was served with text only those answers count that come while it is watched (ADR 65).
   const shell = globalThis.__trailmesh_shell ?? true;
 """
     + _ANSWERS
     + r"""
-  answers.built ??= WAIT;
+  answers.metAt ??= RESTS;
   let changed = globalThis.__trailmesh_watch?.changed() ?? (shell ? 0 : began);
   const considers = () => {
     const last = answers.read(), now = performance.now();
-    const building = shell && answers.built === WAIT;
+    const building = shell && answers.metAt === RESTS;
     if (!last || answers.endless || (last <= changed && !building)) return 0;
     const ms = Math.max(0, last + ANSWER_MS - now), tooLong = ms > 0 && now - began > BUSY_MS;
     // A page that asks again and again, and does so for long once it is built, always will.

@@ -57,7 +57,7 @@ class Stillness:
         quiet = quiet.replace("BLANK_MS", str(limits.SETTLE_BLANK_MS)).replace(
             "ANSWER_MS", str(limits.SETTLE_ANSWER_MS)
         )
-        quiet = quiet.replace("WAIT", str(self._rests))
+        quiet = quiet.replace("RESTS", str(self._rests))
         while not self._activity.gone.done():
             patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
             left = patience / 1000 - (time.monotonic() - began)

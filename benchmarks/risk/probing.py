@@ -161,7 +161,7 @@ class _Prober:
         except (MeshError, TimeoutError) as failed:
             error = str(failed)[:200] or "it took too long"
         changes = await self._copy.changes()
-        if changes:  # a session that was renewed would end with the next page that begins with the old one
+        if changes:  # also what is noise: else a page that renews its session ends it for the next one
             await self._copy.restore()
         found = effects(changes, noise)
         visit: list[str] = []

@@ -14,6 +14,7 @@ from node.verbs import page as verbs
 from protocol.errors import MeshError
 
 _OPTIONS_SHOWN: Final = 12
+_WHERE = " (what may be sent stands under `policy` in the configuration: docs/approvals.md)"
 
 
 def _call(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
@@ -27,9 +28,6 @@ def _call(home: str | None, verb: str, params: Result, typed: Result, line: Call
 
     owner_only("work without a node")
     return run_async(call_apart(typed["config"] or "", verb, params, showing(line)))
-
-
-_REMEDY = " (`policy.allow_requests` or a rule in `policy.sites` can allow it)"
 
 
 def _is_there(home: Any) -> bool:
@@ -53,7 +51,7 @@ def _show(r: Result) -> None:
     if not r["elements"]:
         lines.append(comment("nothing that can be named"))
     lines += [
-        comment(f"the guard refused {each}: what the page gets by it is missing{_REMEDY}") for each in r["refused"]
+        comment(f"the guard refused {each}: what the page gets by it is missing{_WHERE}") for each in r["refused"]
     ]
     lines += [comment(each) for each in r["faults"]]
     for each in r["faults"]:

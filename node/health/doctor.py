@@ -162,10 +162,11 @@ async def _configuration(rooms: Rooms) -> list[Check]:
     except MeshError as fault:
         finding = f"the node would not start with it: {fault.message} [{fault.code}]"
         return [Check(name="configuration", status="fault", finding=finding, remedy=for_opening(rooms.home, fault))]
+    # These decide what may be done; the name and the port of a running node may have been settled when it started.
     if (now.policy, now.browser) == (rooms.config.policy, rooms.config.browser):
         return []
     remedy = f"end `trailmesh node serve`, then: trailmesh node serve --home {quote(str(rooms.home))}"
-    finding = "the file says something else than the running node has read"
+    finding = "`policy` or `browser` in the file is not what the running node has read"
     return [Check(name="configuration", status="warn", finding=finding, remedy=remedy)]
 
 
