@@ -204,6 +204,9 @@ class _Asked:
     async def covers(self, sought: Sought) -> tuple[Cover, ...]:
         return ()
 
+    async def withdraw(self, branch: bytes) -> None:
+        return None
+
     async def stands(self, sought: Sought) -> bool:
         return False
 

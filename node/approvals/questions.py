@@ -265,6 +265,18 @@ class Approvals:
         if fresh or item.record.times & (item.record.times - 1) == 0:
             await self._put(item)
 
+    async def withdraw(self, caller: str, search: str, branch: bytes) -> None:
+        """``search`` needs no answer for ``branch`` any more: it has found out itself what the action does. Errors: ``store.*``."""
+        for item in list(self._items.values()):
+            asked = item.question
+            ours = item.record.state == "open" and (asked.caller, asked.search) == (caller, search)
+            if ours and branch in item.record.branches:
+                left = tuple(each for each in item.record.branches if each != branch)
+                item.record = msgspec.structs.replace(
+                    item.record, branches=left, state=item.record.state if left else "over"
+                )
+                await self._put(item)
+
     def _full(self, caller: str, origin: str) -> bool:
         """Whether as many questions are open as the owner should have to read."""
         every = [item.question for item in self._items.values() if item.record.state == "open"]
@@ -363,3 +375,10 @@ class Asker:
         except MeshError as error:
             log.warning("a question could not be noted: %s", error)
             return ""
+
+    async def withdraw(self, branch: bytes) -> None:
+        """Implements ``Asking.withdraw``."""
+        try:
+            await self._approvals.withdraw(str(self._caller), self._search, branch)
+        except MeshError as error:
+            log.warning("a question could not be withdrawn: %s", error)

@@ -24,7 +24,7 @@ def _fields(record: QuestionRecord, question: Question) -> dict[str, Any]:
         "page": question.page,
         "site": question.origin,
         "risk": question.level,
-        "reason": question.evidence[0] if question.evidence else "",
+        "reason": _reason(question),
         "caller": question.caller,
         "search": question.search,
         "session": question.session,
@@ -32,6 +32,14 @@ def _fields(record: QuestionRecord, question: Question) -> dict[str, Any]:
         "asked_ms": record.asked_ms,
         "times": record.times,
     }
+
+
+def _reason(question: Question) -> str:
+    """Why it is asked. Where requests were refused, these are why: the class of the action itself may be harmless."""
+    if question.requests:
+        more = f" and {len(question.requests) - 1} more" if len(question.requests) > 1 else ""
+        return f"it sends {request_words(question.requests[0])}{more}"
+    return question.evidence[0] if question.evidence else ""
 
 
 def asked_of(record: QuestionRecord, question: Question) -> Asked:

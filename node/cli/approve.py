@@ -227,7 +227,8 @@ def _lines(question: Question) -> list[str]:
     """The question in lines. Pages have chosen some of its words, so each stays on its line."""
     from protocol.approval.forms import action_words, request_words
 
-    asked = f"class {question.level}" + (f": {question.evidence[0]}" if question.evidence else "")
+    evidence = ["it sends what may change something", *question.evidence] if question.requests else question.evidence
+    asked = f"class {question.level}" + (f": {evidence[0]}" if evidence else "")
     lines = [
         f"question  {question.id}",
         f"would     {action_words(question.action)}"
@@ -235,7 +236,7 @@ def _lines(question: Question) -> list[str]:
         else f"did       {action_words(question.action)}",
         f"page      {question.page}",
         f"risk      {asked}",
-        *(f"          {each}" for each in question.evidence[1:]),
+        *(f"          {each}" for each in evidence[1:]),
     ]
     label = "sends" if question.kind == "action" else "refused"
     lines += [f"{label:<9} {request_words(form)}" for form in question.requests]

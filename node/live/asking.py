@@ -85,6 +85,9 @@ class Asking(Protocol):
         the action leads to.
         """
 
+    async def withdraw(self, branch: bytes) -> None:
+        """The node ``branch`` of the search tree needs no yes any more. Never raises."""
+
 
 Asks = Callable[[Caller, str], Asking]
 """Who asks for a caller, in a search or (empty) outside of one."""

@@ -75,32 +75,44 @@ class Probing:
         self._state, self._secrets = state, secrets
         self._history, self.ledger, self._clock = history, ledger, clock
         self._since_ms = 0
+        self._at_leisure = False
         self._heard = Heard()
         self._holds = True
         """Whether WebSockets of the page look open to it: what it says on them is seen then."""
 
-    async def settle(self, page: Observation, way: Sequence[Action], actions: Iterable[Action]) -> bool:
+    def left(self, page: Observation, actions: Iterable[Action]) -> bool:
+        """Whether any of ``actions`` is in doubt, and may be tried, but was not, for want of time."""
+        return may_probe(self._guard, page.url) and any(trial.lowers for trial in self._doubtful(page, actions))
+
+    async def settle(
+        self, page: Observation, way: Sequence[Action], actions: Iterable[Action], *, at_leisure: bool = False
+    ) -> bool:
         """Try those of ``actions`` on ``page`` that are in doubt, then those that are harmless only by what they say, then what the
         browser does by itself; whether any was tried.
 
-        way: what leads to the page from a blank one. What is found out, ``History`` keeps. Errors: those of ``Browsers.opened``
-        about the caller, ``store.*``.
+        way: what leads to the page from a blank one. at_leisure: there is nothing else to do. What is found out,
+        ``History`` keeps. Errors: those of ``Browsers.opened`` about the caller, ``store.*``.
         """
         await self._history.about(page.url)
         doubtful = self._doubtful(page, actions) if may_probe(self._guard, page.url) else []
-        doubtful = doubtful[: min(self.ledger.room, limits.PROBES_PER_PAGE_MAX)]
+        self._at_leisure = at_leisure
+        doubtful = doubtful[: min(self._room, limits.PROBES_PER_PAGE_MAX)]
         if not doubtful:
             return False
         pressed: dict[bytes, Action] = {}
         waiting, self._heard, self._holds = deque(doubtful), Heard(), True
         self._since_ms = self._clock.now_ms()
         try:
-            while waiting and self.ledger.room and await self._open(page, way, waiting, pressed):
+            while waiting and self._room and await self._open(page, way, waiting, pressed):
                 continue
         finally:
             self.ledger.counts.milliseconds += self._passed_ms()
         self._count(page, list(pressed.items()))
         return bool(pressed)
+
+    @property
+    def _room(self) -> int:
+        return self.ledger.at_leisure if self._at_leisure else self.ledger.room
 
     async def _open(
         self, page: Observation, way: Sequence[Action], waiting: deque[_Trial], pressed: dict[bytes, Action]
@@ -137,7 +149,7 @@ class Probing:
         """
         if not await visit.begin():
             return
-        while waiting and (waiting[0].begun or self.ledger.room):
+        while waiting and (waiting[0].begun or self._room):
             trial = waiting[0]
             async with self._in_time():
                 tried = await self._try(visit, trial, pressed)
@@ -237,7 +249,11 @@ class _Trial(msgspec.Struct, kw_only=True):
         """What to do next."""
         return self.actions[self.done % len(self.actions)]
 
+    @property
+    def lowers(self) -> bool:
+        """Whether it is in doubt, so that what is seen may lower its class."""
+        return self.presses >= limits.HISTORY_PRESSES_MIN
+
     def ends(self, last: Press) -> bool:
         """Whether it is known: each was tried, and often enough. To lower a class, each press must have been clear."""
-        lowers = self.presses >= limits.HISTORY_PRESSES_MIN
-        return self.done >= max(self.presses, len(self.actions)) or bool(last.tried) or (lowers and not last.clear)
+        return self.done >= max(self.presses, len(self.actions)) or bool(last.tried) or (self.lowers and not last.clear)

@@ -354,12 +354,13 @@ def test_the_card_that_a_page_is_laid_out_in_is_none_to_pay_with(
     assert classify(Fill(target=Locator(), value="x"), field, page).level == level
 
 
-def test_a_form_by_get_that_sends_a_password_keeps_something() -> None:
-    button, field = with_traits(GO, **BY_GET), with_traits(FIELD, **BY_GET)
-    secret = with_traits(FIELD, input_type="password", **BY_GET)
+@pytest.mark.parametrize("form", [BY_GET, {"form_method": "get"}])
+def test_a_form_by_get_that_sends_a_password_is_sent_by_no_search(form: dict[str, str]) -> None:
+    button, field = with_traits(GO, **form), with_traits(FIELD, **form)
+    secret = with_traits(FIELD, input_type="password", **form)
     page = Observation(url="https://shop.example/users/", title="", text="", elements=(field, secret, button))
-    assert classify(Click(target=Locator()), button, page).level == 4
-    assert classify(Press(key="Enter"), field, page).level == 4
+    for found in (classify(Click(target=Locator()), button, page), classify(Press(key="Enter"), field, page)):
+        assert (found.level, found.doubt) == (4, False)
 
 
 def test_enter_is_tried_where_the_button_of_its_form_says_no_more_than_that_it_changes_something() -> None:

@@ -601,3 +601,35 @@ def test_a_probe_presses_what_is_in_doubt_and_nothing_else_beyond_its_class() ->
     assert _in_doubt(press, Risk(level=4, reason="not understood", doubt=True))
     assert not _in_doubt(press, Risk(level=4, reason="says “save”"))
     assert not _in_doubt(press, Risk(level=7, reason="says “delete”"))
+
+
+async def test_a_search_with_nothing_left_to_visit_tries_what_there_was_no_time_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Ledger, "room", property(lambda self: 0))
+    site = shop(button("Quux", Effect(fetch=(("POST", "/rows"),))))
+    async with probing(site=site, asks=True) as (anna,):
+        found = await anna.run(NEVER, seconds=600)
+        counts = await probes(anna, found.id)
+        assert (counts.probed, counts.harmless, counts.writing, counts.asked) == (2, 1, 1, 2)
+        assert "GET /shelf" in anna.site.reached
+        assert not any("POST" in request for request in anna.site.reached)
+        assert ["Quux" in each.does for each in await questions(anna)] == [True], "the other needs no answer any more"
+
+
+async def test_what_there_was_no_time_for_is_found_on_later_pages_as_well_and_each_is_returned_to_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Ledger, "room", property(lambda self: 0))
+    pages = {
+        "/": (button("Frobnicate", Effect(go="/hall")),),
+        "/hall": (button("Gostak", Effect(go="/yard")), button("Doshes", Effect(fetch=(("POST", "/rows"),)))),
+        "/yard": (link("Home", f"{ORIGIN}/"), button("Wug", Effect(go="/shelf"))),
+        "/shelf": (link("Home", f"{ORIGIN}/"),),
+    }
+    site = MemorySite({ORIGIN + path: Document(title=path, controls=controls) for path, controls in pages.items()})
+    async with probing(site=site) as (anna,):
+        assert (await anna.run(SHELF, seconds=600)).status == "done"
+        found = await anna.run(NEVER, seconds=600)
+        assert (found.status, (await anna.explorer.view(found.id))[2].error) == ("failed", "search.exhausted")
+        assert (await anna.explorer.view(found.id))[2].used_ms < 300_000

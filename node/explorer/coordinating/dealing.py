@@ -131,14 +131,17 @@ class Dealing:
 
     def _next_branch(self, *, own: bool) -> bytes | None:
         """The branch to lease next: first what the owner has approved, then the children of the start page by prior, then what UCT
-        finds most promising.
+        finds most promising, last a page with controls that there was no time to try.
 
         own: for this node. What its owner has approved, a peer would refuse, and the branch would count as closed.
         Leases count as losses in the scores, so workers spread over the tree.
         """
         branch = self._approved(fresh=True) if own else None
         branch = branch or self._promising(own)
-        return branch or (self._approved(fresh=False) if own else None)
+        return branch or ((self._approved(fresh=False) or self._left()) if own else None)
+
+    def _left(self) -> bytes | None:
+        return next((key for key in self._replica.left if key not in self._desk.branches), None)
 
     def _approved(self, *, fresh: bool) -> bytes | None:
         """A branch that the owner has approved; fresh: that was not visited since. What is around it may be closed."""
@@ -176,7 +179,7 @@ class Dealing:
 
     def anything_left(self) -> bool:
         """Whether there is a branch that is not exhausted, leased or not."""
-        if any(not self._replica.view.closed(key) for key in self._replica.opened):
+        if self._replica.left or any(not self._replica.view.closed(key) for key in self._replica.opened):
             return True
         root = self._replica.root
         return not self._replica.view.closed(root) and (

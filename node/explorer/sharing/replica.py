@@ -62,7 +62,10 @@ class Replica:
         self.aside: dict[str, str] = {}
         """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
         self.opened: frozenset[bytes] = frozenset()
-        """Nodes that the owner of this node has approved, although their class needs that. No peer may perform them."""
+        """Nodes that this node may choose whatever class they were named with: its owner has approved them, or it has found out
+        later that they only read. No peer gets them as a branch."""
+        self.left: dict[bytes, None] = {}
+        """Nodes whose page has controls in doubt that this node had no time to try, in the order in which they were met."""
         self.ledger: Ledger | None = None
         """What this node has probed for the search; None before it works on it."""
         self.login_at = ""
@@ -167,7 +170,7 @@ class Replica:
         self.own.recall(update)
 
     def open(self, keys: Iterable[bytes]) -> None:
-        """Let this node choose ``keys``, whose action its owner has approved."""
+        """Let this node choose ``keys``, whatever class they were named with."""
         self.opened |= frozenset(keys)
         self.uct.open(row for key in self.opened if (row := self.tree.row(key)) is not None)
 

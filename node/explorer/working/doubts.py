@@ -15,7 +15,7 @@ from protocol.page.action import target_of
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS
 from protocol.risk.judgement import APPROVAL_CLASS, Risk
-from protocol.search.entry import NodeEntry, encode_action
+from protocol.search.entry import encode_action, node_key
 
 _WAITING_MAX: Final = 64
 
@@ -33,6 +33,19 @@ class Doubts:
             found = [(parent, page, each) for each in choices if not each.selectable]
             self._waiting += found[: max(0, _WAITING_MAX - len(self._waiting))]
 
+    async def settled(self, parent: bytes, choices: Sequence[Candidate]) -> None:
+        """Open those of ``choices`` below ``parent`` that may be chosen, whatever class they had when they were named.
+
+        The owner is not asked about them any more.
+        """
+        found = {_key(parent, each) for each in choices if each.selectable}
+        fresh = [
+            key for key in self._replica.view.children(parent) if key in found and not self._replica.view.visits(key)
+        ]
+        self._replica.open(fresh)
+        for key in fresh if self._asking is not None else ():
+            await self._asking.withdraw(key)
+
     async def ask(self) -> None:
         """Put what was noted to the owner; what the owner has said yes to already is opened at once."""
         waiting, self._waiting = self._waiting, []
@@ -41,10 +54,9 @@ class Doubts:
             if self._asking is None or element is None:
                 continue
             risk = judged(candidate.action, element, page, self._known)
-            try:
-                key = NodeEntry(parent=parent, action=encode_action(candidate.action), prior=0, risk=candidate.risk).key
-            except MeshError:
-                continue  # it does not belong into a tree, so no search performs it
+            key = _key(parent, candidate)
+            if not key:
+                continue
             sought = seek(candidate.action, element, page, risk, NO_SECRETS)
             if await self._asking.stands(sought):
                 self._replica.open((key,))
@@ -78,6 +90,10 @@ class Counted:
             self._ledger.counts.asked += 1
         return question
 
+    async def withdraw(self, branch: bytes) -> None:
+        """Implements ``Asking.withdraw``."""
+        await self._asking.withdraw(branch)
+
 
 def _doubtful(risk: Risk) -> bool:
     """Whether a search asks about it: what is in doubt, and what was found to write by trying it.
@@ -86,6 +102,14 @@ def _doubtful(risk: Risk) -> bool:
     """
     found = any(each.source == "history" and each.certain for each in risk.evidence)
     return risk.doubt or (found and risk.level == APPROVAL_CLASS)
+
+
+def _key(parent: bytes, candidate: Candidate) -> bytes:
+    """The node of the tree that ``candidate`` leads to; empty for what does not belong into one: no search performs it."""
+    try:
+        return node_key(parent, encode_action(candidate.action))
+    except MeshError:
+        return b""
 
 
 def _element(candidate: Candidate, page: Observation) -> Element | None:

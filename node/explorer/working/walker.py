@@ -107,10 +107,17 @@ class Walker:
             self._known[step.key] = Reopening(url=outcome.observation.url, state=outcome.observation.state)
         return outcome
 
-    async def settle(self, actions: Iterable[Action]) -> bool:
+    async def settle(self, actions: Iterable[Action], *, at_leisure: bool = False) -> bool:
         """Find out what those of ``actions`` do that are in doubt on the page at hand; whether any was tried."""
-        page = self._driver.observation
-        return page is not None and self._probing is not None and await self._probing.settle(page, self._way, actions)
+        page, probing = self._driver.observation, self._probing
+        if page is None or probing is None:
+            return False
+        return await probing.settle(page, self._way, actions, at_leisure=at_leisure)
+
+    def left(self, actions: Iterable[Action]) -> bool:
+        """Whether there was no time to try some of ``actions`` on the page at hand."""
+        page, probing = self._driver.observation, self._probing
+        return page is not None and probing is not None and probing.left(page, actions)
 
     async def _do(self, action: Action, *, expect: bytes = b"") -> Outcome:
         # Until the action has succeeded, the position of the page is unknown.

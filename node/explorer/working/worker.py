@@ -99,6 +99,8 @@ class Worker:
         spend = Spend()
         outcome: BranchOutcome = "spent"
         claim: tuple[bytes, ...] = ()
+        if assignment.branch in self._replica.left:
+            await self._return_to(assignment.branch)
         while True:
             found, exhausted = await self._iterate(assignment.branch)
             spend = Spend(
@@ -125,6 +127,24 @@ class Worker:
             spend=spend,
             claim=claim,
         )
+
+    async def _return_to(self, branch: bytes) -> None:
+        """Try the controls on the page at ``branch`` that there was no time for; what only reads can be chosen from now on."""
+        replica = self._replica
+        del replica.left[branch]
+        try:
+            page = await self._walker.reach(replica.view.steps_to(branch))
+        except MeshError as error:
+            if error.code in BROWSER_GONE:
+                raise
+            self._walker.forget()
+            return
+        if page.state != replica.view.state(branch):
+            return  # the site shows something else there now
+        choices = await self._choices(page, at_leisure=True)
+        replica.own.add_children(branch, choices)
+        await replica.flush()
+        await self._doubts.settled(branch, choices)
 
     async def _target(self, branch: bytes) -> bytes | None:
         """Where the next iteration goes: the end of the most promising way down; None when the branch is exhausted.
@@ -236,10 +256,15 @@ class Worker:
                 return worth, False, True
             replica.own.add_children(key, choices)
             self._doubts.note(key, page, choices)
+            if self._walker.left([each.action for each in choices if not each.selectable]):
+                replica.left[key] = None
         return worth, False, False
 
-    async def _choices(self, page: Observation) -> tuple[Candidate, ...]:
-        """What to try on ``page``, where the walker stands; what of it was in doubt may be settled."""
+    async def _choices(self, page: Observation, *, at_leisure: bool = False) -> tuple[Candidate, ...]:
+        """What to try on ``page``, where the walker stands; what of it was in doubt may be settled.
+
+        at_leisure: there is nothing else to do, so what is in doubt may take all the time that is left.
+        """
 
         def judge(action: Action, element: Element | None, page: Observation) -> Risk:
             if element is None:
@@ -253,7 +278,7 @@ class Worker:
             found = self._replica.idle.without(rated, page)
             doubtful = [each.action for each in found if not each.selectable]
             # What is settled makes room among those that are shown only; each control is tried once.
-            if not doubtful or not await self._walker.settle(doubtful):
+            if not doubtful or not await self._walker.settle(doubtful, at_leisure=at_leisure):
                 return found
 
     def _seen_nearer(self, path: list[bytes], state: bytes) -> bool:
