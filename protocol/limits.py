@@ -187,6 +187,7 @@ HISTORY_ROWS_MAX: Final = 20_000
 HISTORY_ROWS_PER_ORIGIN_MAX: Final = 1_000  # a site cannot make a node forget others
 PROBES_PER_PAGE_MAX: Final = 6  # controls
 PROBES_PER_SEARCH_MAX: Final = 60  # controls
+PROBES_AT_LEISURE_MAX: Final = 240  # controls, where the search has nothing left to visit
 PROBE_FREE_MS: Final = 20_000  # of a search, spent on probes before their share of its time counts
 PROBE_FREE_PRESSES: Final = 20  # likewise where presses take long: a slow machine or site tries as much as others
 PROBE_EXPECTED_MS: Final = 2_000  # of the first press of a search

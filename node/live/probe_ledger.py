@@ -68,12 +68,12 @@ class Ledger:
         # Not their mean: one that took long, mostly the first, would be expected of all the others.
         if spent_ms + median_low(self._took_ms) > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
             return 0
-        return self.at_leisure
+        return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
 
     @property
     def at_leisure(self) -> int:
         """How many may be tried by whoever has nothing else to do, so that the time is not taken from visits."""
-        return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
+        return max(0, limits.PROBES_AT_LEISURE_MAX - self.counts.probed)
 
     @property
     def spare(self) -> int:

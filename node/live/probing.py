@@ -82,7 +82,8 @@ class Probing:
 
     def left(self, page: Observation, actions: Iterable[Action]) -> bool:
         """Whether any of ``actions`` is in doubt, and may be tried, but was not, for want of time."""
-        return may_probe(self._guard, page.url) and any(trial.lowers for trial in self._doubtful(page, actions))
+        may = bool(self.ledger.at_leisure) and may_probe(self._guard, page.url)
+        return may and any(trial.lowers for trial in self._doubtful(page, actions))
 
     async def settle(
         self, page: Observation, way: Sequence[Action], actions: Iterable[Action], *, at_leisure: bool = False

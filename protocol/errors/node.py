@@ -134,6 +134,9 @@ NODE: Final[dict[str, Code]] = {
         "Open an issue of the project (CONTRIBUTING.md) and attach the report that the message names. It contains places in the program and nothing of your data.",
     ),
     "internal.cancelled": Code(
-        _C, True, "The command was interrupted before it finished.", "Go on as the message says, or run the command again."
+        _C,
+        True,
+        "The command was interrupted before it finished.",
+        "Go on as the message says, or run the command again.",
     ),
 }

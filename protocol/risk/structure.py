@@ -40,7 +40,7 @@ _INERT: Final = re.compile(
 """Addresses of links that run a script which sends nothing. What was read is not read again: that would take quadratic time."""
 _NOWHERE: Final = ("#", "#!", "#0", "#none", "#void")
 """Ends of the addresses of links that lead nowhere: a script does what they do."""
-_PASSWORD_BY_GET: Final = "a form by GET sends a password"
+_INTO_ADDRESS: Final = "a form by GET sends a password"
 _LINK_WORDS_MAX: Final = 3
 _LINK_CHARS_MAX: Final = 10
 """In scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""
@@ -226,7 +226,7 @@ def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
         if sends_mail_address(element, page):
             return Evidence(source="request", level=6, certain=True, says="sends an e-mail address")
         if asks_secret(element, page):
-            return _structure(4, _PASSWORD_BY_GET)
+            return _structure(4, _INTO_ADDRESS)
         if spoken.kind == "change" and not only_sends(element.name):
             # Devices keep settings by GET (“Save”). A probe would have to send it, too, to find out.
             return _words(4, True, f"a form by GET says “{spoken.text}”")
@@ -235,7 +235,7 @@ def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
         return _words(1, True, "searches, sorts or filters")
     # Mostly a script sends it. Where none does, the browser writes the password into the address: a probe would find a plain read.
     if traits.form_method == "get" and asks_secret(element, page):
-        return _structure(4, _PASSWORD_BY_GET)
+        return _structure(4, _INTO_ADDRESS)
     if traits.guarded:
         return _structure(4, "a form by GET has a token against forged requests")
     said = "answers a dialog" if traits.form_method == "dialog" else "submits a form"
@@ -260,7 +260,7 @@ def submitted(element: Element, page: Observation, *, recognised: bool) -> Risk:
     if traits.form_action and destructive_url(traits.form_action):
         return settled(7, "form address looks destructive")
     if traits.form_method == "get" and asks_secret(element, page):
-        return settled(4, _PASSWORD_BY_GET)
+        return settled(4, _INTO_ADDRESS)
     if reads_by_get(element):
         return weigh([_unless_scripted(element, "a form that only reads")])
     if recognised and traits.form_method != "post":

@@ -319,7 +319,9 @@ async def test_what_a_search_left_behind_does_not_keep_the_next_one_from_asking(
     assert await bench.approvals.asker(OWNER).ask(made_up(1)), "so does a live session"
 
 
-async def test_a_search_that_finds_out_itself_withdraws_its_question_once_no_branch_needs_the_answer(bench: Asks) -> None:
+async def test_a_search_that_finds_out_itself_withdraws_its_question_once_no_branch_needs_the_answer(
+    bench: Asks,
+) -> None:
     one, other = (bench.approvals.asker(OWNER, f"sea-{letter * 21}") for letter in "AB")
     for asker, branch in ((one, b"x"), (one, b"y"), (other, b"x")):
         assert await asker.ask(made_up(0), branch=branch)

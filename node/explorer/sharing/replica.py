@@ -85,6 +85,11 @@ class Replica:
     # --- opening -----------------------------------------------------------------------------------------------------
 
     @property
+    def leads(self) -> bool:
+        """Whether this node coordinates the search."""
+        return self.spec.coordinator == self._witness.node
+
+    @property
     def feed(self) -> Feed:
         """What changes on this node."""
         return self._witness.feed

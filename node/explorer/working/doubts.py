@@ -43,8 +43,9 @@ class Doubts:
             key for key in self._replica.view.children(parent) if key in found and not self._replica.view.visits(key)
         ]
         self._replica.open(fresh)
-        for key in fresh if self._asking is not None else ():
-            await self._asking.withdraw(key)
+        if self._asking is not None:
+            for key in fresh:
+                await self._asking.withdraw(key)
 
     async def ask(self) -> None:
         """Put what was noted to the owner; what the owner has said yes to already is opened at once."""

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.ports import Clock, Page
 from node.config import Config
@@ -139,12 +139,22 @@ class Worker:
                 raise
             self._walker.forget()
             return
-        if page.state != replica.view.state(branch):
+        if page.state != replica.view.state(branch) or replica.ledger is None:
             return  # the site shows something else there now
+        tried = len(replica.ledger.tried)
         choices = await self._choices(page, at_leisure=True)
         replica.own.add_children(branch, choices)
         await replica.flush()
         await self._doubts.settled(branch, choices)
+        # The rest after what can be visited now.
+        if len(replica.ledger.tried) > tried:
+            self._note_left(branch, choices)
+
+    def _note_left(self, key: bytes, choices: Sequence[Candidate]) -> None:
+        """The page at hand may have controls that there was no time to try. A lease of a peer's search is too short for them."""
+        doubtful = [each.action for each in choices if not each.selectable]
+        if self._replica.leads and self._walker.left(doubtful):
+            self._replica.left[key] = None
 
     async def _target(self, branch: bytes) -> bytes | None:
         """Where the next iteration goes: the end of the most promising way down; None when the branch is exhausted.
@@ -256,14 +266,13 @@ class Worker:
                 return worth, False, True
             replica.own.add_children(key, choices)
             self._doubts.note(key, page, choices)
-            if self._walker.left([each.action for each in choices if not each.selectable]):
-                replica.left[key] = None
+            self._note_left(key, choices)
         return worth, False, False
 
     async def _choices(self, page: Observation, *, at_leisure: bool = False) -> tuple[Candidate, ...]:
         """What to try on ``page``, where the walker stands; what of it was in doubt may be settled.
 
-        at_leisure: there is nothing else to do, so what is in doubt may take all the time that is left.
+        at_leisure: there is nothing else to do, so some of what is in doubt are tried whatever time that takes.
         """
 
         def judge(action: Action, element: Element | None, page: Observation) -> Risk:
@@ -280,6 +289,7 @@ class Worker:
             # What is settled makes room among those that are shown only; each control is tried once.
             if not doubtful or not await self._walker.settle(doubtful, at_leisure=at_leisure):
                 return found
+            at_leisure = False
 
     def _seen_nearer(self, path: list[bytes], state: bytes) -> bool:
         """Whether the same state stands at another node that is at least as near to the start: then this way adds nothing."""
