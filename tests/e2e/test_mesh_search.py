@@ -30,8 +30,8 @@ def _until() -> str:
     return json.dumps({"url": f"*/products/{mug.slug}", "element": {"role": "heading", "name": mug.name}})
 
 
-def _search(url: str, condition: str, seconds: int) -> list[str]:
-    return ["explore", "run", "--goal", GOAL, "--start", f"{url}/", "--until", condition, "--seconds", str(seconds)]
+def _search(url: str, condition: str, seconds: int, goal: str = GOAL) -> list[str]:
+    return ["explore", "run", "--goal", goal, "--start", f"{url}/", "--until", condition, "--seconds", str(seconds)]
 
 
 def _searches(node: Node) -> list[Any]:
@@ -43,6 +43,8 @@ def _spend(node: Node, search: str) -> dict[str, int]:
     return {peer["name"]: peer["visits"] for peer in node.run("explore", "show", search)["spend"]}
 
 
+# `make smoke` has the same with two nodes.
+@pytest.mark.field
 def test_three_nodes_find_the_mug_together_and_the_shop_notices_nothing(tmp_path: Path) -> None:
     with shop(tmp_path) as (url, effects), serving(tmp_path, "anna", "bruno", "carla") as (anna, bruno, _):
         # So long only where three other files are tested beside it: alone it takes 20 to 60 s.
@@ -78,7 +80,8 @@ def test_a_search_goes_on_without_a_worker_that_was_killed(tmp_path: Path) -> No
 def test_ctrl_c_stops_a_search_leaves_no_browser_and_resume_finishes_it(tmp_path: Path) -> None:
     with shop(tmp_path, 40) as (url, _):
         node = Node(tmp_path / "anna", "anna").create(tmp_path, CONFIG)
-        running = node.spawn(*_search(url, _until(), 60))
+        help_page = json.dumps({"element": {"role": "heading", "name": "How can we help?"}})
+        running = node.spawn(*_search(url, help_page, 60, goal="find the page about help"))
         until(lambda: browsers_of(running.pid), "its browser")
         assert running.stderr is not None
         assert "search sea-" in running.stderr.readline()

@@ -36,7 +36,7 @@ def test_a_schedule_runs_by_itself_in_its_own_name_and_tells_how_it_ended(tmp_pa
     script.write_text(f"import sys; open({str(told)!r}, 'a').write(sys.stdin.read() + chr(10))\n")
     command = f"{sys.executable} {script}"
     with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (anna,):
-        made = add(anna, url, NEVER, "--every", "15s", "--seconds", "10", "--notify-command", command)
+        made = add(anna, url, NEVER, "--every", "15s", "--seconds", "4", "--notify-command", command)
         assert made["notify_command"] == sys.executable
         schedule = made["schedule"]
         first = until(lambda: [run for run in runs(anna, schedule) if run["status"] == "failed"], "a run", 90)[0]

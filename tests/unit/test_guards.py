@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -23,9 +24,14 @@ SAMPLE = Guard(file="a.py", name="f", snippet="if x:", without="if False:", test
 def _docstring(test: str) -> str:
     """The docstring of a test, white space folded. Raises ``KeyError`` if there is no such test."""
     file, _, name = test.partition("::")
+    return " ".join(_docstrings(file)[name].split())
+
+
+@functools.cache
+def _docstrings(file: str) -> dict[str, str]:
     tree = ast.parse((ROOT / "tests" / file).read_text())
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    return " ".join((ast.get_docstring(functions[name]) or "").split())
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {node.name: ast.get_docstring(node) or "" for node in functions}
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: f"{guard.name} by {guard.test.partition('::')[2]}")
