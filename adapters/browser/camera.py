@@ -14,7 +14,7 @@ from typing import Final, Literal
 from playwright.async_api import CDPSession
 from playwright.async_api import Page as PlaywrightPage
 
-from adapters.browser import scripts
+from adapters.browser import still_scripts
 from adapters.browser.covering import placed, with_boxes
 from adapters.browser.worlds import Worlds
 from protocol.errors import MeshError
@@ -41,14 +41,14 @@ class Camera:
         async with self._one:
             frames = len(self._page.frames)
             try:
-                seen = await self._worlds.everywhere(scripts.HOLD_STILL, wait=True)
+                seen = await self._worlds.everywhere(still_scripts.HOLD_STILL, wait=True)
                 plain = len(seen) == frames == len(self._page.frames) and not any(seen)
                 if cover is not None:
                     return await self._covering(cover, plain=plain)
                 if plain:
                     return await self._shot()
             finally:
-                await self._worlds.everywhere(scripts.GO_ON)
+                await self._worlds.everywhere(still_scripts.GO_ON)
             return await self._hiding("disabled")
 
     async def _covering(self, cover: Covering, *, plain: bool) -> bytes:

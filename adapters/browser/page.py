@@ -11,7 +11,7 @@ from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
 
-from adapters.browser import scripts
+from adapters.browser import scripts, still_scripts
 from adapters.browser.activity import Activity
 from adapters.browser.ahead import Ahead
 from adapters.browser.camera import Camera
@@ -165,7 +165,7 @@ class ChromiumPage:
         """``adapters.ports.Page.unchanged``."""
         frames = len(self._page.frames)
         answers = await self._activity.alive(
-            self._worlds.everywhere(scripts.CHANGES),
+            self._worlds.everywhere(still_scripts.CHANGES),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="browser.timeout",
             doing="asking the page whether it changed",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from adapters.browser import scripts
+from adapters.browser import still_scripts
 from adapters.browser.activity import Activity
 from adapters.browser.ahead import Ahead
 from adapters.browser.worlds import Worlds
@@ -53,7 +53,9 @@ class Stillness:
         A navigation on its way is waited for longer than scripts that never rest.
         """
         self.seen, began = False, time.monotonic()
-        quiet = scripts.QUIET.replace("QUIET_MS", str(self.quiet_ms)).replace("BUSY_MS", str(limits.SETTLE_BUSY_MS))
+        quiet = still_scripts.QUIET.replace("QUIET_MS", str(self.quiet_ms)).replace(
+            "BUSY_MS", str(limits.SETTLE_BUSY_MS)
+        )
         quiet = quiet.replace("BLANK_MS", str(limits.SETTLE_BLANK_MS)).replace(
             "ANSWER_MS", str(limits.SETTLE_ANSWER_MS)
         )

@@ -15,7 +15,7 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser import scripts
+from adapters.browser import scripts, still_scripts
 from adapters.browser.caused import FrameDocument
 from adapters.browser.view import Facts, well_formed
 from protocol import limits
@@ -62,7 +62,7 @@ class Worlds:
         tree = await self._session.send("Page.getFrameTree")
         self.main_frame = tree["frameTree"]["frame"]["id"]
         if self._name:  # each page has one of its own
-            source = scripts.SHELL.replace("LETTERS", str(limits.SETTLE_SHELL_LETTERS))
+            source = still_scripts.SHELL.replace("LETTERS", str(limits.SETTLE_SHELL_LETTERS))
             await self._session.send(
                 "Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": self._name}
             )

@@ -79,7 +79,7 @@ _CHANGING = """<style id=sheet>i { color: red }</style>
 async def test_what_changes_after_a_page_was_read_is_read_and_pictured_again(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/scripts.py, QUIET."""
+    """Guard: adapters/browser/still_scripts.py, QUIET."""
     if browser.info.backend != "launched":
         pytest.skip("the same scripts")
     site.extra["/late.html"] = _CHANGING

@@ -83,7 +83,7 @@ _FADES = """<style>p {transition: opacity 400ms, color 30s} p.going {opacity: 0;
 
 
 async def test_what_fades_away_is_waited_for_and_a_change_of_colour_is_not(browser: Browser, site: PageServer) -> None:
-    """Taken out: ``moving`` in ``scripts.QUIET``."""
+    """Taken out: ``moving`` in ``still_scripts.QUIET``."""
     site.extra["/fades.html"] = _FADES
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     opened = await page.perform(Goto(url=f"{site.origin}/fades.html"))
@@ -102,7 +102,7 @@ _CLOSES = """<p>here for now</p><button onclick="const p = document.querySelecto
 async def test_a_picture_of_what_fades_away_does_not_end_the_wait_for_it(browser: Browser, site: PageServer) -> None:
     """A picture shows animations at their end, but the page takes the text away with a timer of its own.
 
-    Taken out: ``__trailmesh_moves_until`` in ``scripts.HOLD_STILL``.
+    Taken out: ``__trailmesh_moves_until`` in ``still_scripts.HOLD_STILL``.
     """
     site.extra["/closes.html"] = _CLOSES
     page = await (await browser.open(Profile(), GuardPolicy())).page()
@@ -122,7 +122,7 @@ _SHOWS = f"setTimeout(() => document.querySelector('p').textContent = 'shown at 
 
 
 async def test_a_loaded_page_that_shows_nothing_yet_is_waited_for(browser: Browser, site: PageServer) -> None:
-    """Taken out: ``blank`` in ``scripts.QUIET``."""
+    """Taken out: ``blank`` in ``still_scripts.QUIET``."""
     site.extra["/bare.html"], site.extra["/shows.js"] = _EMPTY, _SHOWS
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     opened = await page.perform(Goto(url=f"{site.origin}/bare.html"))
@@ -163,13 +163,13 @@ async def _chained(
 
 
 async def test_a_page_that_is_being_built_is_waited_for_after_each_answer(browser: Browser, site: PageServer) -> None:
-    """Taken out: ``considers`` in ``scripts.QUIET``."""
+    """Taken out: ``considers`` in ``still_scripts.QUIET``."""
     text, _ = await _chained(browser, site, spins=True, pressed=False)
     assert "answered" in text
 
 
 async def test_an_answer_that_has_changed_nothing_yet_is_waited_upon(browser: Browser, site: PageServer) -> None:
-    """Taken out: the comparison with ``changed`` in ``scripts.QUIET``."""
+    """Taken out: the comparison with ``changed`` in ``still_scripts.QUIET``."""
     text, _ = await _chained(browser, site, spins=False, pressed=True)
     assert "answered" in text
     early, _ = await _chained(browser, site, spins=True, pressed=True)
@@ -179,7 +179,7 @@ async def test_an_answer_that_has_changed_nothing_yet_is_waited_upon(browser: Br
 async def test_an_answer_without_a_body_is_not_waited_upon(
     browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken out: ``encodedBodySize`` in ``scripts.QUIET``."""
+    """Taken out: ``encodedBodySize`` in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 3_000)
     _, counted = await _chained(browser, site, spins=False, pressed=True, more="")
     assert counted < 2.5
@@ -188,7 +188,7 @@ async def test_an_answer_without_a_body_is_not_waited_upon(
 async def test_a_page_that_asks_again_and_again_is_still_within_a_limit_and_then_at_once(
     browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken out: ``endless`` in ``scripts.QUIET``."""
+    """Taken out: ``endless`` in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_BUSY_MS", 1_000)
     site.extra["/same"] = "the same"
     site.extra["/asks.html"] = "<button>Wug</button><script>setInterval(() => fetch('/same'), 200)</script>"
@@ -207,7 +207,7 @@ async def test_a_page_that_asks_again_and_again_is_still_within_a_limit_and_then
 async def test_a_page_without_scripts_is_still_as_soon_as_it_has_loaded(
     browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken out: that no answer has come, in ``scripts.QUIET``."""
+    """Taken out: that no answer has come, in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 3_000)
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     began = time.monotonic()
@@ -220,7 +220,7 @@ async def test_a_page_without_scripts_is_still_as_soon_as_it_has_loaded(
 async def test_a_page_that_is_served_with_text_is_not_waited_for_after_each_answer(
     browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken out: ``scripts.SHELL``, in ``Worlds.start``."""
+    """Taken out: ``still_scripts.SHELL``, in ``Worlds.start``."""
     monkeypatch.setattr(limits, "SETTLE_ANSWER_MS", 3_000)
     badge = "<b></b><script>fetch('/more').then(a => a.text()).then(text => document.querySelector('b').append(text))</script>"
     site.extra["/more"] = "answered"
@@ -248,7 +248,7 @@ document.querySelector('button').onclick = () => build(1, '', 'answered');
 async def test_what_a_page_that_is_built_slowly_asks_for_later_is_waited_upon_all_the_same(
     browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken out: ``building`` where ``endless`` is set, in ``scripts.QUIET``."""
+    """Taken out: ``building`` where ``endless`` is set, in ``still_scripts.QUIET``."""
     monkeypatch.setattr(limits, "SETTLE_BUSY_MS", 900)
     site.extra["/more"], site.extra["/slow.html"] = "more", _SLOW
     page = await (await browser.open(Profile(), GuardPolicy())).page()
