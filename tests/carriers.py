@@ -204,8 +204,8 @@ class _Asked:
     async def covers(self, sought: Sought) -> tuple[Cover, ...]:
         return ()
 
-    async def withdraw(self, branch: bytes) -> None:
-        return None
+    async def withdraw(self, branch: bytes) -> bool:
+        return True
 
     async def stands(self, sought: Sought) -> bool:
         return False

@@ -265,17 +265,24 @@ class Approvals:
         if fresh or item.record.times & (item.record.times - 1) == 0:
             await self._put(item)
 
-    async def withdraw(self, caller: str, search: str, branch: bytes) -> None:
-        """``search`` needs no answer for ``branch`` any more: it has found out itself what the action does. Errors: ``store.*``."""
+    async def withdraw(self, caller: str, search: str, branch: bytes) -> bool:
+        """``search`` needs no answer for ``branch`` any more: it has found out itself what the action does. False: it was a no.
+
+        Errors: ``store.*``.
+        """
         for item in list(self._items.values()):
             asked = item.question
-            ours = item.record.state == "open" and (asked.caller, asked.search) == (caller, search)
-            if ours and branch in item.record.branches:
+            if (asked.caller, asked.search) != (caller, search) or branch not in item.record.branches:
+                continue
+            if item.record.state == "no":
+                return False
+            if item.record.state == "open":
                 left = tuple(each for each in item.record.branches if each != branch)
                 item.record = msgspec.structs.replace(
                     item.record, branches=left, state=item.record.state if left else "over"
                 )
                 await self._put(item)
+        return True
 
     def _full(self, caller: str, origin: str) -> bool:
         """Whether as many questions are open as the owner should have to read."""
@@ -376,9 +383,10 @@ class Asker:
             log.warning("a question could not be noted: %s", error)
             return ""
 
-    async def withdraw(self, branch: bytes) -> None:
+    async def withdraw(self, branch: bytes) -> bool:
         """Implements ``Asking.withdraw``."""
         try:
-            await self._approvals.withdraw(str(self._caller), self._search, branch)
+            return await self._approvals.withdraw(str(self._caller), self._search, branch)
         except MeshError as error:
             log.warning("a question could not be withdrawn: %s", error)
+            return False

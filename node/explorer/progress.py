@@ -36,6 +36,10 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Epoch and number of the newest delta of a worker when it last returned a lease; by node id."""
     probes: Probes = msgspec.field(default_factory=Probes)
     """What this node's own work has found out about controls in doubt."""
+    left: list[bytes] = msgspec.field(default_factory=list)
+    """Pages with controls that there was no time to try (``node.explorer.sharing.left_pages``)."""
+    found: list[bytes] = msgspec.field(default_factory=list)
+    """Nodes that were found to only read after they had been named with a higher class."""
     capsule: str = ""
     """Id of the capsule whose login it begins with; empty for none."""
     login_at: str = ""

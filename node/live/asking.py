@@ -85,8 +85,8 @@ class Asking(Protocol):
         the action leads to.
         """
 
-    async def withdraw(self, branch: bytes) -> None:
-        """The node ``branch`` of the search tree needs no yes any more. Never raises."""
+    async def withdraw(self, branch: bytes) -> bool:
+        """The node ``branch`` of the search tree needs no yes any more. False: the owner has said no to it. Never raises."""
 
 
 Asks = Callable[[Caller, str], Asking]

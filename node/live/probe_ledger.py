@@ -28,6 +28,8 @@ class Probes(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Presses that took longer than ``PROBE_MS_MAX``: what they would have done is not known, and the control stays in doubt."""
     milliseconds: int = 0
     """Time spent."""
+    at_leisure: int = 0
+    """Those of ``probed`` that took no time from visits."""
 
 
 class Ledger:
@@ -44,6 +46,7 @@ class Ledger:
         self._clock = clock
         self._began_ms = clock.now_ms()
         self._before_ms = counts.milliseconds
+        self._leisure_ms = 0
         self._whole_ms = limits.PROBE_SHARE_MAX * seconds * 1000
 
     @property
@@ -55,29 +58,37 @@ class Ledger:
         slow_ms = median_low(measured) if len(measured) >= _MEASURED_MIN else 0
         return min(max(limits.PROBE_FREE_MS, limits.PROBE_FREE_PRESSES * slow_ms), self._whole_ms)
 
-    def took(self, ms: int) -> None:
-        """One press of a control, with all that was opened for it, has taken ``ms``."""
+    def spend(self, ms: int, *, at_leisure: bool) -> None:
+        """Probes have taken ``ms``."""
         self.counts.milliseconds += ms
+        self._leisure_ms += ms if at_leisure else 0
+
+    def took(self, ms: int, *, at_leisure: bool = False) -> None:
+        """One press of a control, with all that was opened for it, has taken ``ms``."""
+        self.spend(ms, at_leisure=at_leisure)
         self._took_ms.append(ms)
+
+    @property
+    def _spent_ms(self) -> int:
+        """What counts towards the share."""
+        return self.counts.milliseconds - self._before_ms - self._leisure_ms
 
     @property
     def room(self) -> int:
         """How many controls may still be tried. Probes take no more than a share of the time of their search."""
         passed_ms = self._clock.now_ms() - self._began_ms
-        spent_ms = self.counts.milliseconds - self._before_ms
         # Not their mean: one that took long, mostly the first, would be expected of all the others.
-        if spent_ms + median_low(self._took_ms) > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
+        if self._spent_ms + median_low(self._took_ms) > max(self._free_ms, limits.PROBE_SHARE_MAX * passed_ms):
             return 0
-        return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed)
+        return max(0, limits.PROBES_PER_SEARCH_MAX - self.counts.probed + self.counts.at_leisure)
 
     @property
     def at_leisure(self) -> int:
         """How many may be tried by whoever has nothing else to do, so that the time is not taken from visits."""
-        return max(0, limits.PROBES_AT_LEISURE_MAX - self.counts.probed)
+        return max(self.room, limits.PROBES_AT_LEISURE_MAX - self.counts.at_leisure)
 
     @property
     def spare(self) -> int:
         """How many of those that the browser acts on by itself, as far as is known: they get less, and nothing in advance."""
         passed_ms = self._clock.now_ms() - self._began_ms
-        spent_ms = self.counts.milliseconds - self._before_ms
-        return self.room if spent_ms < limits.PROBE_UNTRIED_SHARE_MAX * passed_ms else 0
+        return self.room if self._spent_ms < limits.PROBE_UNTRIED_SHARE_MAX * passed_ms else 0

@@ -107,7 +107,7 @@ class Probing:
             while waiting and self._room and await self._open(page, way, waiting, pressed):
                 continue
         finally:
-            self.ledger.counts.milliseconds += self._passed_ms()
+            self.ledger.spend(self._passed_ms(), at_leisure=self._at_leisure)
         self._count(page, list(pressed.items()))
         return bool(pressed)
 
@@ -171,7 +171,7 @@ class Probing:
             self.ledger.counts.given_up += 1
             raise MeshError("browser.timeout", "a probe took too long, and was given up") from None
         finally:
-            self.ledger.took(self._passed_ms())
+            self.ledger.took(self._passed_ms(), at_leisure=self._at_leisure)
 
     def _passed_ms(self) -> int:
         """The time since it was last counted."""
@@ -222,6 +222,7 @@ class Probing:
         for _, action in doubtful:
             element, deed = element_of(action, page), deed_of(action)
             counts.probed += 1
+            counts.at_leisure += self._at_leisure
             if element is None or not deed:
                 continue
             past = self._history.of(action, element, page)

@@ -234,7 +234,8 @@ def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
     if finds:
         return _words(1, True, "searches, sorts or filters")
     # Mostly a script sends it. Where none does, the browser writes the password into the address: a probe would find a plain read.
-    if traits.form_method == "get" and asks_secret(element, page):
+    # Forms without an address cannot be told apart: one that says what it shows is another one than the login.
+    if traits.form_method == "get" and not spoken.views and asks_secret(element, page):
         return _structure(4, _INTO_ADDRESS)
     if traits.guarded:
         return _structure(4, "a form by GET has a token against forged requests")
@@ -259,11 +260,12 @@ def submitted(element: Element, page: Observation, *, recognised: bool) -> Risk:
     traits = element.traits
     if traits.form_action and destructive_url(traits.form_action):
         return settled(7, "form address looks destructive")
-    if traits.form_method == "get" and asks_secret(element, page):
+    finds = recognised and traits.form_method != "post"
+    if traits.form_method == "get" and not (finds and not traits.form_action) and asks_secret(element, page):
         return settled(4, _INTO_ADDRESS)
     if reads_by_get(element):
         return weigh([_unless_scripted(element, "a form that only reads")])
-    if recognised and traits.form_method != "post":
+    if finds:
         return settled(1, "searches, sorts or filters")
     if traits.guarded:
         return settled(4, "a form by GET has a token against forged requests")

@@ -354,13 +354,25 @@ def test_the_card_that_a_page_is_laid_out_in_is_none_to_pay_with(
     assert classify(Fill(target=Locator(), value="x"), field, page).level == level
 
 
-@pytest.mark.parametrize("form", [BY_GET, {"form_method": "get"}])
+@pytest.mark.parametrize("form", [BY_GET, {"form_method": "get", "form_action": ""}])
 def test_a_form_by_get_that_sends_a_password_is_sent_by_no_search(form: dict[str, str]) -> None:
     button, field = with_traits(GO, **form), with_traits(FIELD, **form)
     secret = with_traits(FIELD, input_type="password", **form)
     page = Observation(url="https://shop.example/users/", title="", text="", elements=(field, secret, button))
     for found in (classify(Click(target=Locator()), button, page), classify(Press(key="Enter"), field, page)):
         assert (found.level, found.doubt) == (4, False)
+
+
+def test_a_search_field_or_a_button_that_shows_something_is_none_of_the_login_beside_it() -> None:
+    none = {"form_method": "get", "form_action": ""}
+    field, button = with_traits(FIELD, **none), with_traits(GO, **none)
+    search = msgspec.structs.replace(field, role="searchbox", name="Search")
+    more = msgspec.structs.replace(button, name="Show more")
+    secret = with_traits(FIELD, input_type="password", **none)
+    for element, action in ((search, Press(key="Enter")), (more, Click(target=Locator()))):
+        page = Observation(url="https://shop.example/", title="", text="", elements=(element, secret))
+        found = classify(action, element, page)
+        assert found.level == 1 or found.doubt
 
 
 def test_enter_is_tried_where_the_button_of_its_form_says_no_more_than_that_it_changes_something() -> None:

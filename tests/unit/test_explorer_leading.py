@@ -181,7 +181,9 @@ async def test_the_snapshot_of_a_search_shows_where_it_stands() -> None:
             "visits": {leading.anna.id: 1},
             "best": 0.25,
             "claims": 1,
-            "probes": {"probed": 0, "harmless": 0, "writing": 0, "asked": 0, "given_up": 0, "milliseconds": 0},
+            "probes": dict.fromkeys(
+                ("probed", "harmless", "writing", "asked", "given_up", "milliseconds", "at_leisure"), 0
+            ),
             "verified": False,
         }
         assert leading.coordinator.snapshot() == wanted

@@ -82,6 +82,8 @@ class Coordinator:
             cbor.decode_as(record.state, Progress) if record.state else Progress(limit_ms=spec.seconds * 1000)
         )
         replica.ledger = Ledger(self.progress.probes, clock, spec.seconds)
+        replica.left.note(*self.progress.left)
+        replica.open(self.progress.found, found=True)
         self._witness = witness
         self._calls, self._peers = calls, calls.peers
         self._store = store
@@ -221,6 +223,7 @@ class Coordinator:
 
     async def _save(self, status: str) -> None:
         self.progress.login_at = self.progress.login_at or self.replica.login_at
+        self.progress.left, self.progress.found = list(self.replica.left.all()), sorted(self.replica.found)
         self.record = msgspec.structs.replace(
             self.record, status=status, updated_ms=self._clock.now_ms(), state=cbor.encode(self.progress)
         )

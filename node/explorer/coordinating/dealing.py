@@ -17,6 +17,7 @@ from node.explorer.coordinating.diligence import Diligence
 from node.explorer.coordinating.lease_desk import LeaseDesk
 from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.tree_view import TreeView
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell
@@ -141,13 +142,14 @@ class Dealing:
         return branch or ((self._approved(fresh=False) or self._left()) if own else None)
 
     def _left(self) -> bytes | None:
-        return next((key for key in self._replica.left if key not in self._desk.branches), None)
+        connected, leased = self._replica.view.connected, self._desk.branches
+        return self._replica.left.take(lambda key: key not in leased and connected(key))
 
     def _approved(self, *, fresh: bool) -> bytes | None:
         """A branch that the owner has approved; fresh: that was not visited since. What is around it may be closed."""
         view, leased = self._replica.view, self._desk.branches
         for key in sorted(self._replica.opened):
-            if key not in leased and not view.closed(key) and not (fresh and view.visits(key)):
+            if key not in leased and _open(view, key) and not (fresh and view.visits(key)):
                 return key
         return None
 
@@ -179,7 +181,8 @@ class Dealing:
 
     def anything_left(self) -> bool:
         """Whether there is a branch that is not exhausted, leased or not."""
-        if self._replica.left or any(not self._replica.view.closed(key) for key in self._replica.opened):
+        view = self._replica.view
+        if self._replica.left.any(view.connected) or any(_open(view, key) for key in self._replica.opened):
             return True
         root = self._replica.root
         return not self._replica.view.closed(root) and (
@@ -226,3 +229,8 @@ class Dealing:
             self._tell({"peer": lease.worker, "error": error.code})
             await self._desk.end(lease.id, Event.EXPIRE)
             self._wake.set()
+
+
+def _open(view: TreeView, key: bytes) -> bool:
+    """Whether there is something to try at ``key``, and a way to it."""
+    return view.connected(key) and not view.closed(key)

@@ -15,6 +15,7 @@ from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.base import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.sharing.idle_keys import IdleKeys
+from node.explorer.sharing.left_pages import LeftPages
 from node.explorer.sharing.own_share import OwnShare
 from node.explorer.sharing.tree_view import TreeView
 from node.live import Ledger
@@ -64,8 +65,9 @@ class Replica:
         self.opened: frozenset[bytes] = frozenset()
         """Nodes that this node may choose whatever class they were named with: its owner has approved them, or it has found out
         later that they only read. No peer gets them as a branch."""
-        self.left: dict[bytes, None] = {}
-        """Nodes whose page has controls in doubt that this node had no time to try, in the order in which they were met."""
+        self.found: frozenset[bytes] = frozenset()
+        """Those of them that the owner was not asked about: they only read."""
+        self.left = LeftPages()
         self.ledger: Ledger | None = None
         """What this node has probed for the search; None before it works on it."""
         self.login_at = ""
@@ -174,9 +176,11 @@ class Replica:
             self.own.forget()
         self.own.recall(update)
 
-    def open(self, keys: Iterable[bytes]) -> None:
-        """Let this node choose ``keys``, whatever class they were named with."""
-        self.opened |= frozenset(keys)
+    def open(self, keys: Iterable[bytes], *, found: bool = False) -> None:
+        """Let this node choose ``keys``, whatever class they were named with. found: not since the owner has approved them."""
+        keys = frozenset(keys)
+        self.opened |= keys
+        self.found |= keys if found else frozenset()
         self.uct.open(row for key in self.opened if (row := self.tree.row(key)) is not None)
 
     # --- own results -------------------------------------------------------------------------------------------------

@@ -62,6 +62,11 @@ class TreeView:
         depth = int(self._tree.depth[row]) if row is not None else -1
         return depth if depth >= 0 else 1_000
 
+    def connected(self, key: bytes) -> bool:
+        """Whether a way from the start page to ``key`` is known: a peer that was put out takes along what it alone has named."""
+        row = self._tree.row(key)
+        return row is not None and int(self._tree.depth[row]) >= 0
+
     def closed(self, key: bytes) -> bool:
         """Whether any node reports that nothing is left to try below ``key``."""
         row = self._tree.row(key)

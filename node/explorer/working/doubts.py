@@ -14,7 +14,7 @@ from protocol.goal.heuristics import Candidate
 from protocol.page.action import target_of
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS
-from protocol.risk.judgement import APPROVAL_CLASS, Risk
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Risk
 from protocol.search.entry import encode_action, node_key
 
 _WAITING_MAX: Final = 64
@@ -33,19 +33,19 @@ class Doubts:
             found = [(parent, page, each) for each in choices if not each.selectable]
             self._waiting += found[: max(0, _WAITING_MAX - len(self._waiting))]
 
-    async def settled(self, parent: bytes, choices: Sequence[Candidate]) -> None:
-        """Open those of ``choices`` below ``parent`` that may be chosen, whatever class they had when they were named.
+    async def settled(self, parent: bytes, choices: Sequence[Candidate], before: frozenset[bytes]) -> None:
+        """It is known what more of ``choices`` do below ``parent``: open those that may be chosen now and not ``before``.
 
-        The owner is not asked about them any more.
+        The owner is not asked about them any more, nor about what was found to delete. What the owner has said no to stays closed.
         """
-        found = {_key(parent, each) for each in choices if each.selectable}
-        fresh = [
-            key for key in self._replica.view.children(parent) if key in found and not self._replica.view.visits(key)
-        ]
-        self._replica.open(fresh)
-        if self._asking is not None:
-            for key in fresh:
-                await self._asking.withdraw(key)
+        known = frozenset(self._replica.view.children(parent)) - before
+        for each in choices:
+            key = _key(parent, each)
+            if key not in known or self._replica.view.visits(key) or APPROVAL_CLASS <= each.risk < GRAVE_CLASS:
+                continue
+            allowed = self._asking is None or await self._asking.withdraw(key)
+            if allowed and each.selectable:
+                self._replica.open((key,), found=True)
 
     async def ask(self) -> None:
         """Put what was noted to the owner; what the owner has said yes to already is opened at once."""
@@ -91,9 +91,9 @@ class Counted:
             self._ledger.counts.asked += 1
         return question
 
-    async def withdraw(self, branch: bytes) -> None:
+    async def withdraw(self, branch: bytes) -> bool:
         """Implements ``Asking.withdraw``."""
-        await self._asking.withdraw(branch)
+        return await self._asking.withdraw(branch)
 
 
 def _doubtful(risk: Risk) -> bool:

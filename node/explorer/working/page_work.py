@@ -236,7 +236,8 @@ class PageWork:
                 for at, action in enumerate(actions[1:], 1):
                     if probing is not None:
                         # What a peer says that a control does, counts for nothing here.
-                        await probing.settle(outcome.observation, actions[:at], [action])
+                        # Nothing is dealt meanwhile, and without it a true claim would be refused.
+                        await probing.settle(outcome.observation, actions[:at], [action], at_leisure=True)
                     outcome = await recorder.perform(action)
         # Not the verdict: a request of a third party that went wrong does not make a claim false.
         if not holds(spec.condition, outcome.observation) or not all(step.ok for step in recorder.steps):

@@ -99,7 +99,7 @@ class Worker:
         spend = Spend()
         outcome: BranchOutcome = "spent"
         claim: tuple[bytes, ...] = ()
-        if assignment.branch in self._replica.left:
+        if self._replica.left.begin(assignment.branch):
             await self._return_to(assignment.branch)
         while True:
             found, exhausted = await self._iterate(assignment.branch)
@@ -131,21 +131,24 @@ class Worker:
     async def _return_to(self, branch: bytes) -> None:
         """Try the controls on the page at ``branch`` that there was no time for; what only reads can be chosen from now on."""
         replica = self._replica
-        del replica.left[branch]
         try:
             page = await self._walker.reach(replica.view.steps_to(branch))
+            if page.state != replica.view.state(branch) or replica.ledger is None:
+                return  # the site shows something else there now
+            tried = len(replica.ledger.tried)
+            choices = await self._choices(page, at_leisure=True)
         except MeshError as error:
             if error.code in BROWSER_GONE:
+                replica.left.note(branch)
                 raise
             self._walker.forget()
             return
-        if page.state != replica.view.state(branch) or replica.ledger is None:
-            return  # the site shows something else there now
-        tried = len(replica.ledger.tried)
-        choices = await self._choices(page, at_leisure=True)
+        before = frozenset(replica.view.choosable(branch))
         replica.own.add_children(branch, choices)
         await replica.flush()
-        await self._doubts.settled(branch, choices)
+        await self._doubts.settled(branch, choices, before)
+        self._doubts.note(branch, page, choices)
+        await self._doubts.ask()
         # The rest after what can be visited now.
         if len(replica.ledger.tried) > tried:
             self._note_left(branch, choices)
@@ -154,7 +157,7 @@ class Worker:
         """The page at hand may have controls that there was no time to try. A lease of a peer's search is too short for them."""
         doubtful = [each.action for each in choices if not each.selectable]
         if self._replica.leads and self._walker.left(doubtful):
-            self._replica.left[key] = None
+            self._replica.left.note(key)
 
     async def _target(self, branch: bytes) -> bytes | None:
         """Where the next iteration goes: the end of the most promising way down; None when the branch is exhausted.
