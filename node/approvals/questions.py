@@ -24,11 +24,10 @@ from node.verbs.approve import AnswerParams, AskedList, ListParams, Shown, ShowP
 from protocol import ids, limits
 from protocol.approval.approval import KIND_APPROVAL, Held, holds, open_approval, reopen
 from protocol.approval.forms import RequestForm
-from protocol.approval.question import Cover, Question, cover_of
+from protocol.approval.question import Cover, Question, cover_of, level_of
 from protocol.audit import OWNER, Outcome
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.risk.classes import APPROVAL_CLASS
 from protocol.wire import cbor
 
 log = logging.getLogger(__name__)
@@ -152,9 +151,11 @@ class Approvals:
         async with self._answering:
             now_ms = await self._lapse()
             item = self._item(asked.question)
-            if item.record.state != "open":
+            if item.record.state not in ("open", "yes"):
                 raise MeshError("approval.closed", f"{item.record.id} is {item.record.state}", state=item.record.state)
             held = open_approval(sealed, item.question, self.keys.owners, now_ms=now_ms)
+            if item.record.state == "yes" and held.approval.yes:
+                raise MeshError("approval.closed", f"{item.record.id} is yes; only a no can end that", state="yes")
             await self._store.put_artefact(await self._witness.artefact(KIND_APPROVAL, item.record.id, sealed))
             item.held = held
             item.record = msgspec.structs.replace(
@@ -224,7 +225,7 @@ class Approvals:
             action=sought.form,
             requests=requests,
             open_requests=not requests,
-            level=max(sought.level, APPROVAL_CLASS) if requests else sought.level,
+            level=max(sought.level, *map(level_of, requests)) if requests else sought.level,
             evidence=sought.evidence,
             page=sought.page,
             caller=caller,

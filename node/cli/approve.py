@@ -46,7 +46,10 @@ def group() -> None:
 @group.command()
 @_QUESTION
 @click.option(
-    "--picture", metavar="FILE", default="", help="Write the picture of the page to this file, if one was stored."
+    "--picture",
+    metavar="FILE",
+    default="",
+    help="Write the picture of the page to this file (WebP), if one was stored.",
 )
 @click.option(
     "--statement",
@@ -139,7 +142,9 @@ group.command(
 )(_answering(True))
 group.command(
     name="no",
-    help="""Say no to a question, with the same signature. Until the answer expires, the same is not asked again.""",
+    help="""Say no to a question, with the same signature. Until the answer expires, the same is not asked again.
+
+    A no after a yes ends that yes.""",
 )(_answering(False))
 
 
@@ -182,7 +187,7 @@ def _signed(home: str | None, question: Question, *, yes: bool, scope: str, expi
     for line in _lines(question):
         click.echo(line, err=True)
     word = "yes" if yes else "no"
-    click.echo(f"answer    {word}, {_REACH[scope]}, until {moment(approval.expires_ms)} UTC", err=True)
+    click.echo(f"answer    {word}, {_REACH[question.kind][scope]}, until {moment(approval.expires_ms)} UTC", err=True)
     return seal(approval, open_key(home_path(home), who.id, who.name), **now)
 
 
@@ -217,9 +222,17 @@ def _write(path: str, data: bytes) -> None:
 
 
 _REACH: Final = {
-    "once": "for exactly this, once",
-    "search": "for this form of it, as often as this search passes",
-    "site": "for this form of it at this site, whenever the same caller tries",
+    "action": {
+        "once": "for exactly this, once",
+        "search": "for this form of it, as often as this search passes",
+        "site": "for this form of it at this site, whenever the same caller tries",
+    },
+    # Requests alone are let through whatever sends them: another page of the site has the same search box.
+    "request": {
+        "once": "for exactly this, once",
+        "search": "for these requests, whatever sends them in this search",
+        "site": "for these requests, whatever sends them at this site, whenever the same caller works there",
+    },
 }
 
 
@@ -236,7 +249,7 @@ def _lines(question: Question) -> list[str]:
         else f"did       {action_words(question.action)}",
         f"page      {question.page}",
         f"risk      {asked}",
-        *(f"          {each}" for each in evidence[1:]),
+        *(f"          {each}" for each in evidence[1:] if each not in asked),
     ]
     label = "sends" if question.kind == "action" else "refused"
     lines += [f"{label:<9} {request_words(form)}" for form in question.requests]
@@ -262,8 +275,10 @@ def _show(r: Result) -> None:
         answer = r["answer"]
         word = "yes" if answer["yes"] else "no"
         until = moment(answer["expires_ms"])
+        # What is let through is not counted, but each action during which it would have been.
+        used = f"used {answer['uses']} times" if r["kind"] == "action" else f"held during {answer['uses']} actions"
         click.echo(
-            f"answer    {word} by {answer['owner']}, {_REACH[answer['scope']]}, until {until} UTC; used {answer['uses']} times"
+            f"answer    {word} by {answer['owner']}, {_REACH[r['kind']][answer['scope']]}, until {until} UTC; {used}"
         )
     if r["picture"]:
         click.echo(f"picture   {r['picture']}")
@@ -275,12 +290,14 @@ def _show(r: Result) -> None:
         )
     elif r["state"] == "open":
         click.echo(f"answer with `trailmesh approve yes {r['id']}` or `no`")
+    elif r["state"] == "yes":
+        click.echo(f"end it with `trailmesh approve no {r['id']}`")
 
 
 def _show_answer(r: Result) -> None:
     answer = r["answer"]
     word = "yes" if answer["yes"] else "no"
-    click.echo(f"{word}: {_REACH[answer['scope']]}, until {moment(answer['expires_ms'])} UTC")
+    click.echo(f"{word}: {_REACH[r['kind']][answer['scope']]}, until {moment(answer['expires_ms'])} UTC")
 
 
 def _show_list(r: Result) -> None:

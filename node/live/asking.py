@@ -49,6 +49,8 @@ def seek(
     page = redact_address(observation.url, secrets)
     # The judgement may carry the evidence of several sources; the reason is that of the one that decided.
     says = [risk.reason, *(each.says for each in risk.evidence)]
+    if element is not None and element.context:
+        says.append(f"it stands in “{element.context}”")  # one of many rows may have the same button
     evidence = tuple(dict.fromkeys(redact_text(each, secrets)[: limits.REASON_CHARS_MAX] for each in says))
     return Sought(
         exact=action_exact(plain, element, page),

@@ -204,11 +204,12 @@ RUN: Final = Verb(
 
     A path found by exploring is accepted only after this node has replayed it and recorded it as a session.
 
-    Only actions of risk classes 1 to 3 are performed. Of the requests of a page only those are sent that read (GET, HEAD, OPTIONS,
-    and POST where its form says so), and what your policy allows. Ctrl-C stops the search; `--resume` continues it.
+    Only actions of risk classes 1 to 3 are performed, and what you have said yes to (`trailmesh approve`). Of the requests of a
+    page only those are sent that read (GET, HEAD, OPTIONS, and POST where its form says so), and what your policy allows. Ctrl-C
+    stops the search; `--resume` continues it.
 
     \b
-    Conditions: url (glob), title, text (contained), element {role, name}; all, any, not combine them.
+    Conditions: url (glob); title, text, element {role, name} (contained, in any case); all, any, not combine them.
       --until '{url: "*/products/*", text: "In stock"}'
       --until '{any: [{title: Checkout}, {element: {role: heading, name: Checkout}}]}'
     """,

@@ -11,6 +11,7 @@ import msgspec
 from protocol import ids, limits
 from protocol.approval.forms import ActionForm, RequestForm, request_form
 from protocol.risk.addresses import destructive_url
+from protocol.risk.classes import APPROVAL_CLASS
 from protocol.wire import cbor
 
 _DOMAIN: Final = b"trailmesh-question-v1\x00"
@@ -63,6 +64,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def digest_of(question: Question) -> bytes:
     """SHA-256 of a question: 32 bytes."""
     return hashlib.sha256(_DOMAIN + cbor.encode(question)).digest()
+
+
+def level_of(form: RequestForm) -> int:
+    """The class of a request that the guard refused: that of deleting for DELETE and for an address that says so."""
+    url = f"{form.origin}{form.path}" + (f"?{'&'.join(form.query)}" if form.query else "")
+    return _DELETES if form.method == "DELETE" or destructive_url(url) else APPROVAL_CLASS
 
 
 class Cover(msgspec.Struct, frozen=True, kw_only=True):

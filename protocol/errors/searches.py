@@ -20,7 +20,8 @@ SEARCHES: Final[dict[str, Code]] = {
         _O,
         False,
         "The search reached its limits without a verified success.",
-        "Give it more time (`--seconds`), or start nearer to the goal (`--start`).",
+        "Answer what waits for an answer, if the message says so. Else give it more time (`--seconds`), or start nearer to the goal "
+        "(`--start`).",
     ),
     "search.exhausted": Code(
         _O,

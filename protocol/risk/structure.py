@@ -24,7 +24,7 @@ from protocol.risk.history import has_label
 from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
 from protocol.risk.segments import words_in
 from protocol.risk.surroundings import answers_cookies, beside, in_navigation, in_row, is_way_out
-from protocol.risk.words import Spoken, asks, cancels, closes, only_sends, say
+from protocol.risk.words import Spoken, asks, cancels, closes, is_cross, only_sends, say
 from protocol.risk.words.text import NO_SPACES, read, script_of
 
 _CLAIMED: Final = frozenset({"tab", "treeitem", "columnheader", "combobox", "listbox"})
@@ -149,8 +149,10 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     """Anything that acts by a script or a form."""
     traits = element.traits
     spoken = say(element.name)
-    if closes(element.name) and (in_row(element, page) or (cancels(element.name) and not is_way_out(element, page))):
-        # “Cancel” in a row of orders, or beside nothing that is filled in, cancels that order. Whether it does, a probe finds out.
+    ends = closes(element.name) or is_cross(element.name)
+    if ends and (in_row(element, page) or (cancels(element.name) and not is_way_out(element, page))):
+        # “Cancel” or “×” in a row of orders, or “Cancel” beside nothing that is filled in, cancels that order. Whether it does, a
+        # probe finds out.
         spoken = msgspec.structs.replace(spoken, certain=False)
     leads = _opens_here(element) and traits.tag not in _NATIVE_VIEWS  # nothing would try these first
     found = [

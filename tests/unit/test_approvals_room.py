@@ -17,7 +17,7 @@ from node.verbs import OWNER, Caller, CallerKind
 from node.verbs.approve import AnswerParams, Asked, ListParams, Shown, ShowParams
 from node.verbs.owner import Changed, ChangeParams
 from protocol import limits
-from protocol.approval.forms import action_exact, action_form, request_form
+from protocol.approval.forms import RequestForm, action_exact, action_form, request_form
 from protocol.approval.owners import Owners
 from protocol.approval.question import Question
 from protocol.errors import MeshError
@@ -195,6 +195,8 @@ async def test_an_answer_counts_once_and_for_its_question_only(bench: Asks) -> N
     signed = answer(await bench.read(id), now_s=bench.now_s).hex()
     await bench.approvals.answer(AnswerParams(question=id, signed=signed))
     assert await code_of(bench.approvals.answer(AnswerParams(question=id, signed=signed))) == "approval.closed"
+    again = answer(await bench.read(id), now_s=bench.now_s, scope="site", expires_ms=(bench.now_s + DAY_S) * 1000).hex()
+    assert await code_of(bench.approvals.answer(AnswerParams(question=id, signed=again))) == "approval.closed"
     await bench.buy(session)
     await bench.call("navigate", session, url=f"{ORIGIN}/")
     other = (await bench.doubt(session)).detail["question"]
@@ -210,6 +212,27 @@ async def test_a_no_is_remembered_and_the_same_is_not_asked_again(bench: Asks) -
     bench.clock.advance(601_000)
     session = (await bench.open()).session
     assert (await bench.doubt(session)).detail["question"] != id
+
+
+async def test_a_no_takes_a_yes_back_and_nothing_takes_back_a_no(bench: Asks) -> None:
+    session = (await bench.open()).session
+    id = (await bench.doubt(session)).detail["question"]
+    end_ms = (bench.now_s + DAY_S) * 1000
+    await bench.say(id, scope="site", expires_ms=end_ms)
+    await bench.buy(session)
+    await bench.call("navigate", session, url=f"{ORIGIN}/")
+    assert (await bench.say(id, yes=False, scope="site", expires_ms=end_ms)).state == "no"
+    assert (await bench.doubt(session)).code == "risk.refused"
+    assert await code_of(bench.say(id, scope="site", expires_ms=end_ms)) == "approval.closed"
+    await bench.approvals.load()
+    assert (await bench.doubt(session)).code == "risk.refused", "nor does a restart"
+
+
+async def test_a_question_about_requests_has_the_class_of_what_they_do(bench: Asks) -> None:
+    asker = bench.approvals.asker(OWNER)
+    for method, path in (("POST", "/rows/{n}"), ("DELETE", "/rows/{n}"), ("POST", "/rows/{n}/delete")):
+        assert await asker.ask(made_up(0), (RequestForm(method=method, origin=ORIGIN, path=path),))
+    assert [asked.risk for asked in await bench.questions()] == [7, 7, 4], "the latest first"
 
 
 async def test_an_open_question_whose_time_is_over_stays_over_with_the_clock_set_back(bench: Asks) -> None:

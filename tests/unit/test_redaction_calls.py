@@ -51,7 +51,8 @@ def test_a_question_to_the_owner_holds_no_secret_and_is_the_same_whoever_has_red
     for action, element in ((Click(target=Locator()), BUTTON), (fill, None), (Goto(url=f"{ORIGIN}/?x={VALUE}"), None)):
         sought = seek(action, element, PAGE, risk, SECRETS)
         assert VALUE not in msgspec.json.encode(sought).decode()
-        assert sought.evidence == (f"says “delete {SHOWN}”",)
+        stands = (f"it stands in “Of {SHOWN}”",) if element else ()
+        assert sought.evidence == (f"says “delete {SHOWN}”", *stands)
     masked = msgspec.structs.replace(BUTTON, name=f"Delete {SHOWN}", context=f"Of {SHOWN}")
     one, other = (seek(Click(target=Locator()), each, PAGE, risk, SECRETS) for each in (BUTTON, masked))
     assert one == other

@@ -55,7 +55,7 @@ def test_a_price_in_a_dialog_casts_doubt_on_what_is_not_understood(price: str) -
     assert (risk.level, risk.doubt, "price" in risk.reason) == (4, True, True)
 
 
-@pytest.mark.parametrize("label", ["Cancel", "Close", "取消", "Annuler"])
+@pytest.mark.parametrize("label", ["Cancel", "Close", "取消", "Annuler", "×"])
 def test_to_cancel_in_a_row_is_in_doubt_and_beside_a_field_or_in_a_dialog_it_is_not(label: str) -> None:
     """Guard: protocol/risk/surroundings.py, in_row."""
     text = Element(ref="e9", role="textbox", name="Name", traits=Traits(tag="input"))

@@ -12,13 +12,25 @@ from typing import Final
 
 import msgspec
 
-from protocol.risk.words.anchors import ANCHORS, ASKING, CANCELS, CLOSERS, LEVELS, PICTURES, SENDERS, SIGNS
+from protocol.risk.words.anchors import ANCHORS, ASKING, CANCELS, CLOSERS, CROSSES, LEVELS, PICTURES, SENDERS, SIGNS
 from protocol.risk.words.features import CHARS_MAX
 from protocol.risk.words.model import model
 from protocol.risk.words.terms import matcher, words_of
 from protocol.risk.words.text import look_alike, read, runs, script_of
 
-__all__ = ["NOTHING", "Spoken", "asks", "cancels", "closes", "field_says", "matcher", "only_sends", "say", "words_of"]
+__all__ = [
+    "NOTHING",
+    "Spoken",
+    "asks",
+    "cancels",
+    "closes",
+    "field_says",
+    "is_cross",
+    "matcher",
+    "only_sends",
+    "say",
+    "words_of",
+]
 
 _CACHED: Final = 8192
 _PARTS_MAX: Final = 12
@@ -89,6 +101,11 @@ def closes(label: str) -> bool:
 def cancels(label: str) -> bool:
     """Whether that is “Cancel” and not “Close”: what is given up may be an order as well as a form."""
     return read(label) in CANCELS
+
+
+def is_cross(label: str) -> bool:
+    """Whether ``label`` is a cross: “×”."""
+    return label.strip().casefold() in CROSSES  # it is no word: nothing of “×” is left when it is read
 
 
 def only_sends(label: str) -> bool:

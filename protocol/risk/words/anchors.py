@@ -27,6 +27,9 @@ CLOSERS: Final = CANCELS | {
 }  # fmt: skip
 """Labels that close a view, or end what stands beside them: in a row of a list that is an order, a booking."""
 
+CROSSES: Final = frozenset({"×", "x"})
+"""A cross closes a view, too; in a row of a list it mostly takes the row away."""
+
 ASKING: Final = frozenset({
     "how", "what", "why", "when", "where", "who", "which", "can", "could", "does", "do", "is", "are", "will", "wie",
     "was", "warum", "wann", "wo", "wer", "kann", "comment", "pourquoi", "quand", "puis", "como", "cómo", "por", "qué",
