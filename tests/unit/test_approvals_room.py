@@ -229,6 +229,7 @@ async def test_a_no_takes_a_yes_back_and_nothing_takes_back_a_no(bench: Asks) ->
 
 
 async def test_a_question_about_requests_has_the_class_of_what_they_do(bench: Asks) -> None:
+    """Guard: protocol/approval/question.py, level_of."""
     asker = bench.approvals.asker(OWNER)
     for method, path in (("POST", "/rows/{n}"), ("DELETE", "/rows/{n}"), ("POST", "/rows/{n}/delete")):
         assert await asker.ask(made_up(0), (RequestForm(method=method, origin=ORIGIN, path=path),))

@@ -105,6 +105,7 @@ async def test_the_bound_of_the_node_holds_for_what_is_opened(hurried: None) -> 
 
 
 async def test_what_the_owner_said_no_to_stays_closed(hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guard: node/explorer/working/doubts.py, Doubts.settled."""
     async with probing(site=shop(), asks=True) as (anna,):
         made = entry(anna.approvals.keys.owners, ANNA)
         await anna.approvals.keys.change(ChangeParams(by="first", change=made.change.hex(), signed=made.signed.hex()))
