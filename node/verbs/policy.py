@@ -51,8 +51,7 @@ EXPLAIN: Final = Verb(
     help="""Say whether this node would send a request, or click an element, which rule decides that, and where it stands.
 
     No browser is started and nothing is sent: host names are not resolved, and of an element only its role and name are known.
-    It says what the policy says. What was found out by trying, and what you have said yes to (`trailmesh approve ls --all`), come
-    on top of that.
+    What was found out by trying comes on top of that, and so do requests that you have said yes to (`trailmesh approve ls --all`).
 
     \b
     Examples:

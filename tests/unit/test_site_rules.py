@@ -172,5 +172,9 @@ async def test_the_policy_is_explained_by_the_rule_that_decides(tmp_path: Path) 
         assert await explained("http://169.254.169.254/") == (False, "policy.origins", "")
         assert (await explained(SHOP, element='button "Delete account"'))[:2] == (False, "the gate (docs/risk.md)")
         assert (await explained(SHOP, element='tab "Details"'))[:2] == (True, "policy.risk_class_max")
+        for element, unsure in (('link "Rooms"', True), ('button "Wug"', False)):
+            params = msgspec.json.encode(ExplainParams(url=SHOP, element=element))
+            found = await node.dispatch("policy.explain", params, lambda event: None)
+            assert ("where it leads is not known" in found.rule, found.allowed) == (unsure, False)
         with pytest.raises(MeshError, match="a role and a name"):
             await explained(SHOP, element="???")
