@@ -276,7 +276,7 @@ def _show(r: Result) -> None:
         word = "yes" if answer["yes"] else "no"
         until = moment(answer["expires_ms"])
         # What is let through is not counted, but each action during which it would have been.
-        used = f"used {answer['uses']} times" if r["kind"] == "action" else f"held during {answer['uses']} actions"
+        used = f"used {answer['uses']} times" if r["kind"] == "action" else f"in force during {answer['uses']} actions"
         click.echo(
             f"answer    {word} by {answer['owner']}, {_REACH[r['kind']][answer['scope']]}, until {until} UTC; {used}"
         )

@@ -69,7 +69,15 @@ def digest_of(question: Question) -> bytes:
 def level_of(form: RequestForm) -> int:
     """The class of a request that the guard refused: that of deleting for DELETE and for an address that says so."""
     url = f"{form.origin}{form.path}" + (f"?{'&'.join(form.query)}" if form.query else "")
-    return _DELETES if form.method == "DELETE" or destructive_url(url) else APPROVAL_CLASS
+    replaced = any(each.lower() == "_method=delete" for each in (*form.query, *form.fields))
+    deletes = form.method == "DELETE" or replaced or any(map(destructive_url, (url, *_chosen(form))))
+    return _DELETES if deletes else APPROVAL_CLASS
+
+
+def _chosen(form: RequestForm) -> list[str]:
+    """What the fields of a body choose, but for the method, as addresses: “action=delete” is said by no path."""
+    pairs = [each.partition("=") for each in form.fields if "=" in each and not each.lower().startswith("_method=")]
+    return [f"{form.origin}/?{urlencode({name: value})}" for name, _, value in pairs]
 
 
 class Cover(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,11 +102,8 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
             return False
         if self.level >= _DELETES:
             return True
-        # A field can say what an address does not: ``action=delete``, ``_method=DELETE``.
-        pairs = [each.partition("=") for each in form.fields if "=" in each]
-        chosen = [f"{form.origin}/?{urlencode({name: value})}" for name, _, value in pairs]
         replaced = any(each.lower().startswith("_method=") for each in (*form.query, *form.fields))
-        return form.method in _WRITES and not replaced and not any(map(destructive_url, (url, *chosen)))
+        return form.method in _WRITES and not replaced and not any(map(destructive_url, (url, *_chosen(form))))
 
 
 def cover_of(question: Question) -> Cover:

@@ -231,9 +231,17 @@ async def test_a_no_takes_a_yes_back_and_nothing_takes_back_a_no(bench: Asks) ->
 async def test_a_question_about_requests_has_the_class_of_what_they_do(bench: Asks) -> None:
     """Guard: protocol/approval/question.py, level_of."""
     asker = bench.approvals.asker(OWNER)
-    for method, path in (("POST", "/rows/{n}"), ("DELETE", "/rows/{n}"), ("POST", "/rows/{n}/delete")):
-        assert await asker.ask(made_up(0), (RequestForm(method=method, origin=ORIGIN, path=path),))
-    assert [asked.risk for asked in await bench.questions()] == [7, 7, 4], "the latest first"
+    known: dict[tuple[str, str, tuple[str, ...]], int] = {
+        ("POST", "/rows/{n}", ()): 4,
+        ("POST", "/rows", ("_method=PUT", "name")): 4,
+        ("DELETE", "/rows/{n}", ()): 7,
+        ("POST", "/rows/{n}/delete", ()): 7,
+        ("POST", "/rows", ("_method=DELETE",)): 7,
+        ("POST", "/rows", ("action=delete", "id")): 7,
+    }
+    for method, path, fields in known:
+        assert await asker.ask(made_up(0), (RequestForm(method=method, origin=ORIGIN, path=path, fields=fields),))
+    assert [asked.risk for asked in await bench.questions()][::-1] == list(known.values()), "the latest first"
 
 
 async def test_an_open_question_whose_time_is_over_stays_over_with_the_clock_set_back(bench: Asks) -> None:

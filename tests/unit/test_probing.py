@@ -14,7 +14,6 @@ from adapters.ports import FormFate, Outcome
 from node.cli.explore import show_summary
 from node.config.settings import BrowserConfig, PolicyConfig
 from node.explorer.showing.show import Parts, show_search
-from node.explorer.working.worker import Worker
 from node.live.acting import judged
 from node.live.browsers import Browsers
 from node.live.history import Held, History
@@ -602,71 +601,3 @@ def test_a_probe_presses_what_is_in_doubt_and_nothing_else_beyond_its_class() ->
     assert _in_doubt(press, Risk(level=4, reason="not understood", doubt=True))
     assert not _in_doubt(press, Risk(level=4, reason="says “save”"))
     assert not _in_doubt(press, Risk(level=7, reason="says “delete”"))
-
-
-async def test_a_search_with_nothing_left_to_visit_tries_what_there_was_no_time_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Ledger, "room", property(lambda self: 0))
-    site = shop(button("Quux", Effect(fetch=(("POST", "/rows"),))))
-    async with probing(site=site, asks=True) as (anna,):
-        found = await anna.run(NEVER, seconds=600)
-        counts = await probes(anna, found.id)
-        assert (counts.probed, counts.harmless, counts.writing, counts.asked) == (2, 1, 1, 2)
-        assert "GET /shelf" in anna.site.reached
-        assert not any("POST" in request for request in anna.site.reached)
-        assert ["Quux" in each.does for each in await questions(anna)] == [True], "the other needs no answer any more"
-
-
-async def test_what_there_was_no_time_for_is_found_on_later_pages_as_well_and_each_is_returned_to_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Ledger, "room", property(lambda self: 0))
-    pages = {
-        "/": (button("Frobnicate", Effect(go="/hall")),),
-        "/hall": (button("Gostak", Effect(go="/yard")), button("Doshes", Effect(fetch=(("POST", "/rows"),)))),
-        "/yard": (link("Home", f"{ORIGIN}/"), button("Wug", Effect(go="/shelf"))),
-        "/shelf": (link("Home", f"{ORIGIN}/"),),
-    }
-    site = MemorySite({ORIGIN + path: Document(title=path, controls=controls) for path, controls in pages.items()})
-    async with probing(site=site) as (anna,):
-        assert (await anna.run(SHELF, seconds=600)).status == "done"
-        found = await anna.run(NEVER, seconds=600)
-        assert (found.status, (await anna.explorer.view(found.id))[2].error) == ("failed", "search.exhausted")
-        assert (await anna.explorer.view(found.id))[2].used_ms < 300_000
-
-
-async def test_at_leisure_a_search_tries_some_controls_of_a_page_at_a_time_and_all_of_them_in_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Ledger, "room", property(lambda self: 0))
-    many = [button(f"Wug {letter}", Effect(go=f"/w{letter}")) for letter in "abcdefghijk"]
-    site = shop(*many)
-    for letter in "abcdefghijk":
-        site.documents[f"{ORIGIN}/w{letter}"] = Document(title=letter, controls=(link("Home", f"{ORIGIN}/"),))
-    async with probing(site=site) as (anna,):
-        found = await anna.run(NEVER, seconds=6_000)
-        assert (await probes(anna, found.id)).probed > limits.PROBES_PER_PAGE_MAX
-        assert {f"GET /w{letter}" for letter in "abcdefghijk"} <= set(anna.site.reached)
-
-
-async def test_where_no_control_can_be_tried_a_search_returns_to_each_page_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Ledger, "room", property(lambda self: 0))
-    returned: list[bytes] = []
-    go = Worker._return_to
-
-    async def counted(self: Worker, branch: bytes) -> None:
-        returned.append(branch)
-        await go(self, branch)
-
-    async def nothing(*args: Any) -> bool:
-        return False
-
-    monkeypatch.setattr(Worker, "_return_to", counted)
-    monkeypatch.setattr(Probing, "_open", nothing)
-    async with probing(site=shop()) as (anna,):
-        found = await anna.run(NEVER, seconds=600)
-        assert (await anna.explorer.view(found.id))[2].error == "search.exhausted"
-    assert returned and len(returned) == len(set(returned))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 
 class LeftPages:
-    """The pages of one search that its coordinator has left so, by the key of their node, in the order in which they were met."""
+    """Such pages of one search, by the key of their node, in the order in which its coordinator met them."""
 
     def __init__(self) -> None:
         self._waiting: dict[bytes, None] = {}

@@ -66,7 +66,7 @@ class Replica:
         """Nodes that this node may choose whatever class they were named with: its owner has approved them, or it has found out
         later that they only read. No peer gets them as a branch."""
         self.found: frozenset[bytes] = frozenset()
-        """Those of them that the owner was not asked about: they only read."""
+        """Those of them that this node has found out to only read; the others its owner has approved."""
         self.left = LeftPages()
         self.ledger: Ledger | None = None
         """What this node has probed for the search; None before it works on it."""
