@@ -120,8 +120,13 @@ bench-risk: install            ## What class controls of real applications have,
 docs: install            ## Write the generated pages of docs/
 	$(PYTHON) -m scripts.docs
 
+.PHONY: forms
+forms: install            ## Pin the records of every format to its version (docs/protocol/versioning.md)
+	$(PYTHON) -m scripts.forms
+
 docs-check: install
 	$(PYTHON) -m scripts.docs --check
+	$(PYTHON) -m scripts.forms --check
 
 clean:            ## Remove what the commands above made
 	rm -rf .venv .venv-fuzz .venv-interop .venv-real .venv-drift drift-out risk-out build dist demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

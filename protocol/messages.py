@@ -18,9 +18,10 @@ from protocol.ids import LeaseId, NodeId, SearchId
 from protocol.log.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 from protocol.recording.session import Profile
 from protocol.trust.grants import GRANTABLE
+from protocol.wire import formats
 from protocol.wire.line import LINE_PATTERN
 
-PROTOCOL_VERSION: Final = 1
+PROTOCOL_VERSION: Final = formats.version_of("protocol")
 
 KIND_MESSAGE: Final = "message"
 KIND_SEARCH: Final = "search"

@@ -20,11 +20,12 @@ from node.config import CONFIG_FILE
 from node.signing import KEY_FILE, LOG_FILE
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.wire import formats
 
 CONTENTS_FILE: Final = "backup.json"
 OWN_FILES: Final = (CONFIG_FILE, LOG_FILE, KEY_FILE)
 DATABASE_FILE: Final = "store.db"
-_FORMAT: Final = 1
+_FORMAT: Final = formats.version_of("backup")
 _BLOB: Final = re.compile(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 _CHUNK_BYTES: Final = 1 << 20
 
@@ -42,6 +43,12 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     digests: dict[str, str]
     """SHA-256 by file name, in hexadecimal digits; a blob is named by its own."""
     blobs: int
+
+
+class _Format(msgspec.Struct, frozen=True, kw_only=True):
+    """The one field of ``Contents`` that every version has."""
+
+    format: int
 
 
 def pack(directory: Path, out: Path, contents: Contents) -> int:
@@ -91,7 +98,7 @@ def unpack(file: Path, directory: Path) -> Contents:
 
     Checks, in order: a tar archive that begins with ``backup.json``; of this format; each member is a plain file with one of
     the names of a backup, once; its content has the announced SHA-256; nothing is missing.
-    Errors: ``backup.invalid``, ``input.no_file``, ``store.*``.
+    Errors: ``backup.invalid``, ``format.*``, ``input.no_file``, ``store.*``.
     """
     try:
         source = file.open("rb")
@@ -122,11 +129,11 @@ def _contents(archive: tarfile.TarFile, first: tarfile.TarInfo | None) -> Conten
     if first is None or first.name != CONTENTS_FILE or first.size > limits.BACKUP_CONTENTS_BYTES_MAX:
         raise _invalid(f"it does not begin with {CONTENTS_FILE}")
     try:
-        contents = msgspec.json.decode(_opened(archive, first).read(), type=Contents)
+        data = _opened(archive, first).read()
+        formats.check_version("backup", msgspec.json.decode(data, type=_Format).format)
+        contents = msgspec.json.decode(data, type=Contents)
     except msgspec.DecodeError as error:
         raise _invalid(f"{CONTENTS_FILE}: {error}") from error
-    if contents.format != _FORMAT:
-        raise _invalid(f"format {contents.format} is not known to this version of trailmesh")
     if contents.digests.keys() != {*OWN_FILES, DATABASE_FILE}:
         raise _invalid(f"{CONTENTS_FILE} names other files than those of a node")
     return contents

@@ -81,7 +81,8 @@ PEER: Final[Mapping[str, str]] = {
     ),
     # Errors that occur only between different versions, or with a program that is not trailmesh.
     **dict.fromkeys(
-        ("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature", "peer.version"), SAME_VERSION
+        ("cbor", "envelope", "format", "id", "input", "message", "peer.protocol", "peer.signature", "peer.version"),
+        SAME_VERSION,
     ),
     **dict.fromkeys(
         (

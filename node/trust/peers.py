@@ -254,7 +254,8 @@ class Peers:
         """Refuse ``route`` if the protocol version that ``node`` reported does not support it. Errors: ``peer.version``."""
         theirs = self._versions.get(node, PROTOCOL_VERSION)
         if theirs != PROTOCOL_VERSION and route not in VERSIONLESS:
-            told = f"{ids.short(node)} speaks protocol {theirs}, this node protocol {PROTOCOL_VERSION}"
+            older = ids.short(node) if theirs < PROTOCOL_VERSION else "this node"
+            told = f"{ids.short(node)} speaks protocol {theirs}, this node protocol {PROTOCOL_VERSION}: upgrade {older}"
             raise MeshError("peer.version", told, node=node, protocol=theirs)
 
     def find_key(self, issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:

@@ -13,7 +13,7 @@ from protocol.approval.owners import owner_id
 from protocol.capsule.capsule import SUITE, Digest, Header, Sealed
 from protocol.capsule.policy import Policy, Task, Time
 from protocol.errors import MeshError
-from protocol.wire import cbor, envelope
+from protocol.wire import cbor, envelope, formats
 
 KIND_SEALING_KEY: Final = "sealing-key"
 KIND_USE: Final = "capsule-use"
@@ -153,7 +153,7 @@ def consent_until_ms(header: Header, sealed: Sealed) -> int:
     """Until when the consent of a capsule holds; 0 if there is none.
 
     Checks, in order: the key is the one that the header names as owner; its signature; this capsule; these terms.
-    Errors: ``capsule.consent`` where one is there and does not hold.
+    Errors: ``format.*``; ``capsule.consent`` where one is there and does not hold.
     """
     if not header.owner and not sealed.consent:
         return 0
@@ -170,7 +170,8 @@ def consent_until_ms(header: Header, sealed: Sealed) -> int:
         )
         consent = cbor.decode_as(opened.payload, Consent)
     except MeshError as error:
-        raise MeshError("capsule.consent", f"{error.code}: {error.message}") from error
+        refused = MeshError("capsule.consent", f"{error.code}: {error.message}")
+        raise formats.unless_version(error, refused) from error
     if consent.capsule != header.id or consent.terms != terms_digest(terms_of(header)):
         raise MeshError("capsule.consent", "it was given for another capsule, or on other terms")
     return consent.expires_ms

@@ -10,7 +10,7 @@ import msgspec
 from protocol import ids, limits
 from protocol.capsule.policy import Time
 from protocol.errors import MeshError
-from protocol.wire import cbor, envelope
+from protocol.wire import cbor, envelope, formats
 from protocol.wire.line import LINE_PATTERN
 
 KIND_ATTESTATION: Final = "cookie-attestation"
@@ -52,7 +52,7 @@ def open_attestation(
     """The attestation of ``node`` about a generation of a capsule.
 
     Checks, in order: signature; form; signed by the node that it names, which is ``node``; about this capsule and generation.
-    Errors: ``capsule.attestation``, whose detail has the code of the check that failed.
+    Errors: ``format.*``; ``capsule.attestation``, whose detail has the code of the check that failed.
     """
     try:
         opened = envelope.verify(
@@ -60,7 +60,8 @@ def open_attestation(
         )
         said = cbor.decode_as(opened.payload, Attestation)
     except MeshError as error:
-        raise MeshError("capsule.attestation", error.message, capsule=capsule, because=error.code) from error
+        refused = MeshError("capsule.attestation", error.message, capsule=capsule, because=error.code)
+        raise formats.unless_version(error, refused) from error
     if opened.header.issuer != node or said.node != node:
         raise MeshError("capsule.attestation", "it is signed by another node", capsule=capsule, because="issuer")
     if (said.handle, said.generation) != (handle_of(capsule), generation):

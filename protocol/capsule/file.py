@@ -12,10 +12,11 @@ from protocol.capsule.capsule import Capsule, check_stream, open_capsule
 from protocol.errors import MeshError
 from protocol.log import log_proof
 from protocol.log.log_proof import InclusionProof
+from protocol.wire import formats
 from protocol.wire.envelope import KeyFinder
 
 MAGIC: Final = b"TMCAPSUL"
-FORMAT: Final = 1
+FORMAT: Final = formats.version_of("capsule-file")
 _HEAD: Final = struct.Struct(">8sIII")
 
 
@@ -34,7 +35,7 @@ def pack(file: CapsuleFile) -> bytes:
 
 
 def unpack(data: bytes) -> CapsuleFile:
-    """The parts in ``data``. Errors: ``capsule.invalid``, ``capsule.truncated``."""
+    """The parts in ``data``. Errors: ``capsule.invalid``, ``capsule.truncated``, ``format.*``."""
     if len(data) > limits.CAPSULE_FILE_BYTES_MAX:
         raise MeshError("capsule.invalid", f"{len(data)} bytes where {limits.CAPSULE_FILE_BYTES_MAX} are allowed")
     if not data.startswith(MAGIC):
@@ -42,8 +43,7 @@ def unpack(data: bytes) -> CapsuleFile:
     if len(data) < _HEAD.size:
         raise MeshError("capsule.truncated", "it ends in its first bytes")
     _, form, envelope_bytes, proof_bytes = _HEAD.unpack_from(data)
-    if form != FORMAT:
-        raise MeshError("capsule.invalid", f"form {form} of the file is not known")
+    formats.check_version("capsule-file", form)
     proof_at = _HEAD.size + envelope_bytes
     stream_at = proof_at + proof_bytes
     if envelope_bytes > limits.CAPSULE_ENVELOPE_BYTES_MAX or proof_bytes > limits.LOG_PROOF_BYTES_MAX:

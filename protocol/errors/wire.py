@@ -28,6 +28,18 @@ WIRE: Final[dict[str, Code]] = {
         "The decoded record does not have the fields that its type requires.",
         "Install the same version of trailmesh on both machines (`trailmesh --version`), then try again.",
     ),
+    "format.newer": Code(
+        _E,
+        False,
+        "What was read has a newer version of its format than this trailmesh knows: this side is the older one.",
+        "Upgrade trailmesh on this machine (docs/upgrading.md), then try again.",
+    ),
+    "format.older": Code(
+        _P,
+        False,
+        "What was read has an older version of its format, which this trailmesh no longer reads: the side that made it is the older one.",
+        "Upgrade trailmesh where it was made, and make it again there.",
+    ),
     "id.invalid": Code(
         _C, False, "The id is mistyped: its form or its check digit is wrong.", "Copy the whole id again."
     ),

@@ -23,7 +23,7 @@ from nacl.signing import SigningKey
 
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.wire import cbor, envelope
+from protocol.wire import cbor, envelope, formats
 
 KIND_EVENT: Final = "key-event"
 KIND_ACCEPT: Final = "key-accept"
@@ -110,7 +110,7 @@ def read_event(raw: bytes) -> KeyEvent:
     Checks, in order: size; form of the envelope; kind; no audience and no expiry; for an event that brings a key, the same of
     the envelope inside, and that both are about one node and one moment; strict form of the statement; a new key comes with
     its acceptance and nothing else does; a genesis is about the node of its key.
-    Errors: ``keylog.invalid``.
+    Errors: ``keylog.invalid``, ``format.*``.
     """
     try:
         outer = envelope.peek(raw, bytes_max=limits.KEY_EVENT_BYTES_MAX)
@@ -126,7 +126,7 @@ def read_event(raw: bytes) -> KeyEvent:
             cbor.decode(payload, bytes_max=limits.KEY_EVENT_BYTES_MAX, items_max=32, depth_max=1), _STATEMENT
         )
     except MeshError as error:
-        raise _invalid(error.message) from error
+        raise formats.unless_version(error, _invalid(error.message)) from error
     if accepted != isinstance(statement, Rotate | Recover):
         raise _invalid("the event must contain the new key's signature exactly if it adds a key")
     if isinstance(statement, Genesis) and ids.node_id(statement.key) != outer.header.issuer:
@@ -181,6 +181,7 @@ def _is_envelope(payload: bytes) -> bool:
 def _check_header(opened: envelope.Envelope, kind: str) -> None:
     if opened.kind != kind:
         raise _invalid(f"an envelope of kind {kind} is expected")
+    formats.check_version(kind, opened.version)
     if opened.header.audience is not None or opened.header.expires_s is not None:
         raise _invalid("a key event has no audience and no expiry")
 

@@ -34,7 +34,7 @@ from protocol.errors import MeshError
 from protocol.keys.key_event import HASH_BYTES, Genesis, Recover, Revoke, Rotate, read_event, sign_event
 from protocol.keys.key_rules import History, State, check_future, covers, extend, invalid, is_recovery_key, rank
 from protocol.keys.key_rules import Period as Period
-from protocol.wire import cbor
+from protocol.wire import cbor, formats
 from protocol.wire.envelope import key_id as key_id_of
 
 _Raw = Annotated[bytes, msgspec.Meta(max_length=limits.KEY_EVENT_BYTES_MAX)]
@@ -83,14 +83,16 @@ class KeyLog:
 
         now_s: seconds since 1970, to refuse events from the future; None for a log of our own store.
         Checks, in order: strict form and bounds; every event, as by ``apply``; the other history, if there is one.
-        Errors: ``keylog.invalid``, ``keylog.gap``, ``keylog.revoked``.
+        Errors: ``keylog.invalid``, ``keylog.gap``, ``keylog.revoked``, ``format.*``.
         """
         try:
-            said = cbor.decode_as(data, _Log, bytes_max=2 * limits.KEY_LOG_BYTES_MAX, items_max=_ITEMS_MAX, depth_max=2)
+            value = cbor.decode(data, bytes_max=2 * limits.KEY_LOG_BYTES_MAX, items_max=_ITEMS_MAX, depth_max=2)
+            formats.check_field("key-log", value)
+            said = cbor.convert(value, _Log)
         except MeshError as error:
-            raise invalid(f"form: {error.message}") from error
-        if said.version != 1 or not said.events or (said.parts_at and not said.other):
-            raise invalid("another version, or an empty log")
+            raise formats.unless_version(error, invalid(f"form: {error.message}")) from error
+        if not said.events or (said.parts_at and not said.other):
+            raise invalid("an empty log, or no other history")
         events = [read_event(raw) for raw in (*said.events, *said.other)]
         check_future(events, now_s)
         count = len(said.events)
@@ -207,7 +209,9 @@ class KeyLog:
     def encode(self) -> bytes:
         """The log as bytes: what is stored, and what a peer is shown."""
         other = tuple(entry.event.raw for entry in self._other)
-        return cbor.encode(_Log(version=1, events=self.events, parts_at=self._parts_at, other=other))
+        return cbor.encode(
+            _Log(version=formats.version_of("key-log"), events=self.events, parts_at=self._parts_at, other=other)
+        )
 
     def _periods(self) -> tuple[Period, ...]:
         return () if self.frozen else self._state.periods

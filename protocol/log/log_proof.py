@@ -10,6 +10,7 @@ connects the two. So a verifier needs only the node id.
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -21,6 +22,7 @@ from protocol.keys.keylog import KeyLog
 from protocol.log import merkle
 from protocol.log.note import Note
 from protocol.log.witness_log import Checkpoint, Hash, Hashes, cosigned_at, entry_hash, open_checkpoint, origin
+from protocol.wire import formats
 from protocol.wire.envelope import KeyFinder, single_key
 
 INCLUSION_FORMAT: Final = "trailmesh-log-inclusion-v1"
@@ -111,13 +113,14 @@ def encode(proof: InclusionProof | Equivocation) -> bytes:
 
 
 def decode(data: bytes) -> InclusionProof | Equivocation:
-    """The proof in a file; nothing of it is checked yet. Errors: ``log.invalid``."""
+    """The proof in a file; nothing of it is checked yet. Errors: ``format.*``, ``log.invalid``."""
     if len(data) > limits.LOG_PROOF_BYTES_MAX:
         raise MeshError("log.invalid", f"a proof can have at most {limits.LOG_PROOF_BYTES_MAX} bytes")
     try:
         named = msgspec.json.decode(data, type=_Format).format
         record = {INCLUSION_FORMAT: InclusionProof, EQUIVOCATION_FORMAT: Equivocation}.get(named)
         if record is None:
+            _check_version(named)
             raise MeshError("log.invalid", f"{named[:64]!r} is not a known form of proof")
         proof: InclusionProof | Equivocation = msgspec.json.decode(data, type=record, strict=True)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -127,6 +130,16 @@ def decode(data: bytes) -> InclusionProof | Equivocation:
     except MeshError as error:
         raise MeshError("log.invalid", error.message) from error
     return proof
+
+
+_NAMED: Final = re.compile(r"trailmesh-(log-inclusion|log-equivocation)-v([1-9][0-9]{0,5})", re.ASCII)
+
+
+def _check_version(named: str) -> None:
+    """Refuse a proof of another version as that. Errors: ``format.*``."""
+    found = _NAMED.fullmatch(named)
+    if found:
+        formats.check_version(found[1], int(found[2]))
 
 
 class _Format(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,7 +253,8 @@ def _keys(named: KeyOf) -> tuple[bytes, ...]:
         try:
             log = KeyLog.read(named.key_log)
         except MeshError as error:
-            raise MeshError("log.invalid", f"the key log in the proof: {error.message}") from error
+            refused = MeshError("log.invalid", f"the key log in the proof: {error.message}")
+            raise formats.unless_version(error, refused) from error
         keys, begun = log.keys, log.genesis_key
     # The node id is the hash of the first key, so nobody can put a foreign key into a proof.
     if ids.node_id(begun) != named.node or named.public_key not in keys:

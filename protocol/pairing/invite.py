@@ -9,6 +9,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 from typing import Final
 
 import msgspec
@@ -17,10 +18,11 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.trust.grants import Grants, check_grants
 from protocol.trust.trust_set import PUBLIC_KEY_BYTES
-from protocol.wire import cbor
+from protocol.wire import cbor, formats
 from protocol.wire.address import parse_address
 
 _PREFIX: Final = "tmi1."
+_NAMED: Final = re.compile(r"tmi([1-9][0-9]{0,5})\.", re.ASCII)
 _CHECKSUM_BYTES: Final = 4
 _CHECKSUM_DOMAIN: Final = b"trailmesh-invite-v1\x00"
 
@@ -90,13 +92,15 @@ def parse_invite(text: str, now_s: int) -> Invite:
 
     Checks, in order: not a mere address; prefix and length; base64url in its one form; checksum; strict CBOR of
     exactly the fields; node id, token length, grants; address; expiry.
-    Errors: ``invite.url``, ``invite.invalid``, ``invite.expired``.
+    Errors: ``invite.url``, ``invite.invalid``, ``invite.expired``, ``format.*``.
     """
     if len(text) > 2 * limits.INVITE_CHARS_MAX:
         raise MeshError("invite.invalid", "too long for an invite")
     plain = "".join(text.split())
     if plain.lower().startswith(("https://", "http://")):
         raise MeshError("invite.url", "this is an address, not an invite")
+    if named := _NAMED.match(plain):
+        formats.check_version("invite", int(named[1]))
     if not plain.startswith(_PREFIX) or len(plain) > limits.INVITE_CHARS_MAX:
         raise MeshError("invite.invalid")
     body = plain[len(_PREFIX) :]

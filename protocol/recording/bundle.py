@@ -27,11 +27,11 @@ from protocol.log import merkle
 from protocol.recording import flat_zip
 from protocol.recording.session import Session, Step, Verdict
 from protocol.recording.verdicts import judge_recording
-from protocol.wire import cbor, envelope
+from protocol.wire import cbor, envelope, formats
 
 MEDIA_TYPE: Final = b"application/vnd.trailmesh.session+zip"
 KIND: Final = "session"
-VERSION: Final = 1
+VERSION: Final = formats.version_of("bundle")
 _MIMETYPE, _COSE, _CBOR = "mimetype", "manifest.cose", "manifest.cbor"
 _HEAD_SIZES_MAX: Final = {
     _MIMETYPE: len(MEDIA_TYPE),
@@ -258,9 +258,8 @@ class Bundle:
             if path not in self._elements:
                 yield MeshError("bundle.element", f"{path} is missing", element=path, index=index)
         if complete and self.session.verdict is Verdict.PASS and (against or not self.session.steps):
-            yield MeshError(
-                "bundle.invalid", f"the session says that it passed, and did not: {against or 'it has no step'}"
-            )
+            told = f"the session says that it passed, and did not: {against or 'it has no step'}"
+            yield formats.by_its_rules("bundle", self.manifest.version, MeshError("bundle.invalid", told))
 
     def verify(self) -> None:
         """Check every element. Errors: ``bundle.element``, naming the first bad one."""
@@ -343,15 +342,18 @@ def _check_names(entries: Sequence[flat_zip.Entry]) -> None:
 
 
 def _parse_manifest(data: bytes) -> Manifest:
-    """The manifest in ``data``, once it agrees with itself. Errors: ``bundle.invalid``."""
+    """The manifest in ``data``, once it agrees with itself. Errors: ``bundle.invalid``, ``format.*``."""
     try:
         value = cbor.decode(data, bytes_max=limits.BUNDLE_MANIFEST_BYTES_MAX)
-        if not isinstance(value, dict) or value.get("version") != VERSION:
-            # Before the strict form: a later version may have fields that this one would call a fault.
-            raise MeshError("bundle.invalid", "made by a version that this trailmesh does not know")
-        manifest = cbor.convert(value, Manifest)
+        # Before the strict form: a later version may have fields that this one would call a fault.
+        formats.check_field("bundle", value)
+        try:
+            manifest = cbor.convert(value, Manifest)
+        except MeshError as error:
+            raise formats.by_its_rules("bundle", value["version"], error) from error
     except MeshError as error:
-        raise MeshError("bundle.invalid", f"manifest: {error.message}") from error
+        refused = MeshError("bundle.invalid", f"manifest: {error.message}")
+        raise formats.unless_version(error, refused) from error
     # The store keeps blobs by their hash, so a name that is another one would bring a blob under a wrong hash.
     for item in manifest.elements:
         blob = _BLOB_PATH.fullmatch(item.path)

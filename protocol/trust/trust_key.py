@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Final
 
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
+from protocol.wire import formats
 
 PREFIX: Final = "trailmesh-key-1:"
+_NAMED: Final = re.compile(r"trailmesh-key-([1-9][0-9]{0,5}):", re.ASCII)
 
 
 def write_trust_key(log: KeyLog) -> str:
@@ -27,7 +30,8 @@ def read_trust_keys(text: str, *, now_s: int) -> tuple[KeyLog, ...]:
     """The key logs in ``text``, in order.
 
     Checks, in order: size; at least one key, and at most ``TRUST_KEYS_MAX``; form of each line; its key log, of which no event may
-    be later than ``now_s`` (seconds since 1970); the node id; that no node stands there twice. Errors: ``trust.invalid``.
+    be later than ``now_s`` (seconds since 1970); the node id; that no node stands there twice. Errors: ``trust.invalid``,
+    ``format.*``.
     """
     if len(text) > limits.TRUST_TEXT_CHARS_MAX:
         raise MeshError("trust.invalid", f"more than {limits.TRUST_TEXT_CHARS_MAX} characters")
@@ -45,12 +49,15 @@ def _read_line(line: str, number: int, now_s: int) -> KeyLog:
     node, _, data = line.removeprefix(PREFIX).partition(":")
     try:
         if not line.startswith(PREFIX):
+            if named := _NAMED.match(line):
+                formats.check_version("trust-key", int(named[1]))
             raise MeshError("trust.invalid", f"it does not begin with {PREFIX}")
         log = KeyLog.read(_decoded(data), now_s=now_s)
         if log.node != node:
             raise MeshError("trust.invalid", "its node id is not that of its key")
     except MeshError as error:
-        raise MeshError("trust.invalid", f"line {number}: {error.message}", line=number) from error
+        refused = MeshError("trust.invalid", f"line {number}: {error.message}", line=number)
+        raise formats.unless_version(error, refused) from error
     return log
 
 

@@ -21,7 +21,7 @@ from nacl.signing import SigningKey, VerifyKey
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.wire import cbor
+from protocol.wire import cbor, formats
 
 _TAG: Final = 18
 _START: Final = b"\xd2\x84"
@@ -64,6 +64,8 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     header: Header
     key_id: bytes
     payload: bytes
+    version: int = 1
+    """Of the format of the payload (``protocol.wire.formats``)."""
 
 
 class KeyFinder(Protocol):
@@ -73,8 +75,8 @@ class KeyFinder(Protocol):
 
 
 def content_type(kind: str) -> str:
-    """The media type of an envelope of ``kind``; an HTTP Content-Type must equal it."""
-    return f"{_TYPE_PREFIX}{kind}{_TYPE_SUFFIX}"
+    """The media type of an envelope of ``kind`` in its present version; an HTTP Content-Type must equal it."""
+    return f"{_TYPE_PREFIX}{formats.mark(kind)}{_TYPE_SUFFIX}"
 
 
 def key_id(public_key: bytes) -> bytes:
@@ -172,7 +174,7 @@ def _byte_string(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _header(protected: bytes) -> tuple[str, bytes, Header]:
-    """Kind, key id and the rest of a protected header that has exactly the allowed fields."""
+    """Kind with the mark of its version, key id and the rest of a protected header that has exactly the allowed fields."""
     try:
         fields = cbor.decode(protected, bytes_max=limits.PROTECTED_HEADER_BYTES_MAX, items_max=32, depth_max=2)
     except MeshError as error:
@@ -204,8 +206,9 @@ def _header(protected: bytes) -> tuple[str, bytes, Header]:
 def peek(data: bytes, *, bytes_max: int = limits.ARTEFACT_BYTES_MAX) -> Envelope:
     """The parts of an envelope **without** a check of its signature. Use it only to learn the claimed issuer."""
     protected, payload, _ = _parts(data, bytes_max)
-    kind, key, header = _header(protected)
-    return Envelope(kind=kind, header=header, key_id=key, payload=payload)
+    mark, key, header = _header(protected)
+    kind, version = formats.read_mark(mark)
+    return Envelope(kind=kind, header=header, key_id=key, payload=payload, version=version)
 
 
 def verify(
@@ -219,14 +222,17 @@ def verify(
 ) -> Envelope:
     """The envelope in ``data``, once its signature by a trusted key is verified.
 
-    Checks, in order: size and strict outer form; protected header of exactly the allowed fields; kind; fresh at ``fresh_s``, if
-    that is given; a trusted key for issuer, key id and issue time; signature over the received bytes and ``binding``.
-    Errors: ``envelope.invalid``, ``envelope.kind``, ``envelope.time``, ``envelope.key_unknown``, ``envelope.signature``.
+    Checks, in order: size and strict outer form; protected header of exactly the allowed fields; kind; its version; fresh at
+    ``fresh_s``, if that is given; a trusted key for issuer, key id and issue time; signature over the received bytes and
+    ``binding``. Errors: ``envelope.invalid``, ``envelope.kind``, ``format.*``, ``envelope.time``, ``envelope.key_unknown``,
+    ``envelope.signature``.
     """
     protected, payload, signature = _parts(data, bytes_max)
-    kind, key, header = _header(protected)
+    mark, key, header = _header(protected)
+    kind, version = formats.read_mark(mark)
     if kind not in kinds:
         raise MeshError("envelope.kind", f"{kind} is not accepted here")
+    formats.check_version(kind, version)
     if fresh_s is not None:
         # Before the key is looked up: keys have validity periods, so a wrong clock would be reported as an unknown key.
         check_time(header, fresh_s)
@@ -237,7 +243,7 @@ def verify(
         verify_key.verify(_to_be_signed(protected, binding, payload), signature)
     except BadSignatureError as error:
         raise MeshError("envelope.signature", f"signed as {header.issuer[:7]}", issuer=header.issuer) from error
-    return Envelope(kind=kind, header=header, key_id=key, payload=payload)
+    return Envelope(kind=kind, header=header, key_id=key, payload=payload, version=version)
 
 
 class ReplayWindow:

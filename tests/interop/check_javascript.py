@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from protocol.messages import PROTOCOL_VERSION
 from tests.mesh_nodes import CONFIG, ROOT, Node, shop, until
 
 HERE = Path(__file__).parent / "javascript"
@@ -114,7 +115,12 @@ def test_a_second_implementation_joins_by_invite_and_is_a_healthy_peer(anna: Nod
     with _joined(anna, "joiner") as peer:
         us = anna.run("node", "status")
         status = peer.do("ask", route="status", body={})
-        assert (status["node"], status["name"], status["protocol"], status["grants"]) == (us["node"], "anna", 1, {})
+        assert (status["node"], status["name"], status["protocol"], status["grants"]) == (
+            us["node"],
+            "anna",
+            PROTOCOL_VERSION,
+            {},
+        )
         assert peer.do("pull_keys") == {"node": us["node"], "key": us["public_key"], "state": "active"}
         assert peer.do("ask", route="reach/echo", body={})["reached"]
         assert peer.node in [one["node"] for one in anna.run("node", "peers")["peers"]]

@@ -126,4 +126,6 @@ def test_another_format_is_refused_in_words(backup: Path) -> None:
         return [(member, data.replace(b'"format": 1', b'"format": 2'))]
 
     rewrite(backup, change)
-    assert "format 2" in refused(backup)
+    with pytest.raises(MeshError) as caught:
+        unpack(backup, backup.parent)
+    assert caught.value.code == "format.newer" and "backup of version 2" in caught.value.message

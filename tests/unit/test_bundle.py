@@ -304,7 +304,7 @@ def test_a_report_envelope_is_no_session_signature() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": 2},
+        {"version": 0},
         {"root": bytes(32)},
         {"session": {"verdict": Verdict.OPEN}},
         {"session": {"steps": 3}},

@@ -17,7 +17,16 @@ from protocol.log import merkle
 from protocol.page.dialogs import Dialog
 from protocol.page.downloads import Download
 from protocol.recording import bundle, flat_zip
-from protocol.recording.bundle import MEDIA_TYPE, Manifest, Writer, leaf_of, make_manifest, open_bundle, verify_bundle
+from protocol.recording.bundle import (
+    MEDIA_TYPE,
+    VERSION,
+    Manifest,
+    Writer,
+    leaf_of,
+    make_manifest,
+    open_bundle,
+    verify_bundle,
+)
 from protocol.recording.flat_zip import Entry
 from protocol.recording.session import Expect, RequestFault, Verdict
 from protocol.wire import cbor
@@ -268,9 +277,9 @@ def test_the_first_element_must_not_be_named_as_a_head_either() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (signed(cbor.encode([1])), "manifest: made by a version that this trailmesh does not know"),
-        (signed(cbor.encode({})), "manifest: made by a version that this trailmesh does not know"),
-        (signed(cbor.encode({"version": 1})), "manifest: Object missing required field `session`"),
+        (signed(cbor.encode([1])), "manifest: it does not say which version it is of"),
+        (signed(cbor.encode({})), "manifest: it does not say which version it is of"),
+        (signed(cbor.encode({"version": VERSION})), "manifest: Object missing required field `session`"),
         (with_session(id=""), "the session record has no ses id in its canonical form"),
         (with_session(id="ses-1"), "the session record has no ses id in its canonical form"),
         (with_session(parent="ses-1"), "the session record has no ses id in its canonical form"),

@@ -211,7 +211,7 @@ async def test_the_version_of_a_peer_is_asked_once_and_decides_what_it_is_asked(
         {"node": bruno.id, "protocol": bruno.protocol},
     )
     assert caught.value.message == (
-        f"{ids.short(bruno.id)} speaks protocol {bruno.protocol}, this node protocol {bruno.protocol - 1}"
+        f"{ids.short(bruno.id)} speaks protocol {bruno.protocol}, this node protocol {bruno.protocol - 1}: upgrade this node"
     )
     assert sent == []
     await status(anna, bruno)

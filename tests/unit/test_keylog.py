@@ -531,7 +531,7 @@ def test_a_log_is_read_back_as_it_was() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"version": 2},
+        {"version": 0},
         {"events": []},
         {"events": [b""]},
         {"more": 1},

@@ -101,9 +101,9 @@ def test_an_event_at_another_position_than_its_predecessor_s_next_is_a_gap() -> 
         (cbor.encode({"version": 1, "events": [[b""]]}), "form: deeper than 2"),
         (cbor.encode({"version": 1, "events": [0] * 251}), "form: Expected `array` of length <= 64 - at `$.events`"),
         (cbor.encode({"version": 1, "events": [0] * 252}), "form: more than 256 items"),
-        (cbor.encode({"version": 2, "events": [LOG.events[0]]}), "another version, or an empty log"),
-        (cbor.encode({"version": 1, "events": []}), "another version, or an empty log"),
-        (cbor.encode({"version": 1, "events": [LOG.events[0]], "parts_at": 1}), "another version, or an empty log"),
+        (cbor.encode({"version": 0, "events": [LOG.events[0]]}), "form: it does not say which version it is of"),
+        (cbor.encode({"version": 1, "events": []}), "an empty log, or no other history"),
+        (cbor.encode({"version": 1, "events": [LOG.events[0]], "parts_at": 1}), "an empty log, or no other history"),
         (
             cbor.encode({"version": 1, "events": [LOG.events[0]], "parts_at": 1, "other": [rotation(1)]}),
             "the other history branches off outside the log",

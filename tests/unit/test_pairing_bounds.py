@@ -139,7 +139,7 @@ def test_an_invite_is_read_up_to_its_greatest_length() -> None:
     wrapped = text + " " * (2 * most - len(text))
     assert parse_invite(wrapped, NOW_S).token == TOKEN
     assert refusal(parse_invite, wrapped + " ", NOW_S)[1] == "too long for an invite"
-    assert refusal(parse_invite, text.replace("tmi1.", "tmi2."), NOW_S)[0] == "invite.invalid"
+    assert refusal(parse_invite, text.replace("tmi1.", "tmj1."), NOW_S)[0] == "invite.invalid"
     assert refusal(parse_invite, text + "=", NOW_S)[0] == "invite.invalid"
 
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from protocol.errors import MeshError, PeerError
+from protocol.messages import PROTOCOL_VERSION, KeysAsk, KeysTell, LogSync, SearchClose, StatusAsk, StatusTell
 from protocol.messages import Done as DoneAnswer
-from protocol.messages import KeysAsk, KeysTell, LogSync, SearchClose, StatusAsk, StatusTell
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 from tests.mesh_searches import leases_of, scripted, search_of
 
@@ -37,7 +37,7 @@ async def test_a_peer_of_another_version_gets_no_search_and_no_answer_but_status
         assert (await _refused(later, anna, "log/checkpoint", LogSync(), LogSync)).code == "peer.version"
         own = await _refused(anna, later, "keys/pull", KeysAsk(), KeysTell)
         assert (own.code, type(own), own.detail["protocol"]) == ("peer.version", MeshError, 99)
-        assert (await later.calls.call(anna.id, "status", StatusAsk(), StatusTell)).protocol == 1
+        assert (await later.calls.call(anna.id, "status", StatusAsk(), StatusTell)).protocol == PROTOCOL_VERSION
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
@@ -47,6 +47,6 @@ async def test_a_peer_that_was_upgraded_is_heard_again() -> None:
         later.protocol = 99
         await anna.calls.call(later.id, "status", StatusAsk(), StatusTell)
         assert (await _refused(later, anna, "log/checkpoint", LogSync(), LogSync)).code == "peer.version"
-        later.protocol = 1
+        later.protocol = PROTOCOL_VERSION
         await anna.calls.ask_all()
         await later.calls.call(anna.id, "log/checkpoint", LogSync(), LogSync)

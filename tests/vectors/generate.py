@@ -255,7 +255,8 @@ def invite_cases() -> list[Case]:
     wrong: list[tuple[str, str, str]] = [
         ("cut", right[:-1], "invite.invalid"),
         ("one character mistyped", right[:20] + ("A" if right[20] != "A" else "B") + right[21:], "invite.invalid"),
-        ("another prefix", "tmi2." + right[5:], "invite.invalid"),
+        ("another version", "tmi2." + right[5:], "format.newer"),
+        ("another prefix", "tmj1." + right[5:], "invite.invalid"),
         ("padded", right + "=", "invite.invalid"),
         ("a character of plain base64", right[:20] + "+" + right[21:], "invite.invalid"),
         ("wrong checksum", invite(checksum=b"\0\0\0\0"), "invite.invalid"),

@@ -228,7 +228,7 @@ def log_cases() -> list[Case]:
     ]
     wrong: list[tuple[str, bytes, str]] = [
         ("no events", packed([]), "keylog.invalid"),
-        ("another version", packed([GENESIS], version=2), "keylog.invalid"),
+        ("another version", packed([GENESIS], version=2), "format.newer"),
         ("an unknown field", packed([GENESIS], more=1), "keylog.invalid"),
         ("61 s ahead", packed([GENESIS, future]), "keylog.invalid"),
         ("another history that parts nowhere", packed([GENESIS], 1), "keylog.invalid"),

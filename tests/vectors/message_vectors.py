@@ -76,7 +76,7 @@ ASSIGNMENT = {
     "expires_ms": COUNT_MAX,
 }
 RESULT = {"search": SEARCH, "lease": LEASE, "branch": b"b" * 16, "outcome": "spent", "spend": {}}
-STATUS = {"node": ALICE_ID, "name": "alice", "version": "0.1.0", "protocol": 1, "now_ms": 0, "grants": {}}
+STATUS = {"node": ALICE_ID, "name": "alice", "version": "0.1.0", "protocol": 2, "now_ms": 0, "grants": {}}
 NOTICE = {"about": BOB_ID, "since_ms": 1_700_000_000_000}
 CALL = {"number": 1, "route": "status", "media": "application/vnd.trailmesh.message+cose", "body_bytes": 1}
 CLICK: dict[str, Any] = {"type": "click", "target": {"role": "link", "name": "Mugs"}}

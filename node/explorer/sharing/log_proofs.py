@@ -16,6 +16,7 @@ from adapters.ports import Clock
 from node.base import Tasks
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.wire.formats import unless_version
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +60,8 @@ class LogProofs:
         except MeshError as error:
             if error.code in NOT_LOGGED:
                 raise MeshError("log.not_logged", f"it is not in the log of {ids.short(node)}", node=node) from error
-            raise MeshError(
-                "log.unproven", f"no proof that it is in the log of {ids.short(node)}: {error.code}", node=node
-            ) from error
+            told = f"no proof that it is in the log of {ids.short(node)}: {error.code}"
+            raise unless_version(error, MeshError("log.unproven", told, node=node)) from error
         self._proved.add((node, search, what))
 
     async def check_patiently(self, node: str, search: str, what: str, sealed: bytes) -> None:

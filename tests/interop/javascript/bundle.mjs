@@ -1,10 +1,11 @@
 // Session bundles: a recorded session in one canonical ZIP file (docs/protocol/bundle.md).
 
 import { isPolicy, line, POLICY } from './capsule.mjs'
-import { encode } from './cbor.mjs'
+import { decode, encode } from './cbor.mjs'
 import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
 import { wrong } from './faults.mjs'
+import { checkField } from './formats.mjs'
 import { isId, isNodeId, sha256 } from './ids.mjs'
 import { leafHash, rootOf } from './merkle.mjs'
 import { among, anything, bool, bytes, either, exactly, list, optional, orNull, parse, record, text, whole } from './records.mjs'
@@ -79,7 +80,7 @@ const SESSION = {
   login: optional(record(LOGIN)),
 }
 const MANIFEST = {
-  version: among(1),
+  version: among(1, 2),
   session: record(SESSION),
   elements: list(Array.isArray, ELEMENTS_MAX),
   root: exactly(32),
@@ -285,6 +286,10 @@ const isPlausible = ({ index, ok, error, snapshot, screenshot }, number) =>
   index === number && ok === (error === '') && [snapshot, screenshot].every((hash) => [0, 32].includes(hash.length))
 
 function readManifest(raw) {
+  checkField(
+    'bundle',
+    as('bundle.invalid', () => decode(raw, { bytesMax: HEADS['manifest.cbor'] })),
+  )
   const manifest = parse(raw, MANIFEST, { code: 'bundle.invalid' })
   const rows = manifest.elements
   check(

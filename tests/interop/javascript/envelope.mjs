@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { decode, encode, encodeTagged } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
+import { checkVersion, mark, readMark } from './formats.mjs'
 import { sign, verify } from './keys.mjs'
 
 const ALGORITHM = 1,
@@ -20,7 +21,7 @@ const LIFETIME_S = 120
 const MESSAGE_BYTES_MAX = 2 * 1024 * 1024
 const ARTEFACT_BYTES_MAX = 1024 * 1024
 
-export const mediaType = (kind) => `application/vnd.trailmesh.${kind}+cose`
+export const mediaType = (kind) => `application/vnd.trailmesh.${mark(kind)}+cose`
 export const keyId = (publicKey) => publicKey.subarray(0, 8)
 
 const routeBytes = (route) => (route ? encode(['tm1', 'POST', route]) : Buffer.alloc(0))
@@ -60,8 +61,9 @@ export function parse(bytes, bytesMax) {
 function protectedHeader(map) {
   demand(hasKeys(map, [ALGORITHM, CONTENT_TYPE, KEY_ID, CWT_CLAIMS]), 'envelope.invalid', 'not the four headers')
   demand(map.get(ALGORITHM) === EDDSA, 'envelope.invalid', 'another algorithm')
-  const kind = /^application\/vnd\.trailmesh\.(.*)\+cose$/s.exec(map.get(CONTENT_TYPE))?.[1]
-  demand(kind !== undefined, 'envelope.invalid', 'another media type')
+  const marked = /^application\/vnd\.trailmesh\.(.*)\+cose$/s.exec(map.get(CONTENT_TYPE))?.[1]
+  demand(marked !== undefined, 'envelope.invalid', 'another media type')
+  const [kind, version] = readMark(marked)
   demand(map.get(KEY_ID)?.length === 8 && Buffer.isBuffer(map.get(KEY_ID)), 'envelope.invalid', 'no key id')
   const claims = map.get(CWT_CLAIMS)
   demand(hasKeys(claims, [ISSUER, ISSUED, UNIQUE], [AUDIENCE, EXPIRES]), 'envelope.invalid', 'not the CWT claims')
@@ -76,7 +78,7 @@ function protectedHeader(map) {
   demand(found.audience === null || isName(found.audience), 'envelope.invalid', 'no audience')
   for (const time of [found.issued, found.expires ?? 0]) demand(isTime(time), 'envelope.invalid', 'not a time')
   demand(Buffer.isBuffer(found.unique) && found.unique.length === 16, 'envelope.invalid', 'no unique id')
-  return { kind, keyId: map.get(KEY_ID), ...found }
+  return { kind, version, keyId: map.get(KEY_ID), ...found }
 }
 
 const isName = (value) => typeof value === 'string'
@@ -94,6 +96,7 @@ const hasKeys = (map, required, optional = []) =>
 export function open(bytes, { kinds, keysOf, bytesMax, route = null, audience, now, startedAt = 0, seen = null }) {
   const found = parse(bytes, bytesMax ?? (route ? MESSAGE_BYTES_MAX : ARTEFACT_BYTES_MAX))
   demand(kinds.includes(found.kind), 'envelope.kind', found.kind)
+  checkVersion(found.kind, found.version)
   if (route) checkTimes(found, now)
   const key = keysOf(found.issuer, found.issued).find((one) => keyId(one).equals(found.keyId))
   demand(key, 'envelope.key_unknown', found.issuer)

@@ -13,12 +13,12 @@ export function demand(ok, code, message, detail) {
   if (!ok) throw new MeshError(code, message, detail)
 }
 
-/** The value of `work()`; any MeshError in it becomes `code`: one place, one name for what failed. */
+/** The value of `work()`; any MeshError in it becomes `code`, but one that says which side is older. */
 export function as(code, work) {
   try {
     return work()
   } catch (error) {
-    if (error instanceof MeshError) throw new MeshError(code, error.message)
+    if (error instanceof MeshError && !error.code.startsWith('format.')) throw new MeshError(code, error.message)
     throw error
   }
 }

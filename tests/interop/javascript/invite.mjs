@@ -3,6 +3,7 @@
 import { isIP } from 'node:net'
 import { encode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
+import { checkVersion } from './formats.mjs'
 import { isGrants } from './grants.mjs'
 import { hashIn, isNodeId } from './ids.mjs'
 import { exactly, optional, parse, text, whole } from './records.mjs'
@@ -29,6 +30,8 @@ export function encodeInvite(invite) {
 export function parseInvite(pasted, now) {
   const string = pasted.replace(/\s/g, '')
   demand(!/^https?:/.test(string), 'invite.url', 'an address alone never pairs')
+  const named = /^tmi([1-9][0-9]{0,5})\./.exec(string)
+  if (named) checkVersion('invite', Number(named[1]))
   demand(string.length <= CHARS_MAX && string.startsWith(PREFIX), 'invite.invalid', 'no invite')
   const digits = string.slice(PREFIX.length)
   const bytes = Buffer.from(digits, 'base64url')

@@ -1,8 +1,9 @@
 // Key logs (docs/protocol/keylog.md): which keys were a node's own, and when.
 
-import { encode } from './cbor.mjs'
+import { decode, encode } from './cbor.mjs'
 import { keyId, open, parse as parseEnvelope, seal } from './envelope.mjs'
 import { as, demand, MeshError } from './errors.mjs'
+import { checkField, checkVersion } from './formats.mjs'
 import { hashIn, nodeId, sha256 } from './ids.mjs'
 import { among, exactly, list, bytes, optional, parse, whole } from './records.mjs'
 
@@ -41,6 +42,7 @@ function readEvent(raw) {
   return as('keylog.invalid', () => {
     const envelope = parseEnvelope(raw, EVENT_BYTES_MAX)
     demand(envelope.kind === 'key-event', 'keylog.invalid', 'another kind')
+    checkVersion(envelope.kind, envelope.version)
     demand(envelope.audience === null && envelope.expires === null, 'keylog.invalid', 'addressed or expiring')
     const accepted = envelope.payload[0] === 0xd2
     const statement = accepted ? parseEnvelope(envelope.payload).payload : envelope.payload
@@ -242,6 +244,10 @@ function signedByRecovery(history, from) {
 
 /** A log from its bytes, every event weighed again. */
 export function readKeyLog(raw, now = Infinity) {
+  checkField(
+    'key-log',
+    as('keylog.invalid', () => decode(raw, { bytesMax: 65_536 })),
+  )
   const { events, parts_at: partsAt, other } = parse(raw, LOG, { code: 'keylog.invalid', bytesMax: 65_536 })
   demand(events.length > 0 && (other.length > 0 || partsAt === 0), 'keylog.invalid', 'no events')
   const first = as('keylog.invalid', () => parseEnvelope(events[0], EVENT_BYTES_MAX))

@@ -5,6 +5,7 @@ import { encode } from './cbor.mjs'
 import { call, channelIdentity, listen, nowSeconds } from './channel.mjs'
 import { mediaType, open, ReplayWindow, seal } from './envelope.mjs'
 import { demand, MeshError } from './errors.mjs'
+import { versionOf } from './formats.mjs'
 import { allow, isGrants } from './grants.mjs'
 import { isNodeId, nodeId } from './ids.mjs'
 import { checkAddress } from './invite.mjs'
@@ -16,7 +17,7 @@ import { parse, read } from './records.mjs'
 import { SEARCH_ROUTES } from './search.mjs'
 import { HeldCheckpoints, tagsFor, WitnessLog } from './witness_log.mjs'
 
-const PROTOCOL = 1
+const PROTOCOL = versionOf('protocol')
 
 export class Node {
   constructor({ name, seed = randomBytes(32) }) {
