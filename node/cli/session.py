@@ -133,7 +133,8 @@ def _show_session(r: Result) -> None:
         refused = refusals("; ", report["blocked"])
         why = unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
-        judged = f"{verdict_of(report)}, {level_of(report)}{with_inputs(report)}"
+        found = r["uncounted"].get(report["id"], {})
+        judged = f"{verdict_of(report, found)}, {level_of(report)}{with_inputs(report)}"
         click.echo(f"{when}, replayed by {called(report['node'], r['names'])}, {judged}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {called(report['node'], r['names'])}: no longer relied on ({report['code']})")
@@ -219,7 +220,7 @@ def _show_verified(r: Result) -> None:
             f", level {r['level']}: {matched}{elsewhere(r['origin'])}{with_inputs(r)}{unreached(r['unreached'])}"
         )
     verifies = f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]})"
-    click.echo(f"{verifies}, {verdict_of(r)}{counted_steps}")
+    click.echo(f"{verifies}, {verdict_of(r, r['uncounted'])}{counted_steps}")
 
 
 def _name_of_bundle(params: Result, typed: Result) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,11 +89,16 @@ def _is_other(step: Result) -> bool:
 
 
 def level_of(report: Result) -> str:
-    return f"level {report['level']}{', nothing masked' if report['strict'] else ''}"
+    from protocol.recording.uncounted import level_in_words
+
+    return level_in_words(report["level"], strict=report["strict"])
 
 
-def verdict_of(r: Result) -> str:
-    return f"{r['verdict']} ({r['reason']})" if r["reason"] else str(r["verdict"])
+def verdict_of(r: Result, uncounted: Mapping[str, Sequence[int]] = {}) -> str:
+    """uncounted: what differs and does not count, of a replay."""
+    from protocol.recording.uncounted import verdict_in_words
+
+    return verdict_in_words(r["verdict"], r["reason"], uncounted)
 
 
 def with_inputs(r: Result) -> str:
@@ -123,7 +129,7 @@ def not_a_file(params: Result, typed: Result) -> None:
 
 def show_replayed(r: Result) -> None:
     report = r["report"]
-    judged = f"{verdict_of(report)}, {level_of(report)}{with_inputs(report)}"
+    judged = f"{verdict_of(report, r['uncounted'])}, {level_of(report)}{with_inputs(report)}"
     click.echo(
         f"{judged}: {report_matched(report, r['replayable'])}{elsewhere(report['origin'])}"
         f"{refusals('; ', report['blocked'])}; signed by {called(r['signed_by'], r['names'])}{unreached(r['unreached'])}"

@@ -93,9 +93,11 @@ def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
             return f"scroll: {{direction: {direction}, amount_px: {amount}}}"
         case Wait():
             return _wait(action)
-        case Extract(name=name, target=maybe, kind=kind, pattern=pattern):
+        case Extract(name=name, target=maybe, kind=kind, pattern=pattern, compare=compare):
             typed_as = {"type": kind} if kind != "text" else {}
-            return _line("extract", maybe, {"as": name, **typed_as, **({"pattern": pattern} if pattern else {})})
+            said = {"pattern": pattern} if pattern else {}
+            uncompared = {"compare": compare} if compare != "value" else {}
+            return _line("extract", maybe, {"as": name, **typed_as, **said, **uncompared})
         case Assert():
             return _assert(action, known)
         case _:

@@ -28,6 +28,7 @@ from protocol.page.action import describe
 from protocol.recording.bundle import KIND
 from protocol.recording.replay import replayable, unreached
 from protocol.recording.session import ReplayReport, Session, Verdict
+from protocol.recording.uncounted import uncounted
 from protocol.wire import cbor, envelope
 
 _ALL = 2**31 - 1
@@ -134,6 +135,7 @@ class Reading:
             replayable=len(replayable(steps)),
             reports=tuple(reports),
             unreached={report.id: code for report in reports if (code := unreached(report.steps))},
+            uncounted={report.id: found for report in reports if (found := uncounted(report.steps))},
             reports_refused=tuple(refused),
         )
 

@@ -37,6 +37,7 @@ from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.replay import replayable, stopped_at, unreached
 from protocol.recording.session import Level, StepMatch
 from protocol.recording.tabs import has_tabs
+from protocol.recording.uncounted import uncounted
 
 
 class Replays:
@@ -136,6 +137,7 @@ class Replays:
             secrets_missing=done.secrets_missing,
             out=out,
             unreached=unreached(done.report.steps),
+            uncounted=uncounted(done.report.steps),
             stopped=done.stopped,
             agreed=done.agreed,
             replayable=total,

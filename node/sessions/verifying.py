@@ -24,6 +24,7 @@ from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.recording.bundle import Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
+from protocol.recording.uncounted import uncounted
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -95,6 +96,7 @@ class Verifying:
             level=report.level,
             origin=report.origin,
             unreached=unreached(report.steps),
+            uncounted=uncounted(report.steps),
             inputs=report.inputs,
         )
 

@@ -216,11 +216,14 @@ def _extract(node: YamlValue) -> dict[str, Any]:
         return {"type": "extract", "name": node.value}
     # The locator already has a field `name`, so the name of the extracted value is `as`.
     # So does an action have a field `type`, so the type of the value is `kind` in the record.
-    plain = targeted(node, "extract", {"as", "type", "pattern"}, required=False, named={"as": "name", "type": "kind"})
+    keys = {"as", "type", "pattern", "compare"}
+    plain = targeted(node, "extract", keys, required=False, named={"as": "name", "type": "kind"})
     if "name" not in plain:
         raise bad(node, "extract needs `as: NAME` beside the locator")
     if plain.get("kind", "text") not in get_args(ValueType):
         raise bad(node, f"`type` must be one of {', '.join(get_args(ValueType))}")
+    if plain.get("compare", "none") not in ("value", "none"):
+        raise bad(node, "`compare` must be `value` or `none`: the type of the value says how it is compared")
     if ("pattern" in plain) != (plain.get("kind") == "pattern"):
         raise bad(node, "`pattern` and `type: pattern` belong together")
     if "pattern" in plain and not plain["pattern"].strip("*"):

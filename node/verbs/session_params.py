@@ -155,9 +155,9 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     level: Annotated[
         Literal["", "performed", "asserted", "structure", "text"],
         option(
-            "What of each step must hold: that it was performed, its assertions and typed extracts, the structure of the page "
-            "(address, controls, headings), or its text. Each includes those before it.  [default: asserted if the session "
-            "asserts something, else text]"
+            "What of each step must hold: that it was performed, its assertions and extracts, the structure of the page "
+            "(address, controls, headings), or its text. Each includes those before it, and what differs beyond it is told beside "
+            "the verdict.  [default: asserted if the session asserts something, else text]"
         ),
     ] = ""
     strict: Annotated[

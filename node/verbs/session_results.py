@@ -69,6 +69,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     reports: tuple[ReplayReport, ...] = ()
     unreached: dict[str, str] = msgspec.field(default_factory=dict)
     """For reports of replays whose site could not be reached: the error code as in ``Replayed.unreached``, by id of the report."""
+    uncounted: dict[str, dict[str, tuple[int, ...]]] = msgspec.field(default_factory=dict)
+    """As ``Replayed.uncounted``, by id of the report."""
     reports_refused: tuple[RefusedReport, ...] = ()
     """Stored reports that are no longer accepted."""
     personal: tuple[PersonalData, ...] = ()
@@ -133,6 +135,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Origin of the replay, if it differs from the recorded one."""
     unreached: str = ""
     """As ``Replayed.unreached``."""
+    uncounted: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
+    """As ``Replayed.uncounted``."""
     inputs: tuple[ChangedInput, ...] = ()
     """Inputs that the replay changed. Only for replay reports."""
 
@@ -198,6 +202,9 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     unreached: str = ""
     """Error code that says why the first step that did not match reached no page, so the report says nothing about the recording;
     empty if it reached one."""
+    uncounted: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
+    """Steps that matched though they are not as recorded in what the level does not ask for: their numbers, by what differs
+    (``text``, ``address``, ``title``, ``extracted value``, ``assertion``, ``alerts``). Follows from the report."""
     stopped: str = ""
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
     replayable: int

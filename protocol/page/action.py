@@ -213,6 +213,8 @@ class Extract(_Record, frozen=True, kw_only=True, tag="extract", tag_field="type
     """A replay compares the value of this type, and not its spelling."""
     pattern: Annotated[str, msgspec.Meta(max_length=256)] = ""
     """The form of the value (``pattern``): ``#`` is a run of digits, ``*`` anything within the line."""
+    compare: Literal["value", "none"] = "value"
+    """Whether a replay must read the same value again. ``none``: it may read any, as of an id that is another one in each run."""
 
 
 Asserted = Literal[
@@ -364,8 +366,9 @@ def describe(action: Action) -> str:
             return f"wait until nothing changes for {still_ms} ms"
         case Wait(text=text):
             return f"wait for “{text}”" if text else "wait until the page is still"
-        case Extract(name=name, target=maybe):
-            return f"extract “{name}”" + (f" from {_named(maybe)}" if maybe else "")
+        case Extract(name=name, target=maybe, compare=compare):
+            uncompared = ", which no replay compares" if compare == "none" else ""
+            return f"extract “{name}”" + (f" from {_named(maybe)}" if maybe else "") + uncompared
         case Assert():
             return f"expect {demand(action)}"
 

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from protocol import limits
-from protocol.page.values import is_typed, same_value
+from protocol.recording.extracts import same_extracted
 from protocol.recording.masks import NUMBER, mask_address, mask_line, mask_text, may_learn
 from protocol.recording.session import Mask, Step
 
@@ -60,11 +60,10 @@ def learn_between(earlier: str, earlier_masks: Sequence[Mask], text: str, masks:
 
 def unlike(earlier: Step, step: Step) -> tuple[Pair, ...]:
     """What differs between two recordings of one step, but for the text of the page and what changes by itself."""
-    is_same = same_value(step.action, earlier.extracted, step.extracted) if is_typed(step.action) else False
     pairs = [
         (earlier.url, step.url, mask_address(earlier.url) == mask_address(step.url)),
         (earlier.title, step.title, mask_text(earlier.title) == mask_text(step.title)),
-        (earlier.extracted, step.extracted, is_same or mask_text(earlier.extracted) == mask_text(step.extracted)),
+        (earlier.extracted, step.extracted, same_extracted(step.action, earlier.extracted, step.extracted)),
     ]
     return tuple((before, after) for before, after, same in pairs if not same)
 

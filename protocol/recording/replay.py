@@ -13,15 +13,15 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
-from protocol.page.action import Action, Assert, Goto, Wait, describe
+from protocol.page.action import Action, Assert, Extract, Goto, Wait, describe
 from protocol.page.dialogs import Dialog
 from protocol.page.downloads import Download
 from protocol.page.observation import Observation
 from protocol.page.personal import common
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
-from protocol.page.values import is_typed, same_value
 from protocol.recording.alerts import Alert
 from protocol.recording.effects import redact_dialogs, redact_downloads
+from protocol.recording.extracts import same_extracted
 from protocol.recording.findings import Aspect, Difference, weight
 from protocol.recording.inputs import Exchange
 from protocol.recording.known_changes import KnownChanges
@@ -204,7 +204,7 @@ def compare(
     plain = (lambda text: text) if bar.strict else mask_text
     titles = tuple(map(plain, common(step.title, met.title)))
     same_title = titles[0] == titles[1] or (known is not None and known.covers(step.title, met.title))
-    extracted = _same_extracted(step, met, strict=bar.strict)
+    extracted = same_extracted(step.action, *common(step.extracted, met.extracted), strict=bar.strict)
     text = _text_match(step, met, snapshot)
     match = StepMatch(
         index=step.index,
@@ -216,7 +216,7 @@ def compare(
         matched=False,
         duration_ms=duration_ms,
         text=text,
-        held=met.held and (extracted or not is_typed(step.action)),
+        held=met.held and (extracted or not isinstance(step.action, Extract)),
         faults=met.faults,
         dialogs=met.dialogs,
         downloads=met.downloads,
@@ -232,13 +232,6 @@ def _same_address(step: Step, met: Met, bar: Bar, known: KnownChanges | None) ->
     if new == old or (not bar.strict and mask_address(new) == mask_address(old)):
         return True
     return known is not None and known.covers_address(step.url, met.url)
-
-
-def _same_extracted(step: Step, met: Met, *, strict: bool) -> bool:
-    old, new = common(step.extracted, met.extracted)
-    if strict or is_typed(step.action):
-        return same_value(step.action, old, new)
-    return mask_text(new) == mask_text(old)
 
 
 def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
@@ -269,7 +262,7 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
     found: list[tuple[Aspect, tuple[str, str]]] = [("alert", contrast("", met.alert.words))] if met.alert else []
     compared = ((what, *common(old, new)) for what, old, new in parts)
     found += [(what, contrast(old, new)) for what, old, new in compared if plain(old) != plain(new)]
-    if not _same_extracted(step, met, strict=strict):
+    if not same_extracted(step.action, *common(step.extracted, met.extracted), strict=strict):
         # Not masked: of two dates that were read as dates both are the same mask.
         found.append(("extracted", contrast(step.extracted, met.extracted)))
     recorded = snapshot_text(snapshot)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from protocol.errors import MeshError
+from protocol.page.action import Extract
 from protocol.recording.inputs import check_inputs
 from protocol.recording.replay import goes_on, rebase, replayable
-from protocol.recording.session import ReplayReport, Session, Step
+from protocol.recording.session import ReplayReport, Session, Step, StepMatch
 from protocol.recording.verdicts import judge_replay, matches
 
 
@@ -20,14 +21,22 @@ def _is_other_origin(origin: str, start_url: str) -> bool:
     return mapping.replayed == origin and (mapping.active or not origin)
 
 
+def _is_extract_sound(step: Step, match: StepMatch) -> bool:
+    """Whether what ``match`` says of an ``extract`` agrees: it holds exactly if its value is the recorded one, or not compared."""
+    if not isinstance(step.action, Extract) or not match.performed:
+        return True
+    return match.held == match.extracted and (match.extracted or step.action.compare == "value")
+
+
 def check_report(report: ReplayReport, *, session: Session, manifest_digest: bytes, steps: Sequence[Step]) -> None:
     """Raise unless ``report`` fits the recording it names.
 
     Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
     steps, in order; a step counts as matched exactly if it holds at the level of the report and no request newly went wrong; it
-    says how the text compares exactly if it was performed and its recording has a snapshot; it has a new alert only in another
-    text; only the last entry may be one that was not performed or an assertion that failed and is not soft; count, verdict and
-    reason follow from the entries and the recording; changed inputs are those of the recording (``check_inputs``).
+    says how the text compares exactly if it was performed and its recording has a snapshot; an ``extract`` that was performed holds
+    exactly if it read the recorded value; a step has a new alert only in another text; only the last entry may be one that was not
+    performed or an assertion that failed and is not soft; count, verdict and reason follow from the entries and the recording;
+    changed inputs are those of the recording (``check_inputs``).
     Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
@@ -43,6 +52,8 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
         compared = match.performed and bool(step.snapshot)
         if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
             raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
+        if not _is_extract_sound(step, match):
+            raise MeshError("report.invalid", f"step {match.index} contradicts what it extracts", index=match.index)
         if match.alert and match.text not in ("numbers", "differs"):
             raise MeshError("report.invalid", f"step {match.index} has a new alert in the same text", index=match.index)
     ends = [not goes_on(step, match) for step, match in zip(expected, report.steps, strict=False)]

@@ -297,7 +297,7 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     error: str = ""
     """Error code, if not performed."""
     held: bool = True
-    """The assertion of the step held, and its typed extract equals the recorded one."""
+    """The assertion of the step held, and its ``extract`` read the recorded value or is not compared."""
     faults: Annotated[tuple[RequestFault, ...], msgspec.Meta(max_length=limits.REQUEST_FAULTS_MAX)] = ()
     """As ``Step.faults``, in the replay."""
     dialogs: Annotated[tuple[Dialog, ...], msgspec.Meta(max_length=limits.DIALOGS_PER_STEP_MAX)] = ()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from protocol import limits
-from protocol.page.action import describe
+from protocol.page.action import Extract, describe
 from protocol.page.dialogs import Dialog, describe_dialog, unexpected
 from protocol.page.downloads import Download, describe_download
 from protocol.recording.session import Expect, Level, RequestFault, Session, Skipped, Step, StepMatch, Verdict
@@ -28,7 +28,7 @@ class Judged(NamedTuple):
 
 
 def default_level(steps: Sequence[Step]) -> Level:
-    """The level that must hold if nobody chooses one: what the author asserted, else the text."""
+    """The level that must hold if nobody chooses one: what the author asserted, else the text. An ``extract`` counts at both."""
     return "asserted" if any(step.held for step in steps) else "text"
 
 
@@ -144,9 +144,12 @@ def _judged(reason: str, any_performed: bool) -> Judged:
 
 def doubts(step: Step) -> tuple[str, ...]:
     """What its author should know of a step, though it decides nothing, in words."""
-    if not step.unseen:
-        return ()
-    return (f"it was never there, on no page before: “{describe(step.action)}” holds of a misspelt name too",)
+    said = []
+    if step.unseen:
+        said.append(f"it was never there, on no page before: “{describe(step.action)}” holds of a misspelt name too")
+    if step.ok and isinstance(step.action, Extract) and step.action.compare == "value" and not step.extracted:
+        said.append(f"it read nothing: a replay of “{describe(step.action)}” compares nothing with nothing")
+    return tuple(said)
 
 
 def _speaking_against(steps: Sequence[Step], skipped: Sequence[Skipped]) -> Iterator[str]:

@@ -86,4 +86,5 @@ def test_the_examples_are_recorded_and_replayed_as_they_are_printed(tmp_path: Pa
         "inner": "Inner page",
         "title": "Every control",
         "order": "Price: low to high",
+        "cheapest first": "Price: low to high",
     }

@@ -166,13 +166,17 @@ def test_what_has_no_role_is_called_by_its_text_in_both_formats() -> None:
 def test_what_a_test_reads_it_uses_later() -> None:
     found, _ = playwright(
         Fill(target=CSS, value="${order}"),
-        Extract(name="order", target=CSS),
+        Extract(name="order", target=CSS, compare="none"),
+        Extract(name="name", target=CSS),
         Extract(name="total", kind="money"),
         Fill(target=CSS, value="no ${order} of ‹secret:door›"),
     )
     assert found == [
         'page.locator("css=#a").fill("${order}")',
+        "# No replay compares this.",
         'values["order"] = page.locator("css=#a").inner_text()',
+        "# A replay compares this as text.",
+        'values["name"] = page.locator("css=#a").inner_text()',
         "# A replay compares this as money.",
         'values["total"] = page.locator("body").inner_text()',
         'page.locator("css=#a").fill("no " + values["order"] + " of " + os.environ["door"])',

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from node.sessions.showing.files import ReplayFiles, write_ended, write_files
+from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_ended, write_files
 from node.sessions.showing.junit import junit_xml
 from node.sessions.showing.markdown import markdown
+from node.sessions.showing.report import render_replay
 from node.sessions.showing.told import Ended, Told, tell
 from node.verbs.session_results import Replayed
 from protocol import ids
@@ -165,3 +166,19 @@ def test_files_are_for_their_owner_only_and_a_place_that_is_none_is_named(tmp_pa
     with pytest.raises(MeshError) as caught:
         write_files(ReplayFiles(junit=str(tmp_path / "j.xml" / "x")), RED)
     assert caught.value.code == "input.invalid"
+
+
+def test_a_step_that_differs_beside_assertions_is_named_in_the_verdict_of_every_file() -> None:
+    beside = msgspec.structs.replace(matched(STEPS[1]), text="differs")
+    found = Difference(step=2, what="text", recorded="- cell: £10", met="- cell: £12")
+    steps = (matched(STEPS[0]), beside, *map(matched, STEPS[2:]))
+    green = told(*steps, verdict=Verdict.PASS, differences=(found,))
+    line = "pass; 1 step differs in text (2), level text: 4 of 4 steps matched"
+    assert green.summary == line
+    data = junit_xml(green).decode()
+    assert counts(data.encode()) == [4, 0, 0, 0]
+    assert line in data and "text differs: it does not count at this level" in data and "£12" in data
+    assert "**pass; 1 step differs in text \\(2\\)" in markdown(green)
+    assert "matched: text differs" in markdown(green)
+    page = render_replay(green, {}, ReplaySeen(), (), made_ms=0)
+    assert line in page[: page.index("The recorded session")]

@@ -209,13 +209,19 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
         "Action",
         "extract",
         {"type": "extract", "name": "price"},
-        {"target": None, "kind": "text", "pattern": ""},
+        {"target": None, "kind": "text", "pattern": "", "compare": "value"},
     ),
     (
         "Action",
         "extract of a form",
         {"type": "extract", "name": "ticket", "kind": "pattern", "pattern": "TK-#"},
-        {"target": None},
+        {"target": None, "compare": "value"},
+    ),
+    (
+        "Action",
+        "extract that no replay compares",
+        {"type": "extract", "name": "id", "compare": "none"},
+        {"target": None, "kind": "text", "pattern": ""},
     ),
     (
         "Action",

@@ -102,6 +102,12 @@ def cases() -> list[dict[str, Any]]:
         """The last step does not match, for this reason."""
         return last(matched=False, **changes) | {"matched": 3, "verdict": "partial", "reason": f"step 4: {reason}"}
 
+    def first(reason: str, **changes: Any) -> Fields:
+        """The first step, which is no extract as the last one is, does not match."""
+        changed = [match(1, matched=False, **changes), *whole[1:]]
+        return good | {"steps": changed, "matched": 3, "verdict": "partial", "reason": f"step 1: {reason}"}
+
+    other, beside = {"extracted": False, "held": False}, {"level": "asserted"}
     bob = {"name": "customer", "recorded": "Ada", "value": "Bob"}
     found = {"step": 4, "what": "text", "recorded": "Hello Bob", "met": "Hello Ada", "also": []}
     differing = red("other text", text="differs")
@@ -111,11 +117,17 @@ def cases() -> list[dict[str, Any]]:
         ("numbers differ", red("other numbers in the text", text="numbers"), True),
         ("a text differs", red("other text", text="differs"), True),
         ("a title differs", red("other title", title=False), True),
-        ("an extracted text differs", red("other extracted text", extracted=False), True),
+        ("an extract reads another value", red("another extracted value", **other), True),
+        ("an extract reads another value beside assertions", red("another extracted value", **other) | beside, True),
+        ("an extract reads another value and matched", last(extracted=False) | beside, False),
+        ("an extract reads another value below its level", last(**other) | {"level": "performed"}, True),
+        ("an extract reads another value and holds", red("other extracted text", extracted=False), False),
+        ("an extract reads the value and does not hold", red("the assertion did not hold", held=False), False),
+        ("what another step reads differs", first("other extracted text", extracted=False), True),
         ("an address differs", red("other address", url=False), True),
         ("a structure differs", red("other controls or headings", state=False, text="differs"), True),
         ("a state that only masks tell apart", last(state=False, text="masked"), True),
-        ("an assertion does not hold", red("the assertion did not hold", held=False), True),
+        ("an assertion does not hold", first("the assertion did not hold", held=False), True),
         ("a new alert", red("a new alert on the page", alert="alert", text="differs"), True),
         (
             "a new alert beside assertions",
@@ -136,7 +148,11 @@ def cases() -> list[dict[str, Any]]:
         ("numbers differ, and it matched", last(text="numbers"), False),
         ("a text differs below the level of text", last(text="differs", title=False) | {"level": "structure"}, True),
         ("an address differs below the level of structure", last(url=False) | {"level": "asserted"}, True),
-        ("an assertion does not hold below its level", last(held=False) | {"level": "performed"}, True),
+        (
+            "an assertion does not hold below its level",
+            good | {"steps": [match(1, held=False), *whole[1:]], "level": "performed"},
+            True,
+        ),
         ("an address differs at the level of structure", last(url=False) | {"level": "structure"}, False),
         ("a text that is masked", last(text="masked"), True),
         ("a text that is masked, strictly", last(text="masked") | {"strict": True}, False),

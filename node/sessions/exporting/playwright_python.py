@@ -37,7 +37,6 @@ from protocol.page.action import (
     describe,
 )
 from protocol.page.evidence import Evidence
-from protocol.page.values import is_typed
 from protocol.recording.session import Expect, Profile, Session, Step
 
 _PART: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›|\$\{([^{}]{1,64})\}")
@@ -161,8 +160,8 @@ class _Writer:
             self.lost.append(said)
             self.lines.append(f"# not done: {one_line(said)}")
             return
-        if isinstance(step.action, Extract) and is_typed(step.action):
-            self.lines.append(f"# A replay compares this as {step.action.kind}.")
+        if isinstance(step.action, Extract):
+            self.lines.append(f"# {_comparison(step.action)}")
         self.lines += lines
 
     def _answered(self, expect: Expect | None, lines: list[str], *, followed: bool) -> list[str]:
@@ -298,6 +297,12 @@ class _Writer:
             place = found.end()
         parts.append(quoted(text[place:]))
         return " + ".join(part for part in parts if part != '""') or '""'
+
+
+def _comparison(extract: Extract) -> str:
+    if extract.compare == "none":
+        return "No replay compares this."
+    return f"A replay compares this as {extract.kind}."
 
 
 def _all_of(held: Assert, subject: str) -> str:

@@ -25,8 +25,7 @@ from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session_results import Shown
 from protocol import ids
 from protocol.capsule.policy import Policy
-from protocol.recording.replay import differences
-from protocol.recording.session import Session, Step, StepMatch, Verdict
+from protocol.recording.session import Session, Step, Verdict
 from protocol.recording.snapshot import snapshot_text
 from protocol.recording.verdicts import doubts
 from protocol.wire.line import without_controls
@@ -114,13 +113,13 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) ->
     text = seen.texts.get(index)
     recorded = None if text is None else snapshot_text(blobs.get(each.step.snapshot))
     marked, words = beside(old, new)
-    less = _less(each.match) if each.match and each.status == "matched" else ""
+    less = each.why if each.status == "matched" else ""
     return Row(
         step=each.step,
         did=each.did,
         status=f"{each.status}, {less}" if less else each.status,
         tag="warn" if less else _TAGS[each.status],
-        why=each.why,
+        why="" if less else each.why,
         duration_ms=each.match.duration_ms if each.match else 0,
         recorded=old,
         met=compacted(new) if new else b"",
@@ -132,16 +131,6 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) ->
         console=seen.console.get(index, ()),
         refused=seen.refused.get(index, ()),
     )
-
-
-def _less(match: StepMatch) -> str:
-    """What of a step that matched is not as it was recorded, because the level does not ask for it; empty if all is."""
-    if match.text == "numbers":
-        return "numbers in the text differ"
-    if match.text == "differs":
-        return "text differs"
-    found = differences(match)
-    return f"{found[0]} differs" if found else ""
 
 
 def beside(old: bytes, new: bytes) -> tuple[bytes, str]:

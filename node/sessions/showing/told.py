@@ -13,6 +13,7 @@ from protocol.page.action import describe
 from protocol.recording.findings import Difference
 from protocol.recording.replay import TEXT_WORDS, differences, replayable
 from protocol.recording.session import ChangedInput, Session, Step, StepMatch, Verdict
+from protocol.recording.uncounted import level_in_words, uncounted, verdict_in_words
 from protocol.recording.verdicts import new_faults
 
 Status = Literal["matched", "differs", "not performed", "not reached"]
@@ -26,7 +27,7 @@ class ToldStep(msgspec.Struct, frozen=True, kw_only=True):
     """The action in words, with its element."""
     status: Status
     why: str
-    """What differs, or why it was not performed; empty if it matched."""
+    """What differs, or why it was not performed; of a step that matched, what differs and does not count."""
     match: StepMatch | None = None
     """None if it was not reached."""
     differences: tuple[Difference, ...] = ()
@@ -50,12 +51,12 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """``partial (step 1: other text), level text: 2 of 3 steps matched``."""
+        """``pass; 1 step differs in text (2), level asserted: 3 of 3 steps matched``."""
         report = self.replayed.report
-        why = f" ({report.reason})" if report.reason else ""
-        level = f"level {report.level}{', nothing masked' if report.strict else ''}"
+        verdict = verdict_in_words(report.verdict, report.reason, uncounted(report.steps))
+        level = level_in_words(report.level, strict=report.strict)
         matched = f"{report.matched} of {len(self.steps)} steps matched"
-        return f"{report.verdict.value}{why}, {level}: {matched}{with_inputs(report.inputs)}"
+        return f"{verdict}, {level}: {matched}{with_inputs(report.inputs)}"
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,13 +111,23 @@ def _told(step: Step, match: StepMatch | None, found: tuple[Difference, ...], tr
     elif not match.performed:
         status, why = "not performed", match.error
     elif match.matched:
-        status, why = "matched", ""
+        status, why = "matched", _less(match)
     else:
         text = (f"text {TEXT_WORDS[match.text]}",) if match.text not in ("", "same") else ()
         status, why = "differs", ", ".join((*new_faults(match, step), *differences(match), *text)) or "differs"
     return ToldStep(
         step=step, did=describe(step.action), status=status, why=why, match=match, differences=found, call_log=tried
     )
+
+
+def _less(match: StepMatch) -> str:
+    """What of a step that matched is not as it was recorded, because the level does not ask for it; empty if all is."""
+    if match.text == "numbers":
+        return "numbers in the text differ"
+    if match.text == "differs":
+        return "text differs"
+    found = differences(match)
+    return f"{found[0]} differs" if found else ""
 
 
 def _reasons(replayed: Replayed) -> list[str]:

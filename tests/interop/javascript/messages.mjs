@@ -117,6 +117,7 @@ const ACTIONS = {
     target: maybeTarget,
     kind: optional(among('text', 'number', 'money', 'date', 'ago', 'pattern'), 'text'),
     pattern: optional(text(256), ''),
+    compare: optional(among('value', 'none'), 'value'),
   },
   assert: {
     what: among(

@@ -181,6 +181,10 @@ function checkInputs({ inputs, differences }, session, expected, matches, check)
   )
 }
 
+/** An extract holds exactly if its value is the recorded one, or is not compared. */
+const isExtractSound = (action, { held, extracted }) =>
+  action.get('type') !== 'extract' || (held === extracted && (extracted || action.get('compare') !== 'none'))
+
 /** The report in `raw`, if it fits the recording: `session`, `steps` and digest of the `manifest` of a bundle. */
 export function readReport(raw, { session, steps, manifest }) {
   const check = (ok, why) => demand(ok, 'report.invalid', why)
@@ -202,6 +206,7 @@ export function readReport(raw, { session, steps, manifest }) {
     check(performed === (error === ''), `step ${match.index}: performed`)
     check(match.alert === '' || ['numbers', 'differs'].includes(match.text), `step ${match.index}: alert`)
     check((match.text !== '') === (performed && expected[i].snapshot.length > 0), `step ${match.index}: text`)
+    check(!performed || isExtractSound(expected[i].action, match), `step ${match.index}: extract`)
   })
   // An assertion that failed ends a replay, unless it is soft.
   const goesOn = ({ performed, held }, { action }) =>
