@@ -80,13 +80,20 @@ class SessionStore(Protocol):
         steps: Sequence[Step],
         artefacts: Sequence[ArtefactRecord],
         *,
+        bodies: Sequence[bytes] = (),
         news: News | None = None,
     ) -> None:
-        """Insert a whole session, its steps and artefacts, all or nothing; replaces one of the same id."""
+        """Insert a whole session, its steps and artefacts, all or nothing; replaces one of the same id.
+
+        bodies: the bytes of each step, if they are to be kept as they were signed.
+        """
 
     async def session(self, session_id: str) -> Session | None: ...
 
     async def steps(self, session_id: str) -> list[Step]: ...
+
+    async def step_bodies(self, session_id: str) -> list[bytes]:
+        """The bytes of the steps as they were stored: an earlier version encoded a step without the fields of later ones."""
 
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         """Newest first; ``text`` is searched in title, start address and id, without regard to case."""

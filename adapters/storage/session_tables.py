@@ -28,7 +28,7 @@ def append_step(db: sqlite3.Connection, session_id: str, step: Step) -> None:
         raise records.no_session(session_id)
     last = db.execute("SELECT max(number) FROM steps WHERE session = ?", (session_id,)).fetchone()[0]
     records.check_next(session_id, last or 0, step)
-    _add_step(db, session_id, step)
+    _add_step(db, session_id, step, pack(step))
 
 
 def add_picture(db: sqlite3.Connection, session_id: str, index: int, screenshot: bytes) -> None:
@@ -51,14 +51,18 @@ def commit(db: sqlite3.Connection, session: Session, artefacts: Sequence[Artefac
 
 
 def take_in(
-    db: sqlite3.Connection, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+    db: sqlite3.Connection,
+    session: Session,
+    steps: Sequence[Step],
+    artefacts: Sequence[ArtefactRecord],
+    bodies: Sequence[bytes] = (),
 ) -> None:
     """Implements ``Store.import_session``."""
     records.check_whole(session, steps)
     put(db, session)
     db.execute("DELETE FROM steps WHERE session = ?", (session.id,))
-    for step in steps:
-        _add_step(db, session.id, step)
+    for step, body in zip(steps, bodies or map(pack, steps), strict=True):
+        _add_step(db, session.id, step, body)
     for artefact in artefacts:
         artefact_table.put(db, artefact)
 
@@ -71,8 +75,13 @@ def one(db: sqlite3.Connection, session_id: str) -> Session | None:
 
 def steps_of(db: sqlite3.Connection, session_id: str) -> list[Step]:
     """Implements ``Store.steps``."""
+    return [unpack(body, Step) for body in bodies_of(db, session_id)]
+
+
+def bodies_of(db: sqlite3.Connection, session_id: str) -> list[bytes]:
+    """Implements ``Store.step_bodies``."""
     rows = db.execute("SELECT body FROM steps WHERE session = ? ORDER BY number", (session_id,))
-    return [unpack(body, Step) for (body,) in rows]
+    return [records.blob(body) for (body,) in rows]
 
 
 def some(db: sqlite3.Connection, text: str, limit: int) -> list[Session]:
@@ -90,8 +99,8 @@ def count(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM sessions").fetchone()[0])
 
 
-def _add_step(db: sqlite3.Connection, session_id: str, step: Step) -> None:
+def _add_step(db: sqlite3.Connection, session_id: str, step: Step, body: bytes) -> None:
     db.execute(
         "INSERT INTO steps (session, number, snapshot, screenshot, body) VALUES (?, ?, ?, ?, ?)",
-        (session_id, step.index, step.snapshot, step.screenshot, pack(step)),
+        (session_id, step.index, step.snapshot, step.screenshot, body),
     )

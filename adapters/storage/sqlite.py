@@ -141,9 +141,10 @@ class SqliteStore(CapsuleMethods, QuestionMethods, HistoryMethods):
         steps: Sequence[Step],
         artefacts: Sequence[ArtefactRecord],
         *,
+        bodies: Sequence[bytes] = (),
         news: News | None = None,
     ) -> None:
-        await self._database.write(told(lambda db: session_tables.take_in(db, session, steps, artefacts), news))
+        await self._database.write(told(lambda db: session_tables.take_in(db, session, steps, artefacts, bodies), news))
         named = {digest for step in steps for digest in (step.snapshot, step.screenshot)}
         await self._named(named | removal.manifests(artefact.envelope for artefact in artefacts))
 
@@ -163,6 +164,9 @@ class SqliteStore(CapsuleMethods, QuestionMethods, HistoryMethods):
 
     async def steps(self, session_id: str) -> list[Step]:
         return await self._database.read(lambda db: session_tables.steps_of(db, session_id))
+
+    async def step_bodies(self, session_id: str) -> list[bytes]:
+        return await self._database.read(lambda db: session_tables.bodies_of(db, session_id))
 
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         return await self._database.read(lambda db: session_tables.some(db, text, limit))

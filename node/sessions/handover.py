@@ -12,8 +12,7 @@ from node.base import write_atomic
 from node.signing import Feed, artefact_record, signed_manifest
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.recording.bundle import KIND, Bundle, Writer, blobs_of, step_index, verify_bundle
-from protocol.wire import cbor
+from protocol.recording.bundle import KIND, Bundle, Writer, blobs_of, step_index, step_path, verify_bundle
 from protocol.wire.envelope import KeyFinder, peek
 
 
@@ -26,12 +25,12 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> None:
     """
     artefact, digest = await signed_manifest(store, session_id)
     writer = Writer(out, signature=artefact.envelope, manifest=await store.blob(digest))
-    steps = await store.steps(session_id)
+    steps = await store.step_bodies(session_id)
     for element in writer.elements:
         index = step_index(element.path)
         if index > len(steps):
             raise MeshError("bundle.element", f"step {index} is not in the store", element=element.path, index=index)
-        writer.add(cbor.encode(steps[index - 1]) if index else await store.blob(element.sha256))
+        writer.add(steps[index - 1] if index else await store.blob(element.sha256))
     writer.finish()
 
 
@@ -55,6 +54,8 @@ async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder, feed:
 
 async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
     steps = await asyncio.to_thread(bundle.steps)
+    # Kept as they were signed: encoded again, a step of an earlier version would have the fields of later ones too.
+    bodies = [await asyncio.to_thread(bundle.element, step_path(step.index)) for step in steps]
     for digest in blobs_of(steps):
         await store.put_blob(await asyncio.to_thread(bundle.blob, digest))
     manifest = bundle.manifest_bytes
@@ -64,7 +65,7 @@ async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
     await store.put_blob(manifest)
     signature = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.header)
     await feed.along(
-        lambda news: store.import_session(bundle.session, steps, [signature], news=news),
+        lambda news: store.import_session(bundle.session, steps, [signature], bodies=bodies, news=news),
         Changed.SESSION_IMPORTED,
         bundle.session.id,
     )

@@ -16,6 +16,7 @@ from adapters.storage.sqlite import SqliteStore
 from protocol.errors import MeshError
 from protocol.page.action import Click, Fill, Goto, Locator, Secret
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
+from protocol.wire import cbor
 from tests.twins.storage import MemoryStore
 
 
@@ -275,6 +276,16 @@ async def test_an_import_replaces_session_and_steps_and_keeps_earlier_evidence(s
     assert await store.session("ses-1") == session(title="New")
     assert await store.steps("ses-1") == [step(1, title="New")]
     assert await store.artefacts() == [artefact("old"), artefact("new")]
+
+
+async def test_steps_are_kept_as_they_were_signed(store: Store) -> None:
+    """One that an earlier version encoded lacks fields that have a default now."""
+    plain = cbor.decode(cbor.encode(step(1)))
+    older = cbor.encode({name: value for name, value in plain.items() if name != "console"})
+    await store.import_session(session(), [step(1)], [], bodies=[older])
+    assert (await store.steps("ses-1"), await store.step_bodies("ses-1")) == ([step(1)], [older])
+    await store.append_step("ses-1", step(2))
+    assert await store.step_bodies("ses-1") == [older, cbor.encode(step(2))]
 
 
 @pytest.mark.parametrize("fault", ["hole", "twice", "unreadable step", "artefact"])

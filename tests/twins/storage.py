@@ -164,13 +164,14 @@ class MemoryStore(MemoryCapsules):
         steps: Sequence[Step],
         artefacts: Sequence[ArtefactRecord],
         *,
+        bodies: Sequence[bytes] = (),
         news: News | None = None,
     ) -> None:
         self._open()
         records.check_whole(session, steps)
-        bodies = [pack(step) for step in steps]
+        kept = list(bodies) or [pack(step) for step in steps]
         await self.commit_session(session, artefacts, news=news)
-        self._steps[session.id] = bodies
+        self._steps[session.id] = kept
         self._fresh -= Counter({digest for step in steps for digest in (step.snapshot, step.screenshot)})
 
     async def session_remains(self, session_id: str) -> bytes | None:
@@ -209,7 +210,11 @@ class MemoryStore(MemoryCapsules):
 
     async def steps(self, session_id: str) -> list[Step]:
         self._open()
-        return [unpack(body, Step) for body in self._steps.get(session_id, ())]
+        return [unpack(body, Step) for body in await self.step_bodies(session_id)]
+
+    async def step_bodies(self, session_id: str) -> list[bytes]:
+        self._open()
+        return list(self._steps.get(session_id, ()))
 
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         self._open()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import msgspec
 import pytest
 
 from adapters.ports import PeerRecord
+from node.sessions.handover import export_session, import_bundle
 from node.sessions.replay_plan import Recorded
 from node.sessions.reports import open_report
 from node.sessions.working import own_start
@@ -21,11 +25,13 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import describe
 from protocol.recording.session import Session, Verdict
 from protocol.trust.grants import parse_grants
+from protocol.wire import cbor
 from tests.given_secrets import as_params
-from tests.session_samples import sample_session, sample_steps
+from tests.session_samples import find_key, sample_session, sample_steps
 from tests.twins.browser import Document
 from tests.twins.clock import START_MS
 from tests.unit.test_sessions_room import ORIGIN, PAGE_MS, UNKNOWN, Bench, code_and_detail
+from tests.vectors.generate import FOLDER
 
 OTHER = 9
 """The key of the other node."""
@@ -357,3 +363,14 @@ async def test_a_report_that_names_another_node_than_its_signer_is_refused(bench
             assert refused.value.code == code
         else:
             assert open_report(signed.envelope, bench.peers.find_key, recorded) == report
+
+
+async def test_a_session_of_an_earlier_version_leaves_as_it_came(bench: Bench) -> None:
+    cases = json.loads((FOLDER / "older.json").read_text(encoding="utf-8"))["cases"]
+    older = base64.b64decode(next(case["file"] for case in cases if case["format"] == "bundle"))
+    bundle = await import_bundle(bench.store, io.BytesIO(older), find_key, bench.witness.feed)
+    out = io.BytesIO()
+    await export_session(bench.store, bundle.session.id, out)
+    assert out.getvalue() == older
+    # Exported by a node that encodes its steps anew, it would not be what was signed.
+    assert [cbor.encode(step) for step in bundle.steps()] != await bench.store.step_bodies(bundle.session.id)

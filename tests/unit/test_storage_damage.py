@@ -28,6 +28,7 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "take_invite": lambda store: store.take_invite(b"t"),
     "session": lambda store: store.session("ses-1"),
     "steps": lambda store: store.steps("ses-1"),
+    "step_bodies": lambda store: store.step_bodies("ses-1"),
     "sessions": lambda store: store.sessions(),
     "append_step": lambda store: store.append_step("ses-1", step(2)),
     "artefact": lambda store: store.artefact(artefact().digest),

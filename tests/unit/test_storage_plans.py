@@ -105,6 +105,7 @@ async def _everything(store: Store) -> None:
     await store.import_session(session(2), [step(1)], [artefact("b", subject="ses-2")])
     await store.session("ses-1")
     await store.steps("ses-1")
+    await store.step_bodies("ses-1")
     await store.sessions()
     await store.sessions(text="Title")
     await store.count_sessions()
