@@ -14,6 +14,8 @@ class LogRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The signed note over this size."""
     latest_s: int = 0
     """The latest time of issue in it, seconds since 1970: a clock that is set back does not take it back."""
+    register: bytes = b""
+    """The signature over its entries that have a consequence here (``node.signing.register``)."""
 
 
 class LeafRecord(msgspec.Struct, frozen=True, kw_only=True):

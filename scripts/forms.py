@@ -22,7 +22,7 @@ from protocol import audit, messages
 from protocol.approval import approval, owners, question
 from protocol.capsule import artefacts, attestation, capsule, contents, state, work
 from protocol.keys import key_event, keylog
-from protocol.log import log_proof, witness_log
+from protocol.log import log_proof, register, witness_log
 from protocol.pairing import by_digits, by_invite, invite
 from protocol.recording import bundle, session
 from protocol.search import delta, entry
@@ -34,6 +34,7 @@ Records = tuple[type[msgspec.Struct], ...]
 
 ARTEFACTS: Final[Mapping[str, Records]] = {
     "approval": (approval.Approval, question.Question),
+    "approval-use": (approval.ApprovalUse,),
     "assignment": (messages.Assignment, *get_args(entry.TreeAction)),
     "audit-head": (audit.HeadStatement, audit.Row),
     "capsule": (capsule.Sealed, capsule.Header, state.CapsuleState),
@@ -47,6 +48,7 @@ ARTEFACTS: Final[Mapping[str, Records]] = {
     "key-accept": get_args(key_event.Statement),
     "key-event": get_args(key_event.Statement),
     "log-opening": (witness_log.Opening,),
+    "log-register": (register.Register,),
     "owner-change": (owners.OwnerChange,),
     "owners": (owners.OwnerEntry,),
     "replay-report": (session.ReplayReport,),
@@ -57,7 +59,16 @@ ARTEFACTS: Final[Mapping[str, Records]] = {
     "work-verdict": (work.WorkVerdict,),
 }
 _ON_NO_ROUTE: Final = frozenset(
-    {"approval", "audit-head", "capsule-contents", "owner-change", "owners", "replay-report"}
+    {
+        "approval",
+        "approval-use",
+        "audit-head",
+        "capsule-contents",
+        "log-register",
+        "owner-change",
+        "owners",
+        "replay-report",
+    }
 )
 """Artefacts that no route carries: they are kept, or travel in files."""
 

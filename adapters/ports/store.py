@@ -196,14 +196,24 @@ class SearchStore(Protocol):
 class LogStore(Protocol):
     """This node's witness log, and what is held of those of peers."""
 
-    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
-        """Add ``leaves`` to a log and replace its record, all or nothing; index 0 begins a log.
+    async def append_log(
+        self,
+        log: LogRecord,
+        leaves: Sequence[LeafRecord],
+        subtrees: Mapping[Subtree, bytes],
+        *,
+        artefacts: Sequence[ArtefactRecord] = (),
+    ) -> None:
+        """Add ``leaves`` to a log and replace its record, and keep ``artefacts``, all or nothing; index 0 begins a log.
 
         Errors: ``input.invalid`` when ``leaves`` do not follow what is there, or do not end at ``log.size``.
         """
 
     async def logs(self) -> list[LogRecord]:
         """Every log of this node, by number."""
+
+    async def leaves_of(self, kinds: Sequence[str]) -> list[LeafRecord]:
+        """The entries of these kinds in all logs, in their order."""
 
     async def log_subtrees(self, log: int, places: Sequence[Subtree]) -> list[bytes]:
         """The hashes at ``places``, in their order. Errors: ``store.corrupt`` when one is missing."""

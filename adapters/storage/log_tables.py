@@ -9,7 +9,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
-from adapters.storage import records
+from adapters.ports import ArtefactRecord
+from adapters.storage import artefact_table, records
 from adapters.storage.records import pack, unpack
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -22,7 +23,11 @@ Table = tuple[str, str]
 
 
 def append(
-    db: sqlite3.Connection, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]
+    db: sqlite3.Connection,
+    log: LogRecord,
+    leaves: Sequence[LeafRecord],
+    subtrees: Mapping[Subtree, bytes],
+    artefacts: Sequence[ArtefactRecord] = (),
 ) -> None:
     """Implements ``Store.append_log``."""
     row = db.execute("SELECT size FROM logs WHERE number = ?", (records.integer(log.number),)).fetchone()
@@ -40,6 +45,8 @@ def append(
         "INSERT INTO log_subtrees (log, level, number, hash) VALUES (?, ?, ?, ?)",
         [(log.number, level, number, digest) for (level, number), digest in subtrees.items()],
     )
+    for artefact in artefacts:
+        artefact_table.put(db, artefact)
 
 
 def logs(db: sqlite3.Connection) -> list[LogRecord]:
@@ -73,6 +80,13 @@ def leaves(db: sqlite3.Connection, log: int, first: int, limit: int) -> list[Lea
         (log, records.integer(first), records.check_limit(limit)),
     )
     return [_leaf(row) for row in rows]
+
+
+def leaves_of(db: sqlite3.Connection, kinds: Sequence[str]) -> list[LeafRecord]:
+    """Implements ``Store.leaves_of``."""
+    sql = "SELECT log, number, digest, kind, subject FROM log_leaves WHERE kind = ? ORDER BY log, number"
+    found = [_leaf(row) for kind in kinds for row in db.execute(sql, (kind,))]
+    return sorted(found, key=lambda leaf: (leaf.log, leaf.index))
 
 
 def _leaf(row: tuple[object, ...]) -> LeafRecord:

@@ -159,6 +159,9 @@ _CAPSULES: Final = (
 # Read whole when the node starts; the room that keeps them bounds their number.
 _WORKS: Final = ("CREATE TABLE works (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",)
 
+# Read whole when the node starts: what it has signed that has a consequence here.
+_LEAVES: Final = ("CREATE INDEX log_leaves_by_kind ON log_leaves (kind, log, number)",)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -173,6 +176,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _HISTORY,
     _CAPSULES,
     _WORKS,
+    _LEAVES,
 )
 VERSION: Final = len(MIGRATIONS)
 

@@ -295,11 +295,21 @@ class SqliteStore(CapsuleMethods, QuestionMethods, HistoryMethods):
 
     # --- witness log ---
 
-    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
-        await self._database.write(lambda db: log_tables.append(db, log, leaves, subtrees))
+    async def append_log(
+        self,
+        log: LogRecord,
+        leaves: Sequence[LeafRecord],
+        subtrees: Mapping[Subtree, bytes],
+        *,
+        artefacts: Sequence[ArtefactRecord] = (),
+    ) -> None:
+        await self._database.write(lambda db: log_tables.append(db, log, leaves, subtrees, artefacts))
 
     async def logs(self) -> list[LogRecord]:
         return await self._database.read(log_tables.logs)
+
+    async def leaves_of(self, kinds: Sequence[str]) -> list[LeafRecord]:
+        return await self._database.read(lambda db: log_tables.leaves_of(db, kinds))
 
     async def log_subtrees(self, log: int, places: Sequence[Subtree]) -> list[bytes]:
         return await self._database.read(lambda db: log_tables.subtrees(db, log, places))

@@ -6,11 +6,12 @@ signed answer, and says what an answer allows. Never opens a private key of an o
 
 from node.approvals.explaining import Explaining
 from node.approvals.owner_keys import OwnerKeys
-from node.approvals.questions import Approvals, Asker
+from node.approvals.questions import Approvals, Asker, end_answers
 
 __all__ = [
     "Approvals",
     "Asker",
     "Explaining",
     "OwnerKeys",
+    "end_answers",
 ]

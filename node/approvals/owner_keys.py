@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from nacl.signing import VerifyKey
 
 from adapters.ports import Clock, Store
-from node.base import every_artefact
 from node.signing import Witness
 from node.verbs import Bound
 from node.verbs import owner as verbs
@@ -43,11 +42,15 @@ class OwnerKeys:
         }
 
     async def load(self) -> None:
-        """Read the chain. An entry that does not continue it, or whose signature was disowned since, is left out.
+        """Read the chain, in the order of the witness log. An entry that does not continue it, or whose signature was disowned
+        since, is left out.
 
         Errors: ``store.*``.
         """
-        async for artefact in every_artefact(self._store, subject=SUBJECT, kind=KIND_OWNERS):
+        for leaf in self._witness.entries(KIND_OWNERS, SUBJECT):
+            artefact = await self._store.artefact(leaf.digest)
+            if artefact is None:
+                continue  # ``Witness.check_untampered`` refuses whatever relies on the chain
             try:
                 opened = envelope.verify(artefact.envelope, kinds=frozenset({KIND_OWNERS}), find_key=self._find_key)
                 entry = cbor.decode_as(opened.payload, OwnerEntry)
@@ -59,7 +62,8 @@ class OwnerKeys:
         return self._witness.identity.log.find_key(key_id, issued_s) if issuer == self._witness.node else None
 
     async def listed(self) -> OwnerList:
-        """Every key, revoked ones too."""
+        """Every key, revoked ones too. Errors: ``store.tampered``."""
+        self._witness.check_untampered()
         found = self.owners
         return OwnerList(
             owners=tuple(_shown(each) for each in found.every),
@@ -73,6 +77,7 @@ class OwnerKeys:
 
         Errors: ``owner.*``, ``envelope.*``, ``message.invalid``, ``recovery.invalid``, ``input.invalid``, ``store.*``.
         """
+        self._witness.check_untampered()
         entry = OwnerEntry(by=asked.by, change=_bytes(asked.change), signed=_bytes(asked.signed))
         async with self._changing:
             # First without effect: nothing that breaks the rules is signed by this node.

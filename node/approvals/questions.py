@@ -7,6 +7,7 @@ is stored with the questions, so a clock that is set back revives no approval.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Callable
 from typing import Final
@@ -22,13 +23,21 @@ from node.verbs import Bound, Caller, CallerKind
 from node.verbs import approve as verbs
 from node.verbs.approve import AnswerParams, AskedList, ListParams, Shown, ShowParams
 from protocol import ids, limits
-from protocol.approval.approval import KIND_APPROVAL, Held, holds, open_approval, reopen
+from protocol.approval.approval import (
+    KIND_APPROVAL,
+    KIND_APPROVAL_USE,
+    ApprovalUse,
+    Held,
+    holds,
+    open_approval,
+    reopen,
+)
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover, Question, cover_of, level_of
 from protocol.audit import OWNER, Outcome
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.wire import cbor
+from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
 
@@ -73,11 +82,31 @@ class Approvals:
             self._latest_ms = max(self._latest_ms, record.seen_ms)
             if record.approval:
                 try:
+                    await self._check_logged(record)
                     item.held = reopen(record.approval, question, self.keys.owners)
                 except MeshError as error:
                     log.warning("the answer to %s does not hold any more: %s", record.id, error)
                     item.record = msgspec.structs.replace(record, state="over")
+                else:
+                    item.record = self._as_logged(item.record, item.held)
             self._items[record.id] = item
+
+    async def _check_logged(self, record: QuestionRecord) -> None:
+        """Check that the answer is the last one that the witness log has: a no after it must not be forgotten.
+
+        Errors: ``approval.invalid``, ``envelope.*``, ``store.*``.
+        """
+        leaves = self._witness.entries(KIND_APPROVAL, record.id)
+        last = await self._store.artefact(leaves[-1].digest) if leaves else None
+        if last is None or envelope.peek(last.envelope).payload != record.approval:
+            raise MeshError("approval.invalid", "it is not the last answer in the witness log")
+
+    def _as_logged(self, record: QuestionRecord, held: Held) -> QuestionRecord:
+        """``record`` in the state that the witness log gives it, whatever the store says: a no, or a yes that is used up."""
+        if record.state == "yes" and not held.approval.yes:
+            return msgspec.structs.replace(record, state="no")
+        once = held.approval.scope == "once" and self._witness.entries(KIND_APPROVAL_USE, record.id)
+        return msgspec.structs.replace(record, state="used") if once else record
 
     def asker(self, caller: Caller, search: str = "") -> Asker:
         """Asks, and looks answers up, for ``caller``; search: the search that it is for."""
@@ -144,6 +173,7 @@ class Approvals:
 
     async def answer(self, asked: AnswerParams) -> Shown:
         """Take a signed answer. Errors: ``input.*``, ``approval.*``, ``owner.refused``, ``envelope.*``, ``store.*``."""
+        self._witness.check_untampered()
         try:
             sealed = bytes.fromhex(asked.signed)
         except ValueError:
@@ -317,8 +347,12 @@ class Approvals:
     async def use(self, sought: Sought, kind: str, caller: Caller, search: str) -> tuple[Cover, ...]:
         """What answers to questions of ``kind`` allow for this action. Those for once are used up when this returns.
 
-        Errors: ``store.*``.
+        The witness log has that, so that no edit of the store brings them back.
+
+        Errors: ``store.*``, ``log.rollback``, ``keylog.*``.
         """
+        if self._witness.tampered:
+            return ()
         now_ms = await self._lapse()
         found = [item for item in self._items.values() if self._fits(item, sought, kind, caller, search, now_ms)]
         for item in found:  # before the first await, so that two actions cannot both use an answer for once
@@ -328,8 +362,11 @@ class Approvals:
                 item.record, uses=item.record.uses + 1, state="used" if once else item.record.state
             )
         for item in found:
-            await self._put(item)
             assert item.held is not None, "it holds"
+            if item.record.state == "used":
+                said = ApprovalUse(question=item.record.id, approval=hashlib.sha256(item.record.approval).digest())
+                await self._witness.artefact(KIND_APPROVAL_USE, item.record.id, said)
+            await self._put(item)
             owner = self.keys.owners.require(item.held.owner, 0)
             await self._witness.trail.write(
                 "approval.used",
@@ -356,6 +393,15 @@ class Approvals:
             search=search,
             now_ms=now_ms,
         )
+
+
+async def end_answers(store: Store) -> int:
+    """End every yes in a store that is a copy: which of them were used since it was made, nobody knows. How many. Errors:
+    ``store.*``."""
+    held = [record for record in await store.questions() if record.state == "yes"]
+    for record in held:
+        await store.put_question(msgspec.structs.replace(record, state="over"))
+    return len(held)
 
 
 class Asker:

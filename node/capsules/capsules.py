@@ -35,7 +35,7 @@ from node.verbs.capsule import (
     ShowParams,
 )
 from protocol import ids, limits
-from protocol.capsule.artefacts import KIND_USE, Use
+from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, Use
 from protocol.capsule.capsule import SUITE, BrowserProfile, Capsule, Header
 from protocol.capsule.minimal import as_minimal, parts_of
 from protocol.capsule.policy import Facts, judge_use
@@ -82,6 +82,8 @@ class Capsules:
             row = await self.kept.store.ledger(record.id)
             if row is not None and row.holder:
                 await self.kept.store.give_back_capsule(record.id, row.holder)
+            with contextlib.suppress(MeshError):  # a revoked one that was put back: a use of it is refused
+                await self.kept.recount(record.id, record.tenant)
         await self.kept.store.prune_ledger(self.kept.clock.now_ms())
 
     async def tend(self) -> None:
@@ -298,7 +300,10 @@ class Capsules:
         Errors: ``input.not_found``, ``capsule.*``, ``envelope.*``, ``keylog.*``, ``log.rollback``, ``peer.distrusted``,
         ``store.*``.
         """
+        self.kept.witness.check_untampered()
         record = await self.kept.find(text)
+        if self.kept.witness.entries(KIND_REVOCATION, record.id):
+            raise MeshError("capsule.revoked", capsule=record.id)
         capsule = self.kept.open(record)
         if capsule.header.sealed_ms < self.kept.began_ms():
             raise MeshError("capsule.copied", capsule=record.id)

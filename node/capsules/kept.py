@@ -19,7 +19,7 @@ from node.trust import Peers
 from node.verbs.capsule import name_taken
 from protocol import ids, limits
 from protocol.approval.owners import owner_id
-from protocol.capsule.artefacts import consent_until_ms, terms_digest, terms_of
+from protocol.capsule.artefacts import KIND_REVOCATION, KIND_USE, consent_until_ms, terms_digest, terms_of
 from protocol.capsule.capsule import KIND_CAPSULE, Capsule, Header, LogHead, Recipient, open_capsule, sealing_key_id
 from protocol.capsule.policy import Task
 from protocol.capsule.state import CapsuleState
@@ -266,10 +266,25 @@ class Kept:
         )
         kind = Kind.CAPSULE_KEPT if before is None else Kind.CAPSULE_RENEWED
         expires_ms = header.captured_ms + limits.CAPSULE_DAYS_MAX * 86_400_000
+        await self.recount(header.id, header.tenant)
         await self.witness.feed.along(
             lambda news: self.store.put_capsule(record, stream, expires_ms=expires_ms, news=news), kind, header.id
         )
         return record
+
+    async def recount(self, capsule_id: str, tenant: str) -> None:
+        """Enter in the ledger what the witness log has of a capsule: a row that was removed or edited is as it was, again.
+
+        Errors: ``capsule.revoked`` of one that this node has revoked, ``store.*``.
+        """
+        if self.witness.entries(KIND_REVOCATION, capsule_id):
+            raise MeshError("capsule.revoked", capsule=capsule_id)
+        uses = len(self.witness.entries(KIND_USE, capsule_id))
+        if not uses:
+            return
+        until_ms = self.clock.now_ms() + limits.CAPSULE_DAYS_MAX * 86_400_000
+        counted = LedgerRecord(id=capsule_id, tenant=tenant, expires_ms=until_ms, uses={self.witness.node: uses})
+        await self.store.raise_ledger(counted)
 
     async def note(self, record: CapsuleRecord, **more: object) -> CapsuleRecord:
         """A stored capsule with other fields of its record. Errors: those of ``keep``, ``store.corrupt``."""

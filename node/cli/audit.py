@@ -51,7 +51,10 @@ def _show_verified(r: Result) -> None:
     if r["unfinished"]:
         rows = ", ".join(f"{action['row']} ({action['what']})" for action in r["unfinished"])
         click.echo(f"still running, or cut off by a crash: rows {rows}")
-    click.echo("sound" if r["sound"] else f"NOT sound: row {r['broken']}: {r['fault']}")
+    for told in r["tampered"]:
+        click.echo(f"the store was changed from outside: {told}")
+    fault = f": row {r['broken']}: {r['fault']}" if r["fault"] else ""
+    click.echo("sound" if r["sound"] else f"NOT sound{fault}")
 
 
 LOOKS: Final = {

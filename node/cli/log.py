@@ -153,6 +153,8 @@ def _show_audit(r: Result) -> None:
         f"{counted(kept, 'entry', 'entries')} whose artefact is not kept" if kept else "every entry has its artefact"
     )
     click.echo(f"{counted(r['artefacts'], 'artefact')} in the store; {missing}")
+    for told in r["tampered"]:
+        click.echo(f"  the store was changed from outside: {told}")
     click.echo("sound" if r["sound"] else "NOT sound")
 
 

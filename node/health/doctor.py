@@ -40,7 +40,7 @@ async def examine(rooms: Rooms, *, browser: bool) -> Health:
     """Make all checks. A fault can cause the ones after it, so the order matters."""
     found = [*_python(), *await _data_directory(rooms.home)]
     found += await _witness_key(rooms)
-    found += _owner_key(rooms)
+    found += await _owner_key(rooms)
     found += await _store(rooms.home, rooms.store)
     checkers: list[_Checker] = [_configuration, _witness_log, _clock, _peer_listener, check_schedules, check_capsules]
     for checker in checkers:
@@ -135,7 +135,12 @@ async def _witness_key(rooms: Rooms) -> list[Check]:
     return [Check(name="witness key", status="fault", finding="other users of this machine can read it", remedy=remedy)]
 
 
-def _owner_key(rooms: Rooms) -> list[Check]:
+async def _owner_key(rooms: Rooms) -> list[Check]:
+    if tampered := await rooms.witness.tampering():
+        # What is missing may be the key of the owner, so nothing about keys is believed.
+        remedy = f"trailmesh log audit --home {quote(str(rooms.home))}; then `trailmesh node restore` of a backup"
+        finding = f"the store was changed from outside: {tampered[0]}"
+        return [Check(name="owner's key", status="fault", finding=finding, remedy=remedy)]
     owners = rooms.approvals.keys.owners.active
     if not owners:
         # No fault: a node works without one. Whoever adds the first key is the owner, so a person should be first.

@@ -180,7 +180,9 @@ class Audit:
         walk = _Walk(anchors)
         while not walk.fault and (page := await self._store.audit_lines(after=walk.head.number, limit=_PAGE)):
             await asyncio.to_thread(walk.stored, page)
-        return walk.found(self._witness.node, len(anchors), lost)
+        found = walk.found(self._witness.node, len(anchors), lost)
+        tampered = await self._witness.tampering()
+        return msgspec.structs.replace(found, tampered=tampered, sound=found.sound and not tampered)
 
     def _verify_file(self, path: Path) -> Verified:
         try:

@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from adapters.ports import Store
 from node.base import open_named, write_atomic
 from node.log.checkpoints import LogExchange
@@ -161,7 +163,9 @@ class Logs:
     async def audit(self) -> OwnAudit:
         """Audit this node's logs, after asking every peer which checkpoint of them it holds. See ``log_check.audit_own``."""
         await self._exchange.round()
-        return await audit_own(self._store, self._witness.node, self._witness.keys_ever)
+        found = await audit_own(self._store, self._witness.node, self._witness.keys_ever)
+        tampered = await self._witness.tampering()
+        return msgspec.structs.replace(found, tampered=tampered, sound=found.sound and not tampered)
 
     async def audit_peer(self, peer: str) -> PeerAudit:
         """Ask a peer to prove that its log extends the stored checkpoint; a peer that shows nothing is not sound.

@@ -30,6 +30,7 @@ from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node.api import Node
+from node.approvals import end_answers
 from node.base import STORE_FILE, write_private
 from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
@@ -153,7 +154,8 @@ async def _open_store(home: Path) -> SqliteStore:
 
 
 async def check_copy(directory: Path, node: str) -> None:
-    """Check the store and the key log in ``directory``, an unpacked backup of ``node``. Nobody else uses it.
+    """Check the store and the key log in ``directory``, an unpacked backup of ``node``, and end the answers in it. Nobody else
+    uses it.
 
     Errors: ``backup.invalid``, ``config.invalid``, ``store.newer``, ``store.corrupt``.
     """
@@ -163,6 +165,8 @@ async def check_copy(directory: Path, node: str) -> None:
     store = await SqliteStore.open(directory)
     try:
         faults = await store.check()
+        if not faults:
+            await end_answers(store)
     finally:
         await store.close()
     if faults:

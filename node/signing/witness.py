@@ -18,6 +18,7 @@ import msgspec
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, Clock, Store
 from node.base import every_artefact
+from node.signing import register
 from node.signing.feed import Feed
 from node.signing.identity import Identity
 from node.signing.log_check import own_artefacts
@@ -30,6 +31,7 @@ from protocol.log import note, witness_log
 from protocol.log.log_proof import InclusionProof, KeyOf, key_of
 from protocol.log.merkle_growth import Frontier, Part, consistency_parts, cover, folded, inclusion_parts, root_parts
 from protocol.log.note import Line, Note
+from protocol.log.register import KEPT, KINDS, begun
 from protocol.log.witness_log import KIND_OPENING, Checkpoint, Link, Opening, entry_hash, origin
 from protocol.page.personal import Tokens
 from protocol.wire import cbor, envelope
@@ -47,6 +49,8 @@ class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
     opening: bytes
     """The artefact that opened it."""
     frontier: Frontier
+    register: bytes
+    """The running hash of its register, or, once the store was changed from outside, nothing."""
 
 
 class Witness:
@@ -66,6 +70,10 @@ class Witness:
         self._writing = asyncio.Lock()
         self._lost: list[bytes] = []
         """Own checkpoints that this node's logs do not extend, as signed notes."""
+        self.tampered: tuple[str, ...] = ()
+        """What of the register was found changed in the store when it was read, one sentence each."""
+        self._entries: dict[str, list[LeafRecord]] = {}
+        """The entries of the register, by subject."""
 
     @property
     def rollback(self) -> bytes:
@@ -127,11 +135,32 @@ class Witness:
         lost = await self._store.get_meta(_ROLLBACK_KEY)
         self._lost = list(cbor.decode_as(lost, _Lost).notes) if lost else []
         if logs := await self._store.logs():
+            await self._read_register()
             self._log = await self._read()
             self.identity.latest_s = max(self.identity.latest_s, *(record.latest_s for record in logs))
             return
         earlier = await own_artefacts(self._store, self.node)
         await self._open(0, previous=b"", earlier=earlier)
+
+    async def _read_register(self) -> None:
+        for leaf in await self._store.leaves_of(sorted(KINDS)):
+            self._entries.setdefault(leaf.subject, []).append(leaf)
+        self.tampered = await self.tampering()
+        for told in self.tampered:
+            log.error("the store was changed from outside: %s", told)
+
+    async def tampering(self) -> tuple[str, ...]:
+        """What of the register is changed in the store now (``register.tampering``). Errors: ``store.*``."""
+        return await register.tampering(self._store, self.identity)
+
+    def check_untampered(self) -> None:
+        """Refuse what relies on the register, if the store was changed from outside. Errors: ``store.tampered``."""
+        if self.tampered:
+            raise MeshError("store.tampered", f"the store was changed from outside: {self.tampered[0]}")
+
+    def entries(self, kind: str, subject: str) -> list[LeafRecord]:
+        """The entries of a kind of the register about ``subject``, oldest first."""
+        return [leaf for leaf in self._entries.get(subject, ()) if leaf.kind == kind]
 
     async def _read(self) -> OwnLog:
         """The newest log of the store, checked against its signed checkpoint."""
@@ -144,7 +173,15 @@ class Witness:
         expected = Checkpoint(node=self.node, number=record.number, size=record.size, root=frontier.root)
         if not openings or checkpoint != expected:
             raise MeshError("store.corrupt", f"log {record.number} does not match its checkpoint")
-        return OwnLog(checkpoint=checkpoint, signed=signed, opening=openings[0].envelope, frontier=frontier)
+        own = [leaf for leaves in self._entries.values() for leaf in leaves if leaf.log == record.number]
+        head = register.entered(begun(origin(self.node, record.number)), sorted(own, key=lambda leaf: leaf.index))
+        return OwnLog(
+            checkpoint=checkpoint,
+            signed=signed,
+            opening=openings[0].envelope,
+            frontier=frontier,
+            register=b"" if self.tampered else head,
+        )
 
     async def _open(
         self, number: int, *, previous: bytes, others: tuple[bytes, ...] = (), earlier: Sequence[ArtefactRecord] = ()
@@ -155,11 +192,12 @@ class Witness:
         if stored:
             opening = stored[0]  # left by a crash between opening and log
         else:
-            said = Opening(log=name, previous=previous, others=others, opened_ms=self._clock.now_ms())
+            said = Opening(log=name, previous=previous, others=others, opened_ms=self._clock.now_ms(), registered=True)
             opening = self.identity.artefact(KIND_OPENING, name, said)
             await self._store.put_artefact(opening)
         rest = [artefact for artefact in earlier if artefact.digest != opening.digest]
-        self._log = await self._append(number, Frontier(), opening.envelope, [opening, *rest])
+        head = begun(name)
+        self._log = await self._append(number, Frontier(), opening.envelope, head, [opening, *rest])
         log.info("log %s is open", name)
 
     async def renew(self) -> Checkpoint:
@@ -222,7 +260,9 @@ class Witness:
                     self._check_rollback()
                     now = self.log
                     made = [artefact for artefact, _ in batch]
-                    self._log = await self._append(now.checkpoint.number, now.frontier.copy(), now.opening, made)
+                    self._log = await self._append(
+                        now.checkpoint.number, now.frontier.copy(), now.opening, now.register, made
+                    )
             except BaseException as error:
                 # Every waiter gets the error, whatever it was, and it is raised in the task too.
                 for _, entered in batch:
@@ -240,7 +280,7 @@ class Witness:
                         entered.set_result(None)
 
     async def _append(
-        self, number: int, frontier: Frontier, opening: bytes, artefacts: Sequence[ArtefactRecord]
+        self, number: int, frontier: Frontier, opening: bytes, head: bytes, artefacts: Sequence[ArtefactRecord]
     ) -> OwnLog:
         """Enter ``artefacts`` and sign the checkpoint over them, in one transaction."""
         leaves: list[LeafRecord] = []
@@ -252,9 +292,26 @@ class Witness:
         checkpoint = Checkpoint(node=self.node, number=number, size=frontier.count, root=frontier.root)
         signed = witness_log.sign(checkpoint, self.identity.key)
         latest_s = self.identity.latest_s
-        record = LogRecord(number=number, size=checkpoint.size, checkpoint=signed.encode(), latest_s=latest_s)
-        await self._store.append_log(record, leaves, subtrees)
-        return OwnLog(checkpoint=checkpoint, signed=signed, opening=opening, frontier=frontier)
+        head = register.entered(head, leaves) if head else b""
+        record = LogRecord(
+            number=number,
+            size=checkpoint.size,
+            checkpoint=signed.encode(),
+            latest_s=latest_s,
+            register=await self._registered(number, checkpoint.size, head),
+        )
+        kept = [made for made in artefacts if made.kind in KEPT]
+        await self._store.append_log(record, leaves, subtrees, artefacts=kept)
+        for leaf in leaves:
+            if leaf.kind in KINDS:
+                self._entries.setdefault(leaf.subject, []).append(leaf)
+        return OwnLog(checkpoint=checkpoint, signed=signed, opening=opening, frontier=frontier, register=head)
+
+    async def _registered(self, number: int, size: int, head: bytes) -> bytes:
+        """The signature over the register. What was changed from outside is never signed: the old signature stays beside it."""
+        if head:
+            return register.signed(self.identity, number, size, head)
+        return next((record.register for record in await self._store.logs() if record.number == number), b"")
 
     def cosign(self, signed: Note) -> Line:
         """This node's cosignature of another node's checkpoint. The caller must have verified the checkpoint."""

@@ -114,6 +114,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Number of signed heads that were compared with the rows."""
     anchors_lost: int = 0
     """Heads that are in the witness log but not in the store; the rows up to them cannot be checked against them."""
+    tampered: tuple[str, ...] = ()
+    """Of this node's own trail: what it signed about keys of owners, answers or capsules, and what was removed or changed."""
     unfinished: tuple[Unfinished, ...] = ()
     """Actions that are still running, or that a crash interrupted. Only the newest are listed."""
 

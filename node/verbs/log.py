@@ -113,6 +113,8 @@ class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
     """Entries, by kind, whose artefact is not in the store: the delta was dropped, or the node crashed before it was sent."""
     not_logged: tuple[str, ...]
     """Artefacts that are in no log, each with kind and SHA-256."""
+    tampered: tuple[str, ...] = ()
+    """What this node signed about keys of owners, answers or capsules, and what was removed or changed in the store."""
 
 
 class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from protocol.errors import MeshError
 from protocol.wire import cbor, envelope
 
 KIND_APPROVAL: Final = "approval"
+KIND_APPROVAL_USE: Final = "approval-use"
 Scope = Literal["once", "search", "site"]
 """``once``: the exact action, once. ``search``: its form, in its search. ``site``: its form, for the caller that asked."""
 USUAL_S: Final = {"once": 3_600, "search": 86_400, "site": 30 * 86_400}
@@ -31,6 +32,14 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     yes: bool
     scope: Scope = "once"
     expires_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class ApprovalUse(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer for once is used up: signed by the node, of kind ``approval-use``, before the action is performed."""
+
+    question: ids.QuestionId
+    approval: Digest
+    """SHA-256 of the approval as the owner signed it."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,6 +25,13 @@ STORAGE: Final[dict[str, Code]] = {
     "store.newer": Code(
         _E, False, "The database was written by a newer version of trailmesh.", "Install that version or a later one."
     ),
+    "store.tampered": Code(
+        _E,
+        False,
+        "The store is not as this node left it: what it signed about keys of owners, answers or capsules was removed or changed.",
+        "Find out who changed it: `trailmesh log audit` names what is missing. Then restore a backup: `trailmesh node restore FILE"
+        " --home DIR`.",
+    ),
     "store.full": Code(
         _E,
         True,

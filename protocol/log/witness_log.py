@@ -54,6 +54,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     others: Annotated[tuple[NoteBytes, ...], msgspec.Meta(max_length=limits.LOG_OTHERS_MAX)] = ()
     """Checkpoints of former logs that ``previous`` does not continue: of a node that has lost entries."""
     opened_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+    registered: bool = False
+    """Its node keeps a register beside it: a signature over the entries that have a consequence on that node alone."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "protocol": Format(2, oldest=2),
     # Artefacts, by the kind of their envelope.
     "approval": Format(),
+    "approval-use": Format(),
     "assignment": Format(2),
     "audit-head": Format(),
     "capsule": Format(),
@@ -42,6 +43,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "key-accept": Format(),
     "key-event": Format(),
     "log-opening": Format(2),
+    "log-register": Format(),
     "owner-change": Format(),
     "owners": Format(),
     "replay-report": Format(2),

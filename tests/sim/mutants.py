@@ -50,15 +50,15 @@ def sends_before_it_stores() -> Iterator[None]:
     """The log grows in memory only; what was signed leaves the node, and a crash takes back that it ever existed."""
 
     async def append(
-        self: Witness, number: int, frontier: Frontier, opening: bytes, artefacts: Sequence[ArtefactRecord]
+        self: Witness, number: int, frontier: Frontier, opening: bytes, head: bytes, artefacts: Sequence[ArtefactRecord]
     ) -> OwnLog:
         if not frontier.count:
-            return await real(self, number, frontier, opening, artefacts)
+            return await real(self, number, frontier, opening, head, artefacts)
         for made in artefacts:
             frontier.append(entry_hash(made.digest))
         told = Checkpoint(node=self.node, number=number, size=frontier.count, root=frontier.root)
         signed = witness_log.sign(told, self.identity.key)
-        return OwnLog(checkpoint=told, signed=signed, opening=opening, frontier=frontier)
+        return OwnLog(checkpoint=told, signed=signed, opening=opening, frontier=frontier, register=head)
 
     real = Witness._append
     with mock.patch.object(Witness, "_append", append):

@@ -484,9 +484,17 @@ class MemoryStore(MemoryCapsules):
 
     # --- witness log ---
 
-    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
+    async def append_log(
+        self,
+        log: LogRecord,
+        leaves: Sequence[LeafRecord],
+        subtrees: Mapping[Subtree, bytes],
+        *,
+        artefacts: Sequence[ArtefactRecord] = (),
+    ) -> None:
         self._open()
         records.check_leaves(log, leaves, len(self._leaves.get(integer(log.number), ())))
+        self._keep({each.digest: _packed_artefact(each) for each in artefacts}, artefacts)
         self._logs[log.number] = pack(log)
         self._leaves.setdefault(log.number, []).extend(leaves)
         self._subtrees |= {(log.number, *place): digest for place, digest in subtrees.items()}
@@ -494,6 +502,10 @@ class MemoryStore(MemoryCapsules):
     async def logs(self) -> list[LogRecord]:
         self._open()
         return [unpack(body, LogRecord) for _, body in sorted(self._logs.items())]
+
+    async def leaves_of(self, kinds: Sequence[str]) -> list[LeafRecord]:
+        self._open()
+        return [leaf for _, leaves in sorted(self._leaves.items()) for leaf in leaves if leaf.kind in kinds]
 
     async def log_subtrees(self, log: int, places: Sequence[Subtree]) -> list[bytes]:
         self._open()

@@ -12,6 +12,8 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
+from adapters.capsule_records import LedgerRecord
+from adapters.storage.records import pack, unpack
 from node.capsules import Wanted
 from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
 from node.verbs.capsule_upkeep import RevokeParams
@@ -533,3 +535,36 @@ async def test_an_export_that_cannot_be_written_is_an_error(nodes: list[CapsuleN
     given = ExportParams(capsule="shop", to="bob", out=str(tmp_path))
     assert await code_of(alice.exchange.export(given)) == "input.invalid"
     assert limits.CAPSULE_FILE_BYTES_MAX > limits.CAPSULE_STATE_BYTES_MAX
+
+
+# --- an edited store -----------------------------------------------------------------------------------------------------
+
+
+async def test_uses_are_counted_by_the_witness_log_where_the_row_of_the_ledger_is_gone_or_edited(
+    nodes: list[CapsuleNode],
+) -> None:
+    """Guard: node/capsules/kept.py, Kept.recount."""
+    alice, _ = nodes
+    kept = await alice.capture(replays_max=2)
+    await alice.use()
+    await alice.use()
+    stored = alice.node.store
+    whole = stored._rows[kept.id]
+    fewer = pack(msgspec.structs.replace(unpack(whole, LedgerRecord), uses={}))
+    for row in ({}, {kept.id: fewer}):
+        stored._rows = dict(row)
+        alice = await alice.again()
+        assert await alice.refused() == "capsule.replays"
+        assert (await alice.capsules.show(ShowParams(capsule="shop"))).uses == 2
+
+
+async def test_a_revoked_capsule_that_is_put_back_stays_revoked(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/capsules.py, Capsules.using."""
+    alice, _ = nodes
+    await alice.capture()
+    stored = alice.node.store
+    kept = dict(stored._capsules)
+    await alice.exchange.revoke(RevokeParams(capsule="shop"))
+    stored._capsules, stored._rows = kept, {}
+    alice = await alice.again()
+    assert await alice.refused() == "capsule.revoked"

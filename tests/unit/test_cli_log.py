@@ -208,6 +208,7 @@ AUDIT: dict[str, Any] = {
     "logs": [{"log": "trailmesh/N/0", "size": 2, "root": "r00t", "faults": []}],
     "not_logged": [],
     "not_kept": {"session": 1, "delta": 2},
+    "tampered": [],
     "artefacts": 1,
     "sound": True,
 }

@@ -51,6 +51,7 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "log_subtrees": lambda store: store.log_subtrees(0, [(0, 0)]),
     "log_leaf": lambda store: store.log_leaf(KEY),
     "log_leaves": lambda store: store.log_leaves(0),
+    "leaves_of": lambda store: store.leaves_of(["artefact"]),
     "heads": lambda store: store.heads(),
     "cosigned": lambda store: store.cosigned(),
     "equivocations": lambda store: store.equivocations(),

@@ -195,6 +195,7 @@ async def _logs(store: Store) -> None:
     await store.log_subtrees(0, [(0, 0)])
     await store.log_leaf(bytes(32))
     await store.log_leaves(0)
+    await store.leaves_of(["approval", "owners"])
     await store.put_head(HeadRecord(node="A", checkpoint=b"", seen_ms=1))
     await store.heads()
     cosigned = CosignedRecord(

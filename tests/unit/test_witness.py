@@ -7,6 +7,7 @@ import asyncio
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nacl.signing import SigningKey
@@ -37,14 +38,16 @@ class WatchedStore(MemoryStore):
         self.gate: asyncio.Event | None = None
         self.failure: MeshError | None = None
 
-    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
+    async def append_log(
+        self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes], **more: Any
+    ) -> None:
         """``adapters.ports.Store.append_log``."""
         if self.gate is not None:
             await self.gate.wait()
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
-        await super().append_log(log, leaves, subtrees)
+        await super().append_log(log, leaves, subtrees, **more)
         self.appends.append(len(leaves))
 
 

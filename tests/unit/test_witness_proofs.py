@@ -39,13 +39,13 @@ class Spied(MemoryStore):
         self.appends: list[int] = []
         self.failure: BaseException | None = None
 
-    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Any) -> None:
+    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Any, **more: Any) -> None:
         """``adapters.ports.Store.append_log``."""
         failure, self.failure = self.failure, None
         if failure is not None:
             raise failure
         self.appends.append(len(leaves))
-        await super().append_log(log, leaves, subtrees)
+        await super().append_log(log, leaves, subtrees, **more)
 
 
 async def opened(store: MemoryStore | None = None, *, seed: int = 0) -> Witness:

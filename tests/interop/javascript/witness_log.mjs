@@ -7,7 +7,7 @@ import { sha256 } from './ids.mjs'
 import { acquaintance, artefactLeaf } from './log_proof.mjs'
 import { consistencyPath, grew, inclusionPath, rootOf } from './merkle.mjs'
 import { cosign, logName, openCheckpoint, signCheckpoint } from './note.mjs'
-import { bytes, list, optional, parse, text, whole } from './records.mjs'
+import { bool, bytes, list, optional, parse, text, whole } from './records.mjs'
 
 const EMPTY = Buffer.alloc(0)
 export const LOG_OPENING = {
@@ -15,6 +15,7 @@ export const LOG_OPENING = {
   previous: optional(bytes(8192), EMPTY),
   others: optional(list(bytes(8192), 8), []),
   opened_ms: whole(),
+  registered: optional(bool, false),
 }
 
 /** The checkpoints that an opening (parsed) of a log of `node` names, `previous` first. */
