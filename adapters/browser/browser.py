@@ -19,6 +19,7 @@ from adapters.browser.context import ChromiumContext
 from adapters.browser.faults import is_gone, translated
 from adapters.browser.ground import Ground
 from adapters.browser.judge import BrowserJudge
+from adapters.browser.label_scripts import ENGINES
 from adapters.browser.seeding import seeded
 from adapters.browser.state import Stored, of_tabs, plain_state, read_state
 from adapters.browser.wall import Turned
@@ -251,6 +252,8 @@ async def connected(
     try:
         with translated("browser.launch", "starting the browser driver"), _outliving_faults():
             driver = await async_playwright().start()
+            for name, engine in ENGINES.items():
+                await driver.selectors.register(name, script=engine, content_script=True)
     except BaseException:
         await ground.close()
         raise

@@ -13,6 +13,13 @@ from protocol.errors import MeshError
 from protocol.page.observation import Element
 
 
+def payloads(given: Sequence[GivenFile]) -> list[FilePayload]:
+    """``given`` in the form of Playwright."""
+    return [
+        {"name": file.name, "mimeType": mimetypes.guess_type(file.name)[0] or "", "buffer": file.data} for file in given
+    ]
+
+
 async def choose(
     page: Page,
     element: Element,
@@ -25,9 +32,7 @@ async def choose(
 
     require_own_point: refuses a click that another control would get. Errors: ``action.not_possible``, and those of Playwright.
     """
-    files: list[FilePayload] = [
-        {"name": file.name, "mimeType": mimetypes.guess_type(file.name)[0] or "", "buffer": file.data} for file in given
-    ]
+    files = payloads(given)
     try:
         if element.traits.input_type == "file":
             await target.set_input_files(files, timeout=limit)

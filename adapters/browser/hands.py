@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 
-from playwright.async_api import ElementHandle, Frame, Locator, Page
+from playwright.async_api import ElementHandle, Locator, Page
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
-from adapters.browser.choosing import choose
+from adapters.browser.choosing import choose, payloads
 from adapters.browser.dragging import drag
 from adapters.browser.editors import replace
-from adapters.browser.faults import unreadable
+from adapters.browser.finding import Finding, tidy
+from adapters.browser.label_scripts import LABEL
+from adapters.browser.labels import Pressing, is_box, pressing
 from adapters.browser.options import choose_options
-from adapters.browser.view import Mask, View, masker, well_formed
-from adapters.browser.ways import way
-from adapters.browser.worlds import Worlds, traits_of
+from adapters.browser.view import masker, well_formed
+from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -51,11 +51,11 @@ from protocol.page.action import (
     Wait,
 )
 from protocol.page.keys import require_key
-from protocol.page.locator import ENTER_FRAME, hidden, malformed, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
 from protocol.page.secrets import Secrets, takes_no_text
 
 _HELD: Final = "held "
+_HIDDEN_ASKED_MAX: Final = 20  # of what a selector finds and is not shown
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 # A list and a combo box hold their options; text fields in them only take the focus.
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
@@ -67,20 +67,6 @@ _AT_ONCE: Final = "a secret is filled at once, since a page could lead its keys 
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
 
-@dataclass(slots=True)
-class _Place:
-    """What ``scripts.REF_AT`` says, as Playwright refs."""
-
-    fitting: list[str] = field(default_factory=list)
-    above: list[str] = field(default_factory=list)
-    inside: bool = False
-
-
-def _takes(element: Element | None) -> bool:
-    """Whether it is a control: what is sent to something in it is its."""
-    return element is not None and (element.role in INTERACTIVE_ROLES or element.traits.tag == "summary")
-
-
 class Hands:
     """Acts on the elements of one page."""
 
@@ -90,86 +76,7 @@ class Hands:
         self._worlds = worlds
         self.onto: str | None = None
         """Playwright ref of the element that a drag ends on."""
-        self._held: dict[str, ElementHandle] = {}
-        """Elements without a Playwright ref, until the next observation."""
-
-    def forget(self) -> None:
-        """Let go of the elements of the last observation."""
-        self._held.clear()
-
-    async def ref_at(self, selector: str, view: View, frame_name: str, within: str, mask: Mask) -> Element | None:
-        """The one visible element which ``selector`` matches in a frame of ``view``; None if it matches none.
-
-        within: Playwright ref of the element to search in; empty for all of the frame. Errors: as ``adapters.ports.Page.find``.
-        """
-        require_selector(selector)
-        enters = ENTER_FRAME in selector
-        known = view.nodes_in(frame_name)
-        frame = self._page.main_frame if enters or not frame_name else await self._frame_of(known)
-        if frame is None:
-            return None
-        every = way(self._page.get_by_ref(within) if within else frame, selector)
-        visible = every.locator("visible=true")
-        try:
-            count = await visible.count()
-        except PlaywrightError as error:
-            if reason := unreadable(error):
-                raise malformed(selector, reason) from None
-            raise
-        if not count:
-            if await every.count():
-                raise hidden(selector)
-            return None
-        handles = await visible.element_handles() if count == 1 else []
-        if len(handles) != 1:
-            raise several(selector, max(count, len(handles)))
-        owner, found = await asyncio.gather(handles[0].owner_frame(), self._known(handles[0], frame, known))
-        if enters and owner is not None and owner != frame:
-            frame, frame_name = owner, await self._name_of(owner, view)
-            found = await self._known(handles[0], frame, view.nodes_in(frame_name))
-        if owner != frame or not (frame_name or frame == self._page.main_frame):
-            # A selector can lead into a frame, where a path of the same form means another element.
-            raise unlisted(selector)
-        listed = view.known(frame_name)
-        ref = next((listed[ref] for ref in found.fitting if ref in listed), None)
-        if ref is not None:
-            return view.element(ref)
-        around = next((listed[ref] for ref in found.above if ref in listed and _takes(view.element(listed[ref]))), "")
-        if found.fitting and found.inside and not around:
-            raise unlisted(selector)
-        internal = found.fitting[0] if found.fitting else f"{_HELD}{len(self._held)}"
-        if not found.fitting:
-            self._held[internal] = handles[0]
-        traits = traits_of(await handles[0].evaluate(scripts.ONE_FACT))
-        return view.keep(internal, frame_name, traits, around, mask)
-
-    async def _name_of(self, frame: Frame, view: View) -> str:
-        """The prefix of ``frame`` in ``view``; empty for the main frame, and for one that is not in it."""
-        for name in sorted({name for _, name in view.nodes.values() if name}):
-            if await self._frame_of(view.nodes_in(name)) == frame:
-                return name
-        return ""
-
-    async def _frame_of(self, known: Collection[str]) -> Frame | None:
-        for ref in known:
-            handles = await self._page.get_by_ref(ref).element_handles()
-            if handles:
-                return await handles[0].owner_frame()
-        return None
-
-    async def _known(self, handle: ElementHandle, frame: Frame, known: Collection[str]) -> _Place:
-        """Which of ``known`` stand for the element ``handle`` and for what is around it."""
-        if frame == self._page.main_frame:
-            path = await handle.evaluate(scripts.PATH_TO)
-            found = await self._worlds.main(scripts.REF_AT.replace("PATH", json.dumps(path)))
-            return _Place(**found) if found else _Place()
-        # The isolated world of a frame can be in another process: ask element by element.
-        inside = bool(await handle.evaluate(scripts.IN_CONTROL))
-        for ref in known:
-            for other in await self._page.get_by_ref(ref).element_handles():
-                if await handle.evaluate("(one, other) => one === other", other):
-                    return _Place(fitting=[ref], inside=inside)
-        return _Place()
+        self.finding = Finding(page, worlds)
 
     async def perform(
         self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, timeout_ms: int
@@ -211,9 +118,9 @@ class Hands:
             case _:
                 if element is None or internal is None:
                     raise MeshError("action.target_missing", "the action needs an element")
-                if internal in self._held:
-                    return await self._read_held(action, element, self._held[internal])
-                target = self._page.get_by_ref(internal)
+                if internal in self.finding.held:
+                    return await self._on_held(action, element, self.finding.held[internal], limit)
+                target = self.finding.at(internal)
                 work = self._on(action, element, internal, target, secrets, limit)
                 return await self._while_there(target, element, work)
         return ""
@@ -248,18 +155,21 @@ class Hands:
         try:
             match action:
                 case Click(button=button, count=count):
+                    if how := await self._pressing(element, internal, target, limit):
+                        await how.press(limit, button, count)
+                        return ""
                     await self._require_own_point(element, internal, target, limit)
                     await target.click(button=button, click_count=count, timeout=limit)
                 case Drag():
                     await self._require_own_point(element, internal, target, limit)
                     assert self.onto is not None, "the page driver sets it"
-                    await drag(self._page, target, self._page.get_by_ref(self.onto), limit)
+                    await drag(self._page, target, self.finding.at(self.onto), limit)
                 case Hover():
-                    await target.hover(timeout=limit)
+                    await self._seen(internal, target).hover(timeout=limit)
                 case Focus():
                     await self._focus(element, internal, target, limit)
                 case ScrollTo():
-                    await target.scroll_into_view_if_needed(timeout=limit)
+                    await self._seen(internal, target).scroll_into_view_if_needed(timeout=limit)
                 case Fill(value=Secret(), typed=True):
                     raise MeshError("action.not_possible", _AT_ONCE)
                 case Fill(value=Secret(secret=name)):
@@ -274,6 +184,9 @@ class Hands:
                     own = partial(self._require_own_point, element, internal, target, limit)
                     await choose(self._page, element, target, self._activity.given.files, limit, own)
                 case Check(checked=checked):
+                    if how := await self._pressing(element, internal, target, limit):
+                        await how.check(checked, limit)
+                        return ""
                     await self._require_own_point(element, internal, target, limit)
                     await target.set_checked(checked, timeout=limit)
                 case Press(key=key):
@@ -288,6 +201,18 @@ class Hands:
                 "action.not_possible", "the element is hidden, disabled or covered", role=element.role
             ) from None
         return ""
+
+    def _seen(self, internal: str, target: Locator) -> Locator:
+        """What is seen of the element: of a hidden control its label."""
+        return target.locator(f"{LABEL}=") if self.finding.stands(internal) else target
+
+    async def _pressing(self, element: Element, internal: str, target: Locator, limit: int) -> Pressing | None:
+        """How a control is pressed that its label may stand for; None for any other, which is pressed itself."""
+        stands = self.finding.stands(internal)
+        if not (stands or is_box(element)):
+            return None
+        how = await pressing(target, element, lambda asked: self._ask(asked, internal, target, limit), stands=stands)
+        return None if how.own else how
 
     async def _focus(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         await target.focus(timeout=limit)
@@ -315,7 +240,7 @@ class Hands:
 
         Errors: ``action.hits_another``.
         """
-        if not await self._ask(_HOLDS, internal, target, limit):
+        if element.traits.tag == "input" or not await self._ask(_HOLDS, internal, target, limit):
             return
         await target.click(trial=True, timeout=limit)  # scrolls to where it will be clicked
         if other := await self._ask(_ANOTHER, internal, target, limit):
@@ -335,19 +260,23 @@ class Hands:
             return tidy(await self._page.locator("body").inner_text(timeout=_READ_MS))
         if attribute and element.traits.input_type == "password" and attribute.lower() == "value":
             return ""
-        held = self._held.get(internal)
-        target = self._page.get_by_ref(internal)
+        held = self.finding.held.get(internal)
+        target = self.finding.at(internal)
         if not attribute:
             return await (_text_of(element, held) if held else self._read(element, target, _READ_MS))
         value = await (held.get_attribute(attribute) if held else target.get_attribute(attribute, timeout=_READ_MS))
         return None if value is None else well_formed(value)
 
-    @staticmethod
-    async def _read_held(action: Action, element: Element, handle: ElementHandle) -> str:
-        """Read a piece of a line, which has no ref. What else is done to it would come to what is around it, which was not judged.
+    async def _on_held(self, action: Action, element: Element, handle: ElementHandle, limit: int) -> str:
+        """Read a piece of a line, which has no ref, or give files to a hidden field for them.
+
+        What else is done to a piece of a line would come to what is around it, which was not judged.
 
         Errors: ``action.not_possible``.
         """
+        if isinstance(action, Upload) and element.traits.input_type == "file":
+            await handle.set_input_files(payloads(self._activity.given.files), timeout=limit)
+            return ""
         if not isinstance(action, Extract):
             raise MeshError("action.not_possible", "a piece of a line can only be read: act on what is around it")
         return await _text_of(element, handle)
@@ -387,9 +316,3 @@ async def _fill_secret(name: str, element: Element, target: Locator, secrets: Se
     handle = await target.element_handle(timeout=limit)
     frame = await handle.owner_frame()
     await handle.fill(secrets.value_for(name, element, frame.url if frame else ""), timeout=limit)
-
-
-def tidy(text: str) -> str:
-    """``text`` with white space folded inside lines, and without empty lines."""
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return "\n".join(line for line in lines if line)

@@ -148,12 +148,13 @@ class ChromiumPage:
 
     async def observe(self) -> Observation:
         """The page now; ``adapters.ports.Page.observe``."""
-        self._hands.forget()
+        self._hands.finding.see(None)
         work = self._look()
         try:
             self._view = await self._activity.alive(
                 work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="reading the page"
             )
+            self._hands.finding.see(self._view)
             self._looked = True
         except MeshError as error:
             if error.code == "browser.timeout":
@@ -224,7 +225,7 @@ class ChromiumPage:
             raise MeshError("action.target_missing", f"no element {within} in the last observation")
         mask = masker(self._secrets)
         return await self._activity.alive(
-            self._hands.ref_at(selector, view, frame, view.refs[within] if within else "", mask),
+            self._hands.finding.ref_at(selector, view, frame, view.refs[within] if within else "", mask),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="action.target_missing",
             doing="looking for an element",
@@ -236,7 +237,7 @@ class ChromiumPage:
         if internal is None:
             raise MeshError("action.target_missing", f"no element {ref} in the last observation")
         return await self._activity.alive(
-            label_of(self._page.get_by_ref(internal), value),
+            label_of(self._hands.finding.at(internal), value),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="action.target_missing",
             doing="reading the options of a list",

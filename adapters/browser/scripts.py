@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from adapters.browser.label_scripts import STANDING
+
 _TRAITS: Final = r"""
 const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
 const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
@@ -80,7 +82,7 @@ const guarded = form => {
   }
   return judged.get(form);
 };
-const traits = e => {
+const traits = (e, labels = []) => {
   const tag = e.tagName.toLowerCase();
   const form = formOf(e);
   const type = attribute(e, 'type').toLowerCase();
@@ -101,8 +103,9 @@ const traits = e => {
   const named = ['id', 'name', 'data-testid'].map(n => [n, attribute(e, n).slice(0, 200)]).filter(([, v]) => v);
   const opens = /^(true|menu|listbox|tree|grid|dialog)$/i.test(attribute(e, 'aria-haspopup'))
     || /^(true|false)$/i.test(attribute(e, 'aria-expanded'));
+  const runs = reacts(e, form) || (labels.some(label => attribute(label, 'onclick').trim()) ? 'script' : '');
   return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), named, opens,
-    reacts(e, form), handler(e, (submits || tag === 'input') && form), method === 'get' && guarded(form)];
+    runs, handler(e, (submits || tag === 'input') && form), method === 'get' && guarded(form)];
 };
 """
 
@@ -153,21 +156,25 @@ FACTS: Final = (
     + _TRAITS
     + _CLOBBERED
     + BUSY
+    + STANDING
     + r"""
 let busy = false, room = 500000;
-const items = [], secrets = [], leads = [];
+const items = [], secrets = [], leads = [], stood = [];
 const address = getter(HTMLAnchorElement.prototype, 'href');
 const roles = new Set(ROLES), fields = new Set(['INPUT', 'TEXTAREA', 'SUMMARY']);
 const visit = root => {
   busy = busy || isBusy(root);
+  const labels = labelsOf(root);
   for (const e of root.querySelectorAll('*')) {
+    const label = labels.get(e), stands = label && standing(e, label);
+    if (stands) stood.push(stands);
     const known = e._ariaRef;
     if (isPassword(e)) {
       const v = getter(HTMLInputElement.prototype, 'value').call(e);
       if (v) secrets.push(v);
     }
     if (known && (roles.has(known.role) || fields.has(e.tagName)))
-      items.push([known.ref, ...traits(e)]);
+      items.push([known.ref, ...traits(e, stands ? label : [])]);
     if (known && known.role !== 'link' && e instanceof HTMLAnchorElement && attribute(e, 'href')) {
       // What a ``data:`` address holds is a file and leads nowhere: a snapshot leaves it out as well.
       const led = address.call(e).replace(/^(data:[^,]*,).*/s, '$1…');
@@ -179,7 +186,7 @@ const visit = root => {
 };
 visit(document);
 return JSON.stringify({base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
-  leads, clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
+  leads, stood, clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
 })()"""
 )
@@ -219,11 +226,14 @@ REF_AT: Final = r"""(path => {
     above.push(labelled || e);
   }
   if (node instanceof HTMLLabelElement) above.unshift(getter(HTMLLabelElement.prototype, 'control').call(node));
+  const label = Element.prototype.closest.call(node, 'label,a[href],button,input,select,textarea,summary');
+  const labels = label instanceof HTMLLabelElement ? [getter(HTMLLabelElement.prototype, 'control').call(label)] : [];
   const refs = list => list.filter(e => e && e._ariaRef).map(e => e._ariaRef.ref);
-  return {fitting: refs(fitting), above: refs(above), inside: Boolean(control && control !== node)};
+  return {fitting: refs(fitting), above: refs(above), inside: Boolean(control && control !== node), labels: refs(labels)};
 })(PATH)"""
 """The ref of the element at a path, and that of the link or button it is the content of (``fitting``); those of what is around it,
-or what it is the label of, from the inside out (``above``); whether a link or button is around it (``inside``).
+or what it is the label of, from the inside out (``above``); whether a link or button is around it (``inside``); that of the control
+whose label it is, or stands in (``labels``).
 
 An element is the content of a control if it has the control's whole text and covers the point where the control
 would be clicked. Only then do clicking and reading the control have the same result as for the element itself.

@@ -14,6 +14,7 @@ import msgspec
 
 from adapters.browser.aria import Node
 from adapters.browser.caused import FrameDocument
+from adapters.browser.standing import Standing, place
 from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, Tree, truncate
 from protocol.page.redaction import redact_text
@@ -44,6 +45,8 @@ class Facts:
     """Base address by Playwright's frame prefix (``f3``; empty for the main frame)."""
     leads: dict[str, str] = field(default_factory=dict)
     """Where links lead that have the role of something else, such as ``<a role=button>``, by Playwright ref."""
+    standing: list[Standing] = field(default_factory=list)
+    """Hidden controls that their labels stand for."""
     title: str = ""
     """Title of the main frame's document."""
     clobbered: str = ""
@@ -62,6 +65,8 @@ class View:
 
     observation: Observation
     refs: dict[str, str]
+    standing: dict[str, str] = field(default_factory=dict)
+    """Of hidden controls that labels stand for: the ref of the frame around each, empty for the main one, by Playwright ref."""
     nodes: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Place in the tree, and frame, by Playwright ref."""
     unlisted: dict[str, Element] = field(default_factory=dict)
@@ -80,16 +85,16 @@ class View:
         """Playwright refs of everything in ``frame``."""
         return [ref for ref, (_, known) in self.nodes.items() if known == frame]
 
-    def keep(self, internal: str, frame: str, traits: Traits, around: str, mask: Mask) -> Element:
+    def keep(self, internal: str, frame: str, traits: Traits, around: str, mask: Mask, said: str = "") -> Element:
         """An element that the observation leaves out. internal: its Playwright ref, or a name of its own for one without a ref.
-        around: ref of the control it is in.
+        around: ref of the control it is in. said: its text, of one without a ref.
         """
         place, _ = self.nodes.get(internal, (-1, ""))
         tree = self.observation.tree
         end = place + 1
         while 0 <= place < end < len(tree.parents) and tree.parents[end] >= place:
             end += 1
-        said = " ".join(part for part in tree.said[place:end] if part) if place >= 0 else ""
+        said = " ".join(part for part in tree.said[place:end] if part) if place >= 0 else mask(well_formed(said))
         shown = tuple((key, mask(kept)) for key, kept in traits.attributes)
         traits = msgspec.structs.replace(traits, attributes=shown)
         name = "" if traits.input_type == "password" else said[:_NAME_CHARS_MAX]
@@ -125,12 +130,13 @@ def wanted_refs(roots: Sequence[Node]) -> list[str]:
     return acting + named
 
 
-def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
+def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
     """The observation of a page, with refs numbered in snapshot order."""
 
     def cleaned(text: str) -> str:
         return mask(well_formed(text))
 
+    place(roots, facts.standing)
     builder = _Builder(roots, facts, url, cleaned)
     elements = builder.elements()
     lines = builder.lines()
@@ -142,7 +148,7 @@ def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask:
         lines=builder.places(len(lines)),
         tree=builder.tree(),
     )
-    return View(observation, builder.refs, builder.nodes())
+    return View(observation, builder.refs, builder.standing(), builder.nodes())
 
 
 class _Builder:
@@ -161,6 +167,7 @@ class _Builder:
         # nodes need not have one.
         self._frames: dict[str, str] = {self._prefix(next((node.ref for node in self._order if node.ref), "")): ""}
         self._headings = [i for i, node in enumerate(self._order) if node.role == "heading"]
+        self._said_beside = {each.ref: each.said for each in facts.standing if each.said != each.name}
         self._labels: dict[int, str] = {}
         self._listed: list[int] = []
         """Which node each element is."""
@@ -244,6 +251,8 @@ class _Builder:
         if traits.attributes:
             shown = tuple((key, self._mask(kept)) for key, kept in traits.attributes)
             traits = msgspec.structs.replace(traits, attributes=shown)
+        if said := self._said_beside.get(node.ref):
+            traits = msgspec.structs.replace(traits, label=self._mask(said))
         selected = [child for child in node.children if child.role == "option" and "selected" in child.attributes]
         value = ""
         if node.role in _FIELD_ROLES:
@@ -301,6 +310,16 @@ class _Builder:
             if item.role not in _FIELD_ROLES:
                 parts.extend(part for part in (item.name, item.text) if part)
         return _SPACE.sub(" ", " ".join(parts)).strip()
+
+    def standing(self) -> dict[str, str]:
+        """Hidden controls that labels stand for, each with the frame around it."""
+        hidden = {each.ref for each in self._facts.standing}
+        return {node.ref: self._holder(index) for index, node in enumerate(self._order) if node.ref in hidden}
+
+    def _holder(self, index: int) -> str:
+        while index >= 0 and self._order[index].role != "iframe":
+            index = self._parent[index]
+        return self._order[index].ref if index >= 0 else ""
 
     def nodes(self) -> dict[str, tuple[int, str]]:
         """Place and frame of all nodes that have a ref."""

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from playwright.async_api import Frame, Locator
+
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
+_BY_ROLE: Final = re.compile(
+    rf"(?P<role>(?:\A|>> )(?:internal:)?role=[\w-]+(?:\[[\w-]+(?:\*?=(?:{_QUOTED} ?[is]?|/(?:[^/\\]|\\.)*/\w*|[\w-]+))?\])*)"
+    r"(?P<place>(?: >> nth=-?\d+)?)\Z"
+)
+
+
+def with_hidden(selector: str) -> str:
+    """``selector``, by which Playwright finds also what is not in the tree for assistive technology, if it ends with a role."""
+    found = _BY_ROLE.search(selector)
+    if found is None or "[include-hidden" in found["role"]:
+        return selector
+    return f"{selector[: found.start()]}{found['role']}[include-hidden=true]{found['place']}"
 
 
 def way(root: Frame | Locator, selector: str) -> Locator:

@@ -17,6 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser import scripts, still_scripts
 from adapters.browser.caused import FrameDocument
+from adapters.browser.standing import standing_of
 from adapters.browser.view import Facts, well_formed
 from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Traits
@@ -104,6 +105,7 @@ class Worlds:
                 prefix = ref[: ref.rindex("e")]
             facts.bases[prefix] = value["base"]
             facts.leads.update(_well_formed(value["leads"]))
+            facts.standing.extend(map(standing_of, _well_formed(value["stood"])))
             facts.title = value["title"] if value["top"] else facts.title
             facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
             facts.busy = facts.busy or value["busy"]
@@ -139,4 +141,6 @@ def _well_formed(value: Any) -> Any:
     """``value`` with each text in it well-formed."""
     if isinstance(value, str):
         return well_formed(value)
+    if isinstance(value, dict):
+        return {key: _well_formed(each) for key, each in value.items()}
     return [_well_formed(each) for each in value] if isinstance(value, list) else value

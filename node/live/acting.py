@@ -23,18 +23,22 @@ from node.live.giving import accepting
 from node.live.history import Known, Nothing
 from node.live.options import as_label, fit
 from node.live.personal import judge_of, shown_name
-from node.live.selecting import around, selected
+from node.live.selecting import around, missing, selected
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
     Assert,
+    Check,
     Click,
     Drag,
     Extract,
+    Fill,
+    Focus,
     Goto,
     Locator,
     Press,
+    Select,
     Upload,
     target_of,
     with_target,
@@ -49,6 +53,7 @@ from protocol.page.locator import (
     locate,
     resolve,
 )
+from protocol.page.names import same_name
 from protocol.page.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.page.redaction import reveal_address
 from protocol.page.scope import part
@@ -61,6 +66,8 @@ from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
 
 NOTHING_KNOWN: Final = Nothing()
+_ON_CONTROLS: Final = Click | Check | Fill | Select | Upload | Press | Focus
+"""Actions on a label that are actions on its control."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -271,7 +278,8 @@ async def prepare(
     else:
         element, observation = await _named(page, observation, action, evidence, secrets)
     box = element
-    element = observation.sole_control(box) if isinstance(action, Click) else box
+    element = observation.labelled(box) if isinstance(action, _ON_CONTROLS) else box
+    element = observation.sole_control(element) if isinstance(action, Click) else element
     aim = element if element.name.strip() else box
     other = aim is not box
     action = fit(await as_label(page, action, element), element)
@@ -325,6 +333,8 @@ def judged(action: Action, element: Element, observation: Observation, history: 
 
     history: asked about what is in doubt.
     """
+    if (labelled := observation.labelled(element)) is not element:
+        return judged(action, _called(labelled, element.name), observation, history)
     if isinstance(action, Click) and (control := observation.sole_control(element)) is not element:
         risk = remembering(action, control, observation, history)
         if control.name.strip() and control.role in CHECKABLE_ROLES:
@@ -342,6 +352,13 @@ def judged(action: Action, element: Element, observation: Observation, history: 
         return remembering(action, element, observation, history)
     each = [classify(action, item, observation) for item in (element, around)]
     return max(each, key=lambda risk: risk.level)
+
+
+def _called(control: Element, label: str) -> Element:
+    """``control``, which its label calls ``label``: a person reads that, whatever else its name is."""
+    if not label.strip() or same_name(control.name, label):
+        return control
+    return msgspec.structs.replace(control, traits=msgspec.structs.replace(control.traits, label=label))
 
 
 def _pressed(element: Element, observation: Observation) -> Element:
@@ -383,7 +400,10 @@ async def _named(
         with contextlib.suppress(MeshError):
             return await _resolved(page, observation, action, target, evidence, secrets), observation
     observation = await page.observe()
-    return await _resolved(page, observation, action, target, evidence, secrets), observation
+    try:
+        return await _resolved(page, observation, action, target, evidence, secrets), observation
+    except MeshError as error:
+        raise await missing(page, target, error) from None
 
 
 async def _resolved(

@@ -32,6 +32,8 @@ Around = Callable[[Page, Observation, Locator], Awaitable[Element | None]]
 """Finds what a locator is ``within``; None if it is in nothing. Errors: as ``Find``."""
 
 # Playwright's ``expect`` waits like this: often at first, when most pages have what is expected.
+_OF_CONTROLS: Final = frozenset({"checked", "unchecked", "enabled", "disabled", "value"})
+"""What is asserted of a label is asserted of its control."""
 _PAUSES_MS: Final = (100, 250, 500, 1_000)
 _FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
 _NOT_FOUND: Final = frozenset(
@@ -133,6 +135,8 @@ async def _look(
             raise
         instead = error.message if error.code == "action.target_differs" else ""
         return Seen(count=_count(target, scope, error), instead=instead)
+    if assertion.what in _OF_CONTROLS:
+        element = observation.labelled(element)
     count = 1 if target.selectors else count_named(target, scope)
     try:
         text = await _text_of(page, assertion, element)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from adapters.ports import Page
@@ -16,6 +17,7 @@ from protocol.page.locator import (
     several,
     two_ways,
     unmatched,
+    unseen,
 )
 from protocol.page.observation import Element, Observation
 from protocol.page.scope import container, part
@@ -64,13 +66,25 @@ async def selected(
         if element is not None and found is None:
             if undecided is not None and sum(same_element(element, item) for item in undecided[1]) != 1:
                 raise undecided[0]
-            confirm(target, element, selector, reads=reads, recorded=recorded)
+            meant = element if not target.role or element.role == target.role else observation.labelled(element)
+            confirm(target, meant, selector, reads=reads, recorded=recorded)
             found = selector, element
         elif element is not None and found is not None and not same_element(found[1], element):
             raise two_ways(found[0], found[1], selector, element)
     if found is None:
         raise undecided[0] if undecided is not None else unmatched(target)
     return found[1]
+
+
+async def missing(page: Page, target: Locator, error: MeshError) -> MeshError:
+    """``error``, which says that there is no element for ``target``; or that there is one, which the page does not show."""
+    if error.code != "action.target_missing" or not (target.role and target.name) or target.within is not None:
+        return error
+    try:
+        await page.find(f"role={target.role}[name={json.dumps(target.name)} i][include-hidden=true]", target.frame)
+    except MeshError as found:
+        return unseen(target) if found.detail.get("count") == 0 else error
+    return error
 
 
 def _named(selector: str, frame: str, outer: Element | None, observation: Observation) -> list[Element] | None:

@@ -16,7 +16,21 @@ from node.verbs import Bound, Tell
 from node.verbs import page as verbs
 from node.verbs.page import NamedElement, PageSnapshot, SnapshotParams
 from protocol.errors import MeshError
-from protocol.page.action import Action, Assert, Check, Click, Extract, Fill, Goto, Locator, Press, Secret, Select, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Secret,
+    Select,
+    Upload,
+    Wait,
+)
 from protocol.page.names import fold, visible
 from protocol.page.naming import Naming
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
@@ -62,6 +76,7 @@ _READ: Final = frozenset(
 """Roles of what is not acted on, and worth an assertion."""
 _TEXT_CHARS_MAX: Final = 80
 _VALUE: Final = "TEXT"
+_FILE: Final = "FILE"
 
 
 class PageVerbs:
@@ -166,6 +181,8 @@ def _actions(element: Element, target: Locator) -> Iterator[Action]:
     secret = secret_name(element)
     if element.role in CHECKABLE_ROLES:
         yield Check(target=target, checked="checked" not in element.states)
+    elif element.traits.input_type == "file":
+        yield Upload(target=target, files=(_FILE,))
     elif element.options:
         yield Select(target=target, option=next((item for item in element.options if item != element.value), ""))
     elif element.role in _FIELDS or (element.role == "combobox" and element.traits.tag in ("input", "textarea")):

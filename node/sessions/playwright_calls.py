@@ -156,6 +156,14 @@ def _check(*, checked: bool) -> ElementCall:
     return build
 
 
+def _set_checked(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 1, (), bad)
+    match link.args[0]:
+        case ast.Constant(value=bool(checked)):
+            return (Check(target=target, checked=checked),)
+    raise bad(link.node, "`set_checked` takes True or False, written out")
+
+
 def _select(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
     if not link.args and set(link.options) == {"label"}:
         return (Select(target=target, option=text_value(link.options["label"], bad)),)
@@ -199,6 +207,7 @@ ELEMENT_CALLS: Final[Mapping[str, ElementCall]] = {
     "press": _press,
     "check": _check(checked=True),
     "uncheck": _check(checked=False),
+    "set_checked": _set_checked,
     "select_option": _select,
     "set_input_files": _upload,
     "drag_to": _drag,

@@ -90,9 +90,11 @@ def _place(element: Element) -> str:
 def fitting(locator: Locator, observation: Observation) -> list[Element]:
     """The elements with role and name of ``locator``: those with exactly this name, else those whose name reads alike."""
     pool = _of_role(locator, observation)
-    return [item for item in pool if item.name == locator.name] or [
+    found = [item for item in pool if item.name == locator.name] or [
         item for item in pool if same_name(item.name, locator.name)
     ]
+    # Who gives a name alone means the control, and not the label that calls it so.
+    return found if locator.role else [item for item in found if item.traits.tag != "label"] or found
 
 
 def _of_role(locator: Locator, observation: Observation) -> list[Element]:
@@ -215,6 +217,16 @@ def several(selector: str, count: int) -> MeshError:
 def hidden(selector: str) -> MeshError:
     """The refusal of a selector that matches only what is not shown."""
     return MeshError("action.not_possible", f"what {selector} matches is not visible", selector=selector, count=0)
+
+
+def unseen(locator: Locator) -> MeshError:
+    """The refusal of an element that the page has and does not show."""
+    return MeshError(
+        "action.not_possible",
+        f"the {_said(locator.role, locator.name)} is there and hidden: act on what the page shows in its place",
+        role=locator.role,
+        name=locator.name,
+    )
 
 
 def unlisted(selector: str) -> MeshError:

@@ -120,6 +120,7 @@ _BOXES: Final = frozenset(
     {"article", "cell", "figure", "generic", "gridcell", "group", "heading", "listitem", "paragraph", "row"}
 )
 """What can be the mere box of a control. No dialog and no named part of a page: who means these means them."""
+_FIELD_TAGS: Final = frozenset({"input", "select", "textarea"})
 _SPACES: Final = re.compile(r"\s+")
 _UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d{1,9})")
 """Refs of elements that a selector found and that no observation lists: frame, and place in the tree."""
@@ -153,6 +154,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     handler: str = ""
     """A short hash of what an attribute such as ``onclick`` runs, or ``onsubmit`` of the form that it submits, numbers left out: it
     tells controls apart that look alike."""
+    label: str = ""
+    """Of a hidden control that a label stands for: what the label says, if that is not its name."""
     guarded: bool = False
     """Whether it is in a form by GET that holds a hidden token against forged requests (``_wpnonce``, ``csrf_token``)."""
 
@@ -253,6 +256,13 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 return self.elements[above]
             node = self.tree.parents[node]
         return None
+
+    def labelled(self, element: Element) -> Element:
+        """The control that ``element``, which a selector found, is the label of, or stands in the label of; else itself."""
+        control = self.control_around(element) if element.inside else None
+        # A field holds nothing: what gets its events from outside is its label.
+        labels = control is not None and (element.traits.tag == "label" or control.traits.tag in _FIELD_TAGS)
+        return control if control is not None and labels else element
 
     def sole_control(self, element: Element) -> Element:
         """The one control in ``element`` if that says the same, or nothing where nothing else is said in it: a link in the box of a

@@ -59,6 +59,9 @@ def classify(action: Action, element: Element | None, page: Observation, *, hist
     history: what this action on this form of element did on this site before, as this node observed it; None if nothing is known.
     """
     risk = _judged(action, element, page, history)
+    if element is not None and element.traits.label:
+        # A person who presses the label reads what it says.
+        risk = worst(risk, _judged(action, msgspec.structs.replace(element, name=element.traits.label), page, history))
     open_ = history is None and risk.level < APPROVAL_CLASS and not risk.unproven
     open_ = open_ and not (isinstance(action, Fill) and risk.level == 1)
     return msgspec.structs.replace(risk, untried=True) if open_ and element is not None and deed_of(action) else risk

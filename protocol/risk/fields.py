@@ -232,7 +232,8 @@ def _sent_of(other: Element) -> list[Evidence]:
         if token := marks.destroying(other.traits.tokens, harmless=say(other.name).views):
             says = f"a box is ticked whose id, class or icon says “{token}”"
             return [Evidence(source="surroundings", level=7, certain=True, says=says)]
-    spoken = say(other.value if other.traits.tag == "select" else other.name)
+    said = (other.value,) if other.traits.tag == "select" else (other.name, other.traits.label)
+    spoken = max(map(say, said), key=lambda each: each.level if each.certain else 0)
     if not (spoken.certain and spoken.level >= GRAVE_CLASS):
         return []
     says = f"“{spoken.text}” is chosen in its form"

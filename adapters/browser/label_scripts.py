@@ -1,0 +1,225 @@
+"""JavaScript about labels: which hidden controls a label stands for, and where a label is pressed.
+
+A page often hides a box, a choice or a file field and shows its label in its place. Such a control has no ref of Playwright, since
+its snapshot takes only what is shown. It gets one here, of a range that Playwright does not reach, beside Playwright's own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+FIRST_REF: Final = 9_000_000
+"""Playwright counts its refs from 1."""
+CONTROL: Final = "trailmesh-control"
+"""Selector engine: the control with a ref; without one, that of the label around the element at hand."""
+LABEL: Final = "trailmesh-label"
+"""Selector engine: what is pressed in place of the control at hand."""
+
+_LABELS: Final = r"""
+const labelled = getter(HTMLLabelElement.prototype, 'control');
+const outer = e => getter(Element.prototype, 'assignedSlot').call(e) || getter(Node.prototype, 'parentElement').call(e)
+  || (Node.prototype.getRootNode.call(e) instanceof ShadowRoot ? Node.prototype.getRootNode.call(e).host : null);
+const within = (e, selector) => Element.prototype.querySelectorAll.call(e, selector);
+// What a click on its label works on. A click on the label of a hidden field or list only moves the focus, and not even that.
+const LABELLED = 'input[type=checkbox],input[type=radio],input[type=file],input[type=submit],input[type=button],'
+  + 'input[type=reset],input[type=image],button';
+const acts = e => Element.prototype.matches.call(e, LABELLED);
+const labelsOf = tree => {
+  // Of all at once: to ask each control for its labels would walk through the document each time.
+  const found = new Map();
+  for (const label of tree.querySelectorAll('label')) {
+    const control = labelled.call(label);
+    if (control) found.set(control, [...found.get(control) || [], label]);
+  }
+  return found;
+};
+const boxes = e => [...Element.prototype.getClientRects.call(e)];
+const pressable = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true})
+  && getComputedStyle(e).pointerEvents !== 'none';
+// As Playwright's snapshot judges what gets a ref.
+const isShown = e => {
+  const box = Element.prototype.getBoundingClientRect.call(e);
+  return box.width > 0 && box.height > 0 && pressable(e);
+};
+const isSeen = e => {
+  if (!Element.prototype.checkVisibility.call(e, {opacityProperty: true})) return false;
+  const parts = [e, ...Array.prototype.slice.call(within(e, '*'), 0, 50)];
+  return parts.some(each => pressable(each)
+    && boxes(each).some(r => r.width > 1 && r.height > 1 && r.right + scrollX > 0 && r.bottom + scrollY > 0));
+};
+"""
+
+STANDING: Final = (
+    _LABELS
+    + r"""
+// The text of an element as a browser would make a name of it: what is shown of it, and what stands for pictures in it.
+const textOf = (e, control) => {
+  if (e === control || e instanceof HTMLInputElement || e instanceof HTMLSelectElement) return '';
+  const style = getComputedStyle(e);
+  if (style.display === 'none' || style.visibility !== 'visible') return '';
+  const named = attribute(e, 'aria-label').trim() || (e instanceof HTMLImageElement ? attribute(e, 'alt').trim() : '');
+  if (named) return ` ${named} `;
+  const before = /^"(.*)"$/.exec(getComputedStyle(e, '::before').content);
+  const inner = e.shadowRoot ? e.shadowRoot.childNodes : e.childNodes;
+  const parts = Array.prototype.map.call(inner, each => each.nodeType === 3 ? each.nodeValue
+    : each instanceof SVGElement ? (each.querySelector('title') || {}).textContent || ''
+    : each.nodeType === 1 ? textOf(each, control) : '');
+  const text = (before ? before[1] : '') + parts.join('');
+  const said = text.trim() ? text : attribute(e, 'title');
+  return style.display === 'inline' ? said : ` ${said} `;
+};
+const folded = text => text.replace(/\s+/g, ' ').trim().slice(0, 400);
+const byId = (e, id) => id && Node.prototype.getRootNode.call(e).getElementById(id);
+const nameOf = (e, said) => {
+  const others = attribute(e, 'aria-labelledby').split(/\s+/).map(id => byId(e, id)).filter(Boolean);
+  return folded(others.map(other => textOf(other, e)).join(' ')) || folded(attribute(e, 'aria-label')) || said
+    || folded(attribute(e, 'title'));
+};
+const TYPES = {checkbox: 'checkbox', radio: 'radio'};
+const roleOf = e => {
+  const stated = attribute(e, 'role').trim().split(/\s+/)[0].toLowerCase();
+  return ['checkbox', 'radio', 'switch', 'button', 'menuitemcheckbox', 'menuitemradio'].includes(stated) ? stated
+    : TYPES[attribute(e, 'type').toLowerCase()] || 'button';
+};
+const statesOf = e => {
+  const input = e instanceof HTMLInputElement, own = name => input && getter(HTMLInputElement.prototype, name).call(e);
+  const found = {};
+  if (own('indeterminate')) found.checked = 'mixed'; else if (own('checked')) found.checked = '';
+  if (Element.prototype.matches.call(e, ':disabled')) found.disabled = '';
+  return found;
+};
+const refOf = e => e._ariaRef ? e._ariaRef.ref : '';
+const number = ref => Number(ref.slice(ref.lastIndexOf('e') + 1)), prefixOf = ref => ref.slice(0, ref.lastIndexOf('e'));
+let marked = null;
+const anyMarked = () => marked = marked || Array.prototype.find.call(document.querySelectorAll('*'),
+  e => e._ariaRef && number(refOf(e)) < FIRST_REF);
+// Refs of what is around an element, from the inside out; the last one can be that of the frame that it is in.
+const around = e => {
+  const refs = [], frame = getter(window, 'frameElement').call(window);
+  for (let each = outer(e); each; each = outer(each)) if (each._ariaRef) refs.push(refOf(each));
+  const holder = frame && frame._ariaRef ? refOf(frame) : '', inner = refs[0] || refOf(anyMarked() || {});
+  const prefix = inner ? prefixOf(inner) : holder && `h${holder}`;
+  const known = Boolean(inner || holder) || window === window.parent;
+  return {refs: [...refs.slice(0, 32), holder].filter(Boolean), prefix, known};
+};
+const mark = (e, role, name, prefix) => {
+  const known = e._ariaRef;
+  const fits = known && known.role === role && known.name === name;
+  if (!fits || number(known.ref) < FIRST_REF || prefixOf(known.ref) !== prefix) {
+    globalThis.__trailmesh_refs = (globalThis.__trailmesh_refs || FIRST_REF) + 1;
+    e._ariaRef = {role, name, ref: `${prefix}e${globalThis.__trailmesh_refs}`};
+  }
+  return e._ariaRef.ref;
+};
+// One of the hidden controls that labels stand for: [ref, role, name, states, what the labels say, refs around, refs in the label].
+const standing = (e, labels) => {
+  if (!acts(e) || isShown(e)) return null;
+  const seen = labels.filter(isSeen);
+  if (!seen.length) return null;
+  const said = folded(seen.map(label => textOf(label, e)).join(' ')), role = roleOf(e), name = nameOf(e, said);
+  // A label that the page itself calls such a control is in the snapshot.
+  if (seen.some(label => attribute(label, 'role') === role)) return null;
+  const outside = around(seen[0]);
+  if (!outside.known) return null;
+  const parts = [seen[0], ...Array.prototype.slice.call(within(seen[0], '*'), 0, 50)].map(refOf).filter(Boolean);
+  return [mark(e, role, name, outside.prefix), role, name, statesOf(e), said, outside.refs, parts.slice(0, 8)];
+};
+""".replace("FIRST_REF", str(FIRST_REF))
+)
+"""``standing`` of a control and its labels, and ``labelsOf``, for ``scripts.FACTS``."""
+
+_GETTERS: Final = r"""
+const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
+const closest = (e, selector) => Element.prototype.closest.call(e, selector);
+"""
+
+PRESSED: Final = (
+    "e => {"
+    + _GETTERS
+    + _LABELS
+    + r"""
+const root = e => getter(Element.prototype, 'shadowRoot').call(e);
+const INNER = 'a[href],button,input,select,textarea,summary,iframe,object,embed,audio[controls],video[controls],label,'
+  + '[role=button],[role=link]';
+const hitAt = (x, y) => {
+  let hit = Document.prototype.elementFromPoint.call(document, x, y);
+  for (let inner = hit; inner && root(inner); hit = inner) {
+    inner = ShadowRoot.prototype.elementFromPoint.call(root(inner), x, y);
+    if (!inner || inner === hit) break;
+  }
+  return hit;
+};
+const inView = r => ({l: Math.max(r.left, 0), t: Math.max(r.top, 0),
+  r: Math.min(r.right, innerWidth), b: Math.min(r.bottom, innerHeight)});
+const PARTS = [[.5, .5], [.1, .5], [.9, .5], [.25, .5], [.75, .5], [.5, .1], [.5, .9], [.02, .5], [.98, .5], [.02, .1], [.98, .9]];
+const parts = r => PARTS.map(([x, y]) => [r.l + (r.r - r.l) * x, r.t + (r.b - r.t) * y]);
+const points = e => boxes(e).map(inView).filter(r => r.r > r.l && r.b > r.t).flatMap(parts);
+const bring = e => Element.prototype.scrollIntoViewIfNeeded.call(e, true);
+globalThis.__trailmesh_pressed = null;
+if (isShown(e)) {
+  bring(e);
+  const [first] = points(e);
+  if (first && hitAt(...first) === e) return {way: 'own'};
+}
+let way = '';
+const labels = labelsOf(Node.prototype.getRootNode.call(e)).get(e) || [];
+for (const label of labels.filter(isSeen)) {
+  bring(label);
+  way = way || 'covered';
+  for (const part of [label, ...Array.prototype.slice.call(within(label, '*'), 0, 50)])
+    for (const [x, y] of points(part)) {
+      const hit = hitAt(x, y), control = hit && closest(hit, INNER);
+      if (hit && control !== label && control !== e && control && label.contains(control)) way = 'inner';
+      if (!hit || (control !== label && hit !== e)) continue;
+      globalThis.__trailmesh_pressed = {control: e, hit};
+      const box = Element.prototype.getBoundingClientRect.call(hit), style = getComputedStyle(hit);
+      return {way: 'label', x: x - box.left - parseInt(style.borderLeftWidth), y: y - box.top - parseInt(style.borderTopWidth)};
+    }
+}
+return {way};
+}"""
+)
+"""Of a control: how it is pressed. ``own``: itself; ``label``: at the point of what ``LABEL`` then finds, which no other control in
+the label gets; ``inner``: its label holds nothing but other controls; ``covered``: something else lies above its label; empty: it
+has no label that is seen.
+"""
+
+FILES: Final = "e => e instanceof HTMLInputElement && e.type === 'file'"
+"""Whether an element is a field for files: buttons that the page paints open hidden ones."""
+
+_ENGINE: Final = r"""(() => {
+GETTERS
+LABELS
+const search = (tree, ref) => {
+  for (const e of tree.querySelectorAll('*')) {
+    if (e._ariaRef && e._ariaRef.ref === ref) return e;
+    const found = e.shadowRoot && search(e.shadowRoot, ref);
+    if (found) return found;
+  }
+  return null;
+};
+FIND
+return {query: (root, text) => find(root, text), queryAll: (root, text) => [find(root, text)].filter(Boolean)};
+})()"""
+
+_CONTROL: Final = r"""
+const find = (root, ref) => {
+  if (ref) return search(document, ref);
+  const around = root instanceof Element && closest(root, 'label,a[href],button,input,select,textarea,summary');
+  return around instanceof HTMLLabelElement ? labelled.call(around) : null;
+};
+"""
+
+_PRESSED_LABEL: Final = r"""
+const find = control => {
+  const kept = globalThis.__trailmesh_pressed;
+  if (kept && kept.control === control && kept.hit.isConnected) return kept.hit;
+  return (labelsOf(Node.prototype.getRootNode.call(control)).get(control) || []).find(isSeen) || null;
+};
+"""
+
+ENGINES: Final = {
+    name: _ENGINE.replace("GETTERS", _GETTERS).replace("LABELS", _LABELS).replace("FIND", find)
+    for name, find in ((CONTROL, _CONTROL), (LABEL, _PRESSED_LABEL))
+}
+"""Selector engines for Playwright, by name. They run where the refs are, in its isolated world."""
