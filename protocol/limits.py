@@ -261,12 +261,13 @@ EVIDENCE_CELLS_MAX: Final = 32  # of a row or card
 EVIDENCE_LINKS_MAX: Final = 8
 EVIDENCE_CHARS_MAX: Final = 120  # of one cell
 ABSENT_SELECTORS_MAX: Final = 32  # of a recording: each is looked for after every step until it was seen
-SNAPSHOT_BYTES_MAX: Final = 1 * MIB
+SNAPSHOT_BYTES_MAX: Final = 4 * MIB  # a table of 10,000 rows with three controls each takes 1.6 MB
+SNAPSHOT_LINES_MAX: Final = 400_000  # of what the browser says of a page
 SCREENSHOT_BYTES_MAX: Final = 8 * MIB
 PICTURE_PIXELS_MAX: Final = (
     16 * 1024 * 1024
 )  # of a screenshot that is compared with another; each pixel takes 3 bytes, several times
-OBSERVATION_ELEMENTS_MAX: Final = 2_000
+OBSERVATION_ELEMENTS_MAX: Final = 200_000  # a table of 10,000 rows with three controls each has 80,000
 DIFFERENCES_PER_STEP_MAX: Final = 5  # differences are only shown to people, who need the first few
 DIFFERENCES_PER_REPLAY_MAX: Final = 100
 INPUTS_MAX: Final = 32
@@ -385,6 +386,7 @@ LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the ow
 LIVE_CALL_WAIT_S: Final = 30  # how long a call waits for the one before it in the same session
 LIVE_ABANDONED_S: Final = 2  # how long a navigation goes on whose caller has gone away
 LIVE_STEP_CHARS_MAX: Final = 32 * KIB
+OUTLINE_CHARS_MAX: Final = 512 * KIB  # of a page that is shown to an agent at once; a further look shows what follows
 
 # Schedules (docs/schedules.md)
 SCHEDULES_MAX: Final = 64
@@ -433,6 +435,10 @@ TUNNEL_REQUESTS_MAX: Final = 20_000
 TUNNEL_HEAD_BYTES_MAX: Final = 256 * KIB
 NAVIGATION_TIMEOUT_MS: Final = 15_000
 STEP_TIMEOUT_MS: Final = 5_000
+READ_ELEMENT_US: Final = (
+    4_000  # that each element of a document adds to it: on an idle machine it takes a fiftieth of that
+)
+READ_MORE_MS_MAX: Final = 180_000  # that they add together
 SETTLE_QUIET_MS: Final = 80
 SETTLE_BUSY_MS: Final = 3_000  # a page that says for longer that it is at work may always say so
 SETTLE_BLANK_MS: Final = 2_000

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast, get_args
 
 import msgspec
@@ -322,15 +322,26 @@ class Activity:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), timeout_s)
 
-    async def alive(self, work: Awaitable[T], *, timeout_ms: int, otherwise: str, doing: str) -> T:
+    async def alive(
+        self,
+        work: Awaitable[T],
+        *,
+        timeout_ms: int,
+        otherwise: str,
+        doing: str,
+        more_ms: Callable[[], int] = lambda: 0,
+    ) -> T:
         """The result of ``work``, but no later than ``timeout_ms`` and no later than the page's end.
 
+        more_ms: how much longer it may take, asked once that time is over.
         Errors: ``browser.crashed``, ``browser.timeout``, ``otherwise``.
         """
         task = asyncio.ensure_future(work)
         either: set[asyncio.Future[Any]] = {task, self.gone}
         try:
-            await asyncio.wait(either, timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(either, timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+            if not done and (longer := more_ms()):
+                await asyncio.wait(either, timeout=longer / 1000, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 with translated(otherwise, doing):
                     return task.result()

@@ -16,9 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-_KEY: Final = re.compile(r'(?P<role>[\w/-]+)(?: (?P<name>"(?:[^"\\]|\\.)*"))?(?P<attributes>(?: \[[^\]]*\])*)')
-_LINES_MAX: Final = 10_000
-_LINE_CHARS_MAX: Final = 16_384
+from protocol import limits
+
+_KEY: Final = re.compile(
+    r'(?P<role>[\w/-]+)(?: (?P<name>"[^"\\]*(?:\\.[^"\\]*)*"))?(?P<attributes>(?: \[[^\]]*\])*)', re.DOTALL
+)
 _ATTRIBUTE: Final = re.compile(r"\[([^\]=]+)(?:=([^\]]*))?\]")
 _JSON: Final = json.JSONDecoder(strict=False)
 _ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
@@ -51,13 +53,13 @@ class Node:
 
 
 def parse(snapshot: str) -> list[Node]:
-    """The outermost nodes of ``snapshot``. A line that does not fit the format, or is far too long for it, becomes
-    loose text; what follows after ``_LINES_MAX`` lines is left out.
+    """The outermost nodes of ``snapshot``. A line that does not fit the format becomes loose text; what follows after
+    ``SNAPSHOT_LINES_MAX`` lines is left out, and ``unread`` counts it.
     """
     roots: list[Node] = []
     # Only "\n" separates lines: names may hold other characters that Python counts as line ends.
     open_nodes: list[tuple[int, Node]] = []
-    for line in snapshot.split("\n", _LINES_MAX)[:_LINES_MAX]:
+    for line in snapshot.split("\n", limits.SNAPSHOT_LINES_MAX)[: limits.SNAPSHOT_LINES_MAX]:
         stripped = line.lstrip(" ")
         if not stripped.startswith("- "):
             continue
@@ -77,9 +79,12 @@ def parse(snapshot: str) -> list[Node]:
     return roots
 
 
+def unread(snapshot: str) -> int:
+    """How many lines of ``snapshot`` are behind those that ``parse`` reads."""
+    return max(0, snapshot.count("\n") + 1 - limits.SNAPSHOT_LINES_MAX)
+
+
 def _node(content: str) -> Node:
-    if len(content) > _LINE_CHARS_MAX:
-        return Node("text", text=content)
     if content.startswith("text: "):
         return Node("text", text=_scalar(content[6:]))
     if content.startswith("'"):

@@ -23,7 +23,6 @@ from adapters.browser.labels import Pressing, is_box, pressing
 from adapters.browser.options import choose_options
 from adapters.browser.view import masker, well_formed
 from adapters.browser.worlds import Worlds
-from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import (
     WITHOUT_TABS,
@@ -79,10 +78,9 @@ class Hands:
         self.finding = Finding(page, worlds)
 
     async def perform(
-        self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, timeout_ms: int
+        self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, limit: int
     ) -> str:
-        """Do ``action`` on the element with the Playwright ref ``internal``; what it read, if it reads."""
-        limit = timeout_ms or (action.timeout_ms if isinstance(action, Wait) else limits.STEP_TIMEOUT_MS)
+        """Do ``action`` on the element with the Playwright ref ``internal``, within ``limit`` ms; what it read, if it reads."""
         # Playwright's timeout is shorter, because its error says why an element could not be used. Ours is a safeguard.
         return await self._activity.alive(
             self._dispatch(action, element, internal, secrets, limit),

@@ -24,6 +24,7 @@ from adapters.browser.hidden_text import HIDDEN_TEXT, hidden_texts
 from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
 from adapters.browser.options import label_of
+from adapters.browser.patience import Patience
 from adapters.browser.reading import Reading, missing
 from adapters.browser.stillness import POLL_S, Stillness
 from adapters.browser.view import Facts, View, assemble, masker
@@ -68,6 +69,7 @@ class ChromiumPage:
         self._guard = guard
         self._worlds = Worlds(session)
         self._reading = Reading(page, self._worlds, activity)
+        self._patience = Patience(self._worlds)
         self._hands = Hands(page, activity, self._worlds)
         self._forms = Forms(self._worlds)
         self._navigation = Navigation(page, session, activity, guard)
@@ -149,10 +151,15 @@ class ChromiumPage:
     async def observe(self) -> Observation:
         """The page now; ``adapters.ports.Page.observe``."""
         self._hands.finding.see(None)
-        work = self._look()
+        # Sent before the page is read, so that it answers first.
+        self._activity.spawn(self._patience.ask())
         try:
             self._view = await self._activity.alive(
-                work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="reading the page"
+                self._look(),
+                timeout_ms=limits.STEP_TIMEOUT_MS,
+                more_ms=self._patience.more_ms,
+                otherwise="browser.timeout",
+                doing="reading the page",
             )
             self._hands.finding.see(self._view)
             self._looked = True
@@ -167,7 +174,7 @@ class ChromiumPage:
         frames = len(self._page.frames)
         answers = await self._activity.alive(
             self._worlds.everywhere(still_scripts.CHANGES),
-            timeout_ms=limits.STEP_TIMEOUT_MS,
+            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
             otherwise="browser.timeout",
             doing="asking the page whether it changed",
         )
@@ -226,7 +233,7 @@ class ChromiumPage:
         mask = masker(self._secrets)
         return await self._activity.alive(
             self._hands.finding.ref_at(selector, view, frame, view.refs[within] if within else "", mask),
-            timeout_ms=limits.STEP_TIMEOUT_MS,
+            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
             otherwise="action.target_missing",
             doing="looking for an element",
         )
@@ -238,7 +245,7 @@ class ChromiumPage:
             raise MeshError("action.target_missing", f"no element {ref} in the last observation")
         return await self._activity.alive(
             label_of(self._hands.finding.at(internal), value),
-            timeout_ms=limits.STEP_TIMEOUT_MS,
+            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
             otherwise="action.target_missing",
             doing="reading the options of a list",
         )
@@ -248,7 +255,7 @@ class ChromiumPage:
         element, internal = self._known(ref)
         text = await self._activity.alive(
             self._hands.read(element, internal, attribute),
-            timeout_ms=limits.STEP_TIMEOUT_MS,
+            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
             otherwise="action.target_missing",
             doing="reading an element",
         )
@@ -270,7 +277,7 @@ class ChromiumPage:
         frames = len(self._page.frames)
         answers = await self._activity.alive(
             self._worlds.everywhere(HIDDEN_TEXT, wait=True),
-            timeout_ms=2 * limits.HIDDEN_TEXT_MS,
+            timeout_ms=self._patience.ms(2 * limits.HIDDEN_TEXT_MS),
             otherwise="browser.timeout",
             doing="reading what the page hides",
         )
@@ -347,7 +354,7 @@ class ChromiumPage:
             await self._stillness.dialog()
         still_ms = action.still_ms if isinstance(action, Wait) else 0
         self._stillness.quiet_ms = still_ms or limits.SETTLE_QUIET_MS
-        settled = await self._settle(None if still_ms else expect, self._patience(action, timeout_ms), seen=seen)
+        settled = await self._settle(None if still_ms else expect, self._settling_ms(action, timeout_ms), seen=seen)
         assert self._view is not None
         if still_ms and not settled:
             raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
@@ -375,17 +382,18 @@ class ChromiumPage:
             form=await self._forms.fate() if given.stays else "",
         )
 
-    @staticmethod
-    def _patience(action: Action, timeout_ms: int) -> int:
+    def _settling_ms(self, action: Action, timeout_ms: int) -> Callable[[], int]:
         if isinstance(action, Wait) and not action.text:
-            return timeout_ms or action.timeout_ms
-        return limits.SETTLE_TIMEOUT_MS
+            limit = timeout_ms or action.timeout_ms
+            return lambda: limit
+        return lambda: self._patience.ms(limits.SETTLE_TIMEOUT_MS)
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
         element, internal = self._known(ref)
         onto = self._activity.given.onto
         self._hands.onto = self._known(onto)[1] if onto else None
-        return await self._hands.perform(action, element, internal, self._secrets, timeout_ms)
+        usual_ms = action.timeout_ms if isinstance(action, Wait) else self._patience.ms(limits.STEP_TIMEOUT_MS)
+        return await self._hands.perform(action, element, internal, self._secrets, timeout_ms or usual_ms)
 
     def _known(self, ref: str | None) -> tuple[Element | None, str | None]:
         """The element with this ``ref``, and Playwright's ref of it. Errors: ``action.target_missing``."""
@@ -400,7 +408,7 @@ class ChromiumPage:
 
     # --- settling ---
 
-    async def _settle(self, expect: bytes | None, patience_ms: int, *, seen: bool = False) -> bool:
+    async def _settle(self, expect: bytes | None, patience_ms: Callable[[], int], *, seen: bool = False) -> bool:
         """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout.
 
         seen: the last observation is one of the page as it is now.
@@ -453,7 +461,7 @@ class ChromiumPage:
     async def _picture(self, cover: Covering | None = None) -> bytes:
         return await self._activity.alive(
             self._camera.picture(cover),
-            timeout_ms=limits.STEP_TIMEOUT_MS,
+            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
             otherwise="browser.timeout",
             doing="taking a screenshot",
         )

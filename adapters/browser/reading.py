@@ -10,7 +10,7 @@ from playwright.async_api import Page
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser.activity import Activity
-from adapters.browser.aria import Node, parse
+from adapters.browser.aria import Node, parse, unread
 from adapters.browser.view import Facts, wanted_refs
 from adapters.browser.worlds import Worlds
 from protocol import limits
@@ -32,16 +32,17 @@ class Reading:
             # Both are sent at once, and reach the page in this order: to wait in between would cost each step a round trip.
             # If the order was another one, or another document came meanwhile, the facts do not belong to the snapshot.
             serial = self._activity.serial
-            roots, facts = await asyncio.gather(self._parsed(), self._worlds.facts())
-            if self._activity.serial == serial and not missing(roots, facts):
-                return roots, facts
-            return roots, await self._worlds.facts()
-        snapshot = await self._snapshot()
-        facts, roots = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
+            (roots, left_out), facts = await asyncio.gather(self._parsed(), self._worlds.facts())
+            if self._activity.serial != serial or missing(roots, facts):
+                facts = await self._worlds.facts()
+        else:
+            snapshot = await self._snapshot()
+            facts, (roots, left_out) = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
+        facts.unread = left_out
         return roots, facts
 
-    async def _parsed(self) -> list[Node]:
-        return await asyncio.to_thread(parse, await self._snapshot())
+    async def _parsed(self) -> tuple[list[Node], int]:
+        return await asyncio.to_thread(_read, await self._snapshot())
 
     async def _snapshot(self) -> str:
         """Playwright's snapshot of the page.
@@ -52,7 +53,7 @@ class Reading:
         if any(not frame.url for frame in self._page.frames):
             with contextlib.suppress(PlaywrightTimeoutError):  # the rest took longer: it gets its time
                 return await self._page.aria_snapshot(mode="ai", timeout=_EMPTY_FRAME_MS)
-        return await self._page.aria_snapshot(mode="ai", timeout=limits.STEP_TIMEOUT_MS)
+        return await self._page.aria_snapshot(mode="ai", timeout=limits.STEP_TIMEOUT_MS + limits.READ_MORE_MS_MAX)
 
 
 def missing(roots: list[Node], facts: Facts) -> list[str]:
@@ -60,6 +61,10 @@ def missing(roots: list[Node], facts: Facts) -> list[str]:
     return [ref for ref in wanted_refs(roots) if ref not in facts.traits]
 
 
-async def _parsed(snapshot: str) -> list[Node]:
+async def _parsed(snapshot: str) -> tuple[list[Node], int]:
     await asyncio.sleep(0)  # let concurrent requests to the browser be sent first, so that they are answered meanwhile
-    return await asyncio.to_thread(parse, snapshot)
+    return await asyncio.to_thread(_read, snapshot)
+
+
+def _read(snapshot: str) -> tuple[list[Node], int]:
+    return parse(snapshot), unread(snapshot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from adapters.browser import still_scripts
 from adapters.browser.activity import Activity
@@ -46,9 +46,26 @@ class Stillness:
         while not self._activity.idle and (left := end - time.monotonic()) > 0:
             await self._activity.changed(left)
 
-    async def until_still(self, patience_ms: int, *, ahead: bool = False) -> bool:
+    def _left_s(self, began: float, patience_ms: Callable[[], int]) -> float:
+        patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms()
+        return patience / 1000 - (time.monotonic() - began)
+
+    async def _watched(self, quiet: str, began: float, patience_ms: Callable[[], int]) -> list[Any]:
+        """What ``quiet`` says in each frame. Raises ``TimeoutError``."""
+        answers = asyncio.ensure_future(self._worlds.everywhere(quiet, wait=True))
+        try:
+            while not answers.done():
+                if (left := self._left_s(began, patience_ms)) <= 0:
+                    raise TimeoutError
+                await asyncio.wait({answers}, timeout=left)
+            return answers.result()
+        finally:
+            answers.cancel()
+
+    async def until_still(self, patience_ms: Callable[[], int], *, ahead: bool = False) -> bool:
         """Wait for loading to end and then for a stretch without a change; False if that never came.
 
+        patience_ms: how long, asked again and again: a page that is looked at meanwhile may turn out to be large.
         ahead: look at the page meanwhile; ``seen`` says whether that counts.
         A navigation on its way is waited for longer than scripts that never rest.
         """
@@ -61,15 +78,14 @@ class Stillness:
         )
         quiet = quiet.replace("RESTS", str(self._rests))
         while not self._activity.gone.done():
-            patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
-            left = patience / 1000 - (time.monotonic() - began)
+            left = self._left_s(began, patience_ms)
             if left <= 0:
                 return False
             if not self._activity.idle:
                 await self._activity.changed(left)
                 continue
             serial = self._activity.serial
-            changes = asyncio.ensure_future(asyncio.wait_for(self._worlds.everywhere(quiet, wait=True), left))
+            changes = asyncio.ensure_future(self._watched(quiet, began, patience_ms))
             if ahead:
                 await asyncio.sleep(0)  # the watch begins before the look
                 self._ahead.begin()

@@ -16,7 +16,7 @@ from adapters.browser.aria import Node
 from adapters.browser.caused import FrameDocument
 from adapters.browser.standing import Standing, place
 from protocol import limits
-from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, Tree, truncate
+from protocol.page.observation import INTERACTIVE_ROLES, Cut, Element, Observation, Traits, Tree, truncate
 from protocol.page.redaction import redact_text
 from protocol.page.secret_search import Search
 from protocol.page.secrets import Secrets
@@ -29,6 +29,7 @@ _GROUP_ROLES: Final = frozenset(
 )
 _CONTEXT_CHARS_MAX: Final = 80
 _NAME_CHARS_MAX: Final = 400
+_LONG_CHARS: Final = 4 * _NAME_CHARS_MAX
 _HEADINGS_TRIED_MAX: Final = 50
 _CLICKS_ELSEWHERE: Final = frozenset(["label", "summary"])
 """A click on a label goes to its control; a summary is one by itself."""
@@ -49,6 +50,10 @@ class Facts:
     """Hidden controls that their labels stand for."""
     title: str = ""
     """Title of the main frame's document."""
+    unread: int = 0
+    """How many lines of the snapshot were left out."""
+    unseen: int = 0
+    """How many frames show something of which the snapshot says nothing."""
     clobbered: str = ""
     """Name of a form's field that kept the snapshot from being read right."""
     busy: bool = False
@@ -74,8 +79,7 @@ class View:
 
     def element(self, ref: str) -> Element | None:
         """The element with this ref."""
-        listed = next((item for item in self.observation.elements if item.ref == ref), None)
-        return listed or self.unlisted.get(ref)
+        return self.observation.element(ref) or self.unlisted.get(ref)
 
     def known(self, frame: str) -> dict[str, str]:
         """Refs of the observation by Playwright ref, of the elements of ``frame``."""
@@ -91,10 +95,11 @@ class View:
         """
         place, _ = self.nodes.get(internal, (-1, ""))
         tree = self.observation.tree
-        end = place + 1
-        while 0 <= place < end < len(tree.parents) and tree.parents[end] >= place:
-            end += 1
-        said = " ".join(part for part in tree.said[place:end] if part) if place >= 0 else mask(well_formed(said))
+        said = (
+            " ".join(part for part in tree.said[place : tree.ends[place]] if part)
+            if place >= 0
+            else mask(well_formed(said))
+        )
         shown = tuple((key, mask(kept)) for key, kept in traits.attributes)
         traits = msgspec.structs.replace(traits, attributes=shown)
         name = "" if traits.input_type == "password" else said[:_NAME_CHARS_MAX]
@@ -139,14 +144,22 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
     place(roots, facts.standing)
     builder = _Builder(roots, facts, url, cleaned)
     elements = builder.elements()
-    lines = builder.lines()
+    lines, total = builder.lines()
+    text = truncate("\n".join(lines), limits.SNAPSHOT_BYTES_MAX)
+    left_out = {
+        "lines": facts.unread,
+        "elements": builder.unlisted,
+        "text": total - text.count("\n") - bool(text),
+        "frames": facts.unseen,
+    }
     observation = Observation(
         url=cleaned(url),
         title=cleaned(title)[: limits.TITLE_CHARS_MAX],
-        text=truncate("\n".join(lines)),
+        text=text,
         elements=tuple(elements),
-        lines=builder.places(len(lines)),
+        lines=builder.places(total),
         tree=builder.tree(),
+        cut=msgspec.convert([{"bound": key, "left_out": n} for key, n in left_out.items() if n], tuple[Cut, ...]),
     )
     return View(observation, builder.refs, builder.standing(), builder.nodes())
 
@@ -168,9 +181,14 @@ class _Builder:
         self._frames: dict[str, str] = {self._prefix(next((node.ref for node in self._order if node.ref), "")): ""}
         self._headings = [i for i, node in enumerate(self._order) if node.role == "heading"]
         self._said_beside = {each.ref: each.said for each in facts.standing if each.said != each.name}
+        self._speaking = [i for i, node in enumerate(self._order) if self._said(i)]
         self._labels: dict[int, str] = {}
+        self._groups: dict[int, int] = {}
+        self._labelled: dict[int, int] = {}
         self._listed: list[int] = []
         """Which node each element is."""
+        self.unlisted = 0
+        """How many elements were left out."""
         self._before: list[int] = []
         """How many lines stand before each node."""
 
@@ -217,7 +235,8 @@ class _Builder:
             if not node.ref or (node.role == "generic" and not node.pointer and not node.name):
                 continue
             if len(found) == limits.OBSERVATION_ELEMENTS_MAX:
-                break
+                self.unlisted += 1
+                continue
             element = self._element(index, node)
             if index in clickable and element.traits.tag not in _CLICKS_ELSEWHERE:
                 element = msgspec.structs.replace(element, clickable=True)
@@ -306,10 +325,17 @@ class _Builder:
 
     def _content(self, index: int) -> str:
         parts: list[str] = []
-        for item in self._order[index : self._end[index]]:
-            if item.role not in _FIELD_ROLES:
-                parts.extend(part for part in (item.name, item.text) if part)
-        return _SPACE.sub(" ", " ".join(parts)).strip()
+        chars = 0
+        # Only what speaks, and only as much as is kept: what nests would else be read once for each level.
+        for speaker in range(bisect_left(self._speaking, index), len(self._speaking)):
+            item = self._order[self._speaking[speaker]]
+            if self._speaking[speaker] >= self._end[index] or chars > _NAME_CHARS_MAX:
+                break
+            for part in filter(None, (item.name, item.text)):
+                folded = " ".join(part[:_LONG_CHARS].split())
+                parts.append(folded)
+                chars += len(folded) + 1
+        return " ".join(filter(None, parts))
 
     def standing(self) -> dict[str, str]:
         """Hidden controls that labels stand for, each with the frame around it."""
@@ -331,9 +357,7 @@ class _Builder:
         return Tree(
             parents=tuple(self._parent),
             roles=tuple(node.role for node in self._order),
-            said=tuple(
-                "" if node.role in _FIELD_ROLES else (node.name or node.text)[:_NAME_CHARS_MAX] for node in self._order
-            ),
+            said=tuple("" if node.role in _FIELD_ROLES else node.name or node.text for node in self._order),
             elements=tuple(places.get(index, -1) for index in range(len(self._order))),
         )
 
@@ -342,13 +366,12 @@ class _Builder:
     def _context(self, index: int, name: str) -> str:
         """What tells the element from its look-alikes: its group's name, or the heading nearest to it in its group."""
         own = self._order[index].role
-        parent = self._parent[index]
+        parent = self._labelled_from(self._parent[index])
         while parent >= 0:
-            group = self._order[parent]
-            label = self._label(parent) if group.role in _GROUP_ROLES else self._only_heading(parent)
-            if label and label != name and not (own == "heading" and group.role == "generic"):
+            label = self._label(parent)
+            if label != name and not (own == "heading" and self._order[parent].role == "generic"):
                 return label[:_CONTEXT_CHARS_MAX]
-            parent = self._parent[parent]
+            parent = self._labelled_from(self._parent[parent])
         nearest = "" if own == "heading" else self._heading_above(index)
         return nearest[:_CONTEXT_CHARS_MAX] if nearest != name else ""
 
@@ -356,23 +379,46 @@ class _Builder:
         """The last heading before the element that does not belong to another group, such as an earlier list item."""
         position = bisect_left(self._headings, index)
         for heading in reversed(self._headings[max(0, position - _HEADINGS_TRIED_MAX) : position]):
-            group = self._parent[heading]
-            while group >= 0 and self._order[group].role not in _GROUP_ROLES:
-                group = self._parent[group]
+            group = self._group_around(heading)
             if group < 0 or group < index < self._end[group]:
                 return self._content(heading)
         return ""
 
+    def _group_around(self, heading: int) -> int:
+        """The nearest group around a heading; -1 if there is none."""
+        if heading not in self._groups:
+            group = self._parent[heading]
+            while group >= 0 and self._order[group].role not in _GROUP_ROLES:
+                group = self._parent[group]
+            self._groups[heading] = group
+        return self._groups[heading]
+
+    def _labelled_from(self, index: int) -> int:
+        """The nearest of a node and those around it that has a label; -1 if none has. The way there is gone once."""
+        passed: list[int] = []
+        while index >= 0 and index not in self._labelled and not self._label(index):
+            passed.append(index)
+            index = self._parent[index]
+        found = self._labelled.get(index, index)
+        self._labelled.update(dict.fromkeys(passed, found))
+        return found
+
     def _label(self, index: int) -> str:
-        """Name of a group: its own, else its first heading, else the first thing it says."""
+        """Name of a group: its own, else its first heading, else the first thing it says. Of a mere wrapper its only heading."""
         if index not in self._labels:
             node = self._order[index]
-            label = "" if node.role == "row" else node.name
-            label = label or self._first_heading(index)
-            if not label and node.role in ("listitem", "row", "article", "figure"):
-                label = next(filter(None, (self._said(i) for i in range(index + 1, self._end[index]))), "") or node.text
-            self._labels[index] = label or node.name
+            self._labels[index] = self._named(index) if node.role in _GROUP_ROLES else self._only_heading(index)
         return self._labels[index]
+
+    def _named(self, index: int) -> str:
+        node = self._order[index]
+        label = "" if node.role == "row" else node.name
+        label = label or self._first_heading(index)
+        if not label and node.role in ("listitem", "row", "article", "figure"):
+            first = bisect_left(self._speaking, index + 1)
+            here = first < len(self._speaking) and self._speaking[first] < self._end[index]
+            label = self._said(self._speaking[first]) if here else node.text
+        return label or node.name
 
     def _said(self, index: int) -> str:
         node = self._order[index]
@@ -391,9 +437,10 @@ class _Builder:
 
     # --- text ---
 
-    def lines(self) -> list[str]:
-        """The snapshot without refs, cursors and wrappers, one line per node."""
+    def lines(self) -> tuple[list[str], int]:
+        """The snapshot without refs, cursors and wrappers, one line per node, as many as may be kept; how many there are."""
         listed: list[str] = []
+        total = chars = 0
         shift = [0] * len(self._order)
         for index, node in enumerate(self._order):
             parent = self._parent[index]
@@ -402,11 +449,15 @@ class _Builder:
                 node.role == "generic" and not node.name and not node.text and not node.attributes.keys() - {"active"}
             )
             shift[index] = level if wrapper else level + 1
-            self._before.append(len(listed))
+            self._before.append(total)
             if wrapper:
                 continue
-            listed.append("  " * level + self._line(node))
-        return listed
+            total += 1
+            # Indentation alone makes the text of a deep page grow with the square of its depth.
+            if chars <= limits.SNAPSHOT_BYTES_MAX:
+                listed.append("  " * level + self._line(node))
+                chars += len(listed[-1]) + 1
+        return listed, total
 
     def places(self, total: int) -> tuple[int, ...]:
         """Of each element the line of its node, or the first one within a wrapper. total: how many lines there are."""

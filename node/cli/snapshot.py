@@ -46,6 +46,8 @@ def _show(r: Result) -> None:
             around = item["within"]
             lines.append(comment(f"in {' › '.join(around)}" if around else "in the page"))
         lines += [f"{line}{note}" for line, note in zip(item["lines"], _notes(item), strict=True)]
+    if r["cut"]:
+        lines.append(comment(f"the page is too large to be read to its end: {r['cut']}"))
     if r["left_out"]:
         lines.append(comment(f"{counted(r['left_out'], 'element')} more: --text TEXT, --limit N"))
     if not r["elements"]:

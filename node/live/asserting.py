@@ -21,6 +21,7 @@ from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
 from protocol.page.secrets import Secrets, Stored
 from protocol.page.tables import cell_text, cell_trouble, column_texts, named_texts
+from protocol.page.whole import require_whole
 from protocol.recording.effects import redact_downloads
 
 Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
@@ -54,7 +55,8 @@ async def hold(
     evidence: what was recorded of the element; another one is none that the assertion is about.
 
     Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
-    they are recorded: with the names of secrets in place of their values. Errors: ``action.assertion_failed``, ``browser.*``.
+    they are recorded: with the names of secrets in place of their values. Errors:
+    ``action.assertion_failed``, ``page.cut``, ``browser.*``.
     """
     wanted = msgspec.structs.replace(
         assertion,
@@ -64,12 +66,18 @@ async def hold(
     pauses = _pauses(assertion.timeout_ms)
     while True:
         observation = await page.observe()
-        seen = await _look(page, observation, wanted, around, _agreeing(find, evidence, secrets), secrets)
-        if holds(wanted, seen):
-            return seen.element, observation
+        try:
+            seen = await _look(page, observation, wanted, around, _agreeing(find, evidence, secrets), secrets)
+            if holds(wanted, seen):
+                return seen.element, observation
+            error = failed(wanted, seen, _as_stored(seen, secrets.stored_at(observation.url)))
+        except MeshError as unknown:
+            if unknown.code != "page.cut":
+                raise
+            error = unknown  # of a page that becomes shorter it may be known yet
         pause_ms = next(pauses, 0)
         if not pause_ms:
-            raise failed(wanted, seen, _as_stored(seen, secrets.stored_at(observation.url)))
+            raise error
         await page.pause(pause_ms)
 
 
@@ -129,15 +137,19 @@ async def _look(
         return Seen(count=_count_around(error))
     target = shown_name(target, scope, secrets)
     try:
-        element = await find(page, observation, _any(target) if assertion.what == "visible" else target, scope)
+        # One that is there is enough to say that something is visible, or not hidden, however much of the page was read.
+        any_will_do = assertion.what in ("visible", "hidden")
+        element = await find(page, observation, _any(target) if any_will_do else target, scope)
     except MeshError as error:
         if error.code not in _NOT_FOUND:
             raise
+        _require_counted(assertion, target, scope)
         instead = error.message if error.code == "action.target_differs" else ""
         return Seen(count=_count(target, scope, error), instead=instead)
     if assertion.what in _OF_CONTROLS:
         element = observation.labelled(element)
     count = 1 if target.selectors else count_named(target, scope)
+    _require_counted(assertion, target, scope)
     try:
         text = await _text_of(page, assertion, element)
     except MeshError as error:
@@ -146,6 +158,12 @@ async def _look(
         return Seen()  # it went away between looking and reading
     shown = None if text is None else await asyncio.to_thread(redact_text, text, secrets)
     return Seen(count=max(count, 1), element=element, text=shown)
+
+
+def _require_counted(assertion: Assert, target: Locator, scope: Observation) -> None:
+    """Errors: ``page.cut``, where elements are counted that the observation lists. Selectors are the browser's to count."""
+    if assertion.what == "count" and not target.selectors:
+        require_whole(scope, "how many there are", frame=target.frame)
 
 
 def _any(target: Locator) -> Locator:
@@ -179,6 +197,7 @@ def _read_table(
 ) -> Seen:
     if found is None:
         return Seen()
+    require_whole(observation, "what the table says")
     table, scope = found
     if assertion.what == "cell":
         where = assertion.row, assertion.column, table, observation

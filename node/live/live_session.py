@@ -31,7 +31,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Locator, describe, target_of
 from protocol.page.dialogs import describe_dialog
 from protocol.page.observation import Element, Observation
-from protocol.page.outline import element_of, outline, still_there
+from protocol.page.outline import element_of, outline, still_there, window
 from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
 from protocol.page.web_address import require_web
@@ -289,11 +289,11 @@ class LiveSession:
     def _secrets(self) -> Secrets:
         return self._plan.recording.secrets
 
-    async def look(self) -> Observed:
-        """The current page now. Errors: ``browser.*``."""
-        return await self._observed(await self._pages.current.look())
+    async def look(self, start: int = 1) -> Observed:
+        """The current page now. start: the first line that is given. Errors: ``browser.*``."""
+        return await self._observed(await self._pages.current.look(), start)
 
-    async def _observed(self, observation: Observation) -> Observed:
+    async def _observed(self, observation: Observation, start: int = 1) -> Observed:
         self._numbers += 1
         self._seen = _Seen(self._numbers, self._pages.current, observation)
         return Observed(
@@ -302,11 +302,12 @@ class LiveSession:
             page=self._pages.number,
             url=redact_address(observation.url, self._secrets),
             title=redact_text(observation.title, self._secrets),
-            lines=await asyncio.to_thread(self._lines, observation, self._numbers),
+            lines=await asyncio.to_thread(self._lines, observation, self._numbers, start),
         )
 
-    def _lines(self, observation: Observation, number: int) -> tuple[str, ...]:
-        return tuple(redact_text(line, self._secrets) for line in outline(observation, number))
+    def _lines(self, observation: Observation, number: int, start: int) -> tuple[str, ...]:
+        shown = window(outline(observation, number), start)
+        return tuple(redact_text(line, self._secrets) for line in shown)
 
     async def login(self) -> Login:
         """What its browser holds, for the owner to keep. Errors: ``capsule.issuer`` (it holds a capsule already), ``browser.*``."""

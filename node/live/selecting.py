@@ -21,8 +21,9 @@ from protocol.page.locator import (
 )
 from protocol.page.observation import Element, Observation
 from protocol.page.scope import container, part
+from protocol.page.whole import require_whole
 
-_UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible"})
+_UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible", "page.cut"})
 """Errors of a selector that does not lead to one element."""
 
 
@@ -102,4 +103,5 @@ async def _by_way(
         return await page.find(selector, frame, within=outer.ref if outer else "")
     if len(pool) > 1:
         raise several(selector, len(pool))
+    require_whole(observation, f"what {selector} finds", frame=frame)
     return pool[0] if pool else None

@@ -22,6 +22,7 @@ from node.verbs.live_params import (
     PressParams,
     ScreenshotParams,
     SelectParams,
+    SnapshotParams,
     TypeParams,
     WaitParams,
 )
@@ -56,9 +57,9 @@ class LiveVerbs:
     async def _open(self, params: OpenParams, tell: Tell) -> Opened:
         return await self._sessions.open(params)
 
-    async def _snapshot(self, params: LiveParams, tell: Tell) -> Observed:
+    async def _snapshot(self, params: SnapshotParams, tell: Tell) -> Observed:
         async with self._sessions.use(params.session) as session:
-            return await session.look()
+            return await session.look(params.start)
 
     async def _act(self, params: ActParams, tell: Tell) -> Acted:
         async with self._sessions.use(params.session) as session:

@@ -37,6 +37,7 @@ from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.page.redaction import redact_address, redact_url
 from protocol.page.secret_fields import secret_name
 from protocol.page.web_address import require_plain
+from protocol.page.whole import said
 from protocol.recording.replay import redact_faults
 from protocol.recording.verdicts import wrong_requests
 
@@ -122,7 +123,9 @@ async def take(page: Page, observation: Observation, params: SnapshotParams) -> 
         if found := await _named(page, naming, element, scopes, reads=not params.actions_only):
             named.append(found)
     start = redact_url(observation.url)
-    return PageSnapshot(url=start, title=observation.title, elements=tuple(named), left_out=left_out)
+    return PageSnapshot(
+        url=start, title=observation.title, elements=tuple(named), left_out=left_out, cut=said(observation.cut)
+    )
 
 
 def _is_meant(element: Element, scopes: tuple[str, ...], text: str) -> bool:

@@ -18,6 +18,7 @@ from node.verbs.live_params import (
     PressParams,
     ScreenshotParams,
     SelectParams,
+    SnapshotParams,
     TypeParams,
     WaitParams,
 )
@@ -204,7 +205,7 @@ SNAPSHOT: Final = _verb(
     "snapshot",
     command="live snapshot",
     tool="browser_snapshot",
-    takes=LiveParams,
+    takes=SnapshotParams,
     gives=Observed,
     help="Show the current page as lines with refs. Refs of earlier observations become invalid.",
     read_only=True,

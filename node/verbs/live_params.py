@@ -73,6 +73,17 @@ class LiveParams(Params, frozen=True, kw_only=True):
     session: Annotated[str, _SESSION]
 
 
+class SnapshotParams(LiveParams, frozen=True, kw_only=True):
+    """``live.snapshot``"""
+
+    start: Annotated[
+        int,
+        option(
+            "Number of the first line to show; the last line of a page that is cut says what follows.", ge=1, le=10**9
+        ),
+    ] = 1
+
+
 class ActParams(Params, frozen=True, kw_only=True):
     """``live.act``"""
 

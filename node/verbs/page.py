@@ -63,6 +63,8 @@ class PageSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """In the order of the page."""
     left_out: int
     """How many more there are beyond `limit`."""
+    cut: str = ""
+    """What of the page was not read, in words; empty if it was read to its end."""
     refused: tuple[str, ...] = ()
     """Requests that the network guard refused, which the page may need: `METHOD /path`."""
     faults: tuple[str, ...] = ()

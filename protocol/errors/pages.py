@@ -77,6 +77,13 @@ PAGES: Final[dict[str, Code]] = {
         "The page cannot be read, because a form field has the name of a DOM property.",
         "Use another page of the site, or ask its developers to rename the field. `detail.name` gives the name.",
     ),
+    "page.cut": Code(
+        _O,
+        False,
+        "The page is too large to be read to its end, so that what is absent, how many there are, or which is the only one is not known.",
+        "Name the element by a CSS selector (`selectors`), which the browser looks for on the whole page, give its place (`nth`), or make"
+        " the page shorter: filter it, or show fewer rows. The message says what was left out.",
+    ),
     "action.target_missing": Code(
         _O,
         False,

@@ -14,6 +14,7 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.observation import Observation
+from protocol.page.whole import is_whole, require_whole
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.GOAL_CHARS_MAX)]
 
@@ -67,19 +68,47 @@ def parse(value: Any) -> Condition:
 
 
 def holds(condition: Condition, page: Observation) -> bool:
-    """Whether ``page`` meets ``condition``."""
-    text = page.text.casefold()
-    return all(
-        (
-            condition.url is None or fnmatch.fnmatchcase(page.url, condition.url),
-            condition.title is None or condition.title.casefold() in page.title.casefold(),
-            condition.text is None or condition.text.casefold() in text,
-            condition.element is None or _has(condition.element, page),
-            condition.all is None or all(holds(part, page) for part in condition.all),
-            condition.any is None or any(holds(part, page) for part in condition.any),
-            condition.not_ is None or not holds(condition.not_, page),
-        )
-    )
+    """Whether ``page`` meets ``condition``. Errors: ``page.cut``, where that depends on what was not read of it."""
+    found = judge(condition, page)
+    if found is None:
+        require_whole(page, "whether the condition holds", frame="any", text=condition.element is None)
+    return bool(found)
+
+
+def judge(condition: Condition, page: Observation) -> bool | None:
+    """Whether ``page`` meets ``condition``; None where that depends on what was not read of it."""
+    return _judge(condition, page, page.text.casefold())
+
+
+def _judge(condition: Condition, page: Observation, text: str) -> bool | None:
+    """text: that of ``page``, without regard to case."""
+    found: list[bool | None] = []
+    if condition.url is not None:
+        found.append(fnmatch.fnmatchcase(page.url, condition.url))
+    if condition.title is not None:
+        found.append(condition.title.casefold() in page.title.casefold())
+    if condition.text is not None:
+        found.append(condition.text.casefold() in text or (False if is_whole(page, text=True) else None))
+    if condition.element is not None:
+        found.append(_has(condition.element, page) or (False if is_whole(page, frame="any") else None))
+    if condition.all is not None:
+        found.append(_all([_judge(part, page, text) for part in condition.all]))
+    if condition.any is not None:
+        # One holds if not all of them fail.
+        found.append(_not(_all([_not(_judge(part, page, text)) for part in condition.any])))
+    if condition.not_ is not None:
+        found.append(_not(_judge(condition.not_, page, text)))
+    return _all(found)
+
+
+def _all(found: list[bool | None]) -> bool | None:
+    if False in found:
+        return False
+    return None if None in found else True
+
+
+def _not(found: bool | None) -> bool | None:
+    return None if found is None else not found
 
 
 def _has(test: ElementTest, page: Observation) -> bool:

@@ -7,6 +7,7 @@ told a row from its neighbours and reads otherwise now is a difference. docs/adr
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Annotated, Final
@@ -20,6 +21,7 @@ from protocol.page.links import identities, numbers, path_of
 from protocol.page.names import akin, fold, same_name, together, visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
 from protocol.page.scope import node_of
+from protocol.page.whole import require_whole
 
 Redact = Callable[[str], str]
 
@@ -77,10 +79,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def collect(element: Element, observation: Observation) -> Evidence:
     """The evidence of ``element``, not redacted yet."""
-    alike = [item for item in _pool(element.role, element.name, element.frame, observation) if item != element]
-    forest = _Forest(observation)
-    record = forest.record(element, alike)
-    others = [forest.record(item, [element, *(other for other in alike if other != item)]) for item in alike]
+    pool = _pool(element, observation)
+    alike = [item for item in pool if item.ref != element.ref]
+    forest = forest_of(observation)
+    places = forest.places([element, *alike])
+    record = forest.record(element, places)
+    others = [forest.record(item, places) for item in alike]
     telling, only = _telling(record.cells, others) if record else ((), ())
     return Evidence(
         role=element.role,
@@ -115,8 +119,9 @@ class Judge:
         """text, address: how the page is redacted before it is compared, as the evidence was."""
         self._evidence = evidence
         self._observation = observation
-        self._forest = _Forest(observation)
+        self._forest = forest_of(observation)
         # What stands around one candidate holds what stands around the next one, so the same is redacted many times over.
+        self._placed: tuple[list[Element], list[int]] | None = None
         self._text = cache(text)
         self._address = cache(address)
 
@@ -135,8 +140,8 @@ class Judge:
             return f"“{visible(element.name)}”, recorded was “{visible(evidence.name)}”"
         if reads and not placed:
             return ""
-        pool = _pool(element.role, element.name, element.frame, self._observation)
-        found = self._records(element, [item for item in pool if item != element])
+        pool = _pool(element, self._observation)
+        found = self._records(element, self._places_of(pool))
         if not found and not evidence.alike and len(pool) == 1 and self._is_said():
             return ""
         if any(
@@ -154,9 +159,11 @@ class Judge:
     def choose(self, locator: Locator, pool: list[Element], *, writes: bool) -> Element:
         """The one of ``pool``, all of the role and name of ``locator``, that agrees with the self._evidence.
 
-        Errors: ``action.target_differs`` (none agrees), ``action.target_ambiguous`` (several do).
+        Errors: ``action.target_differs`` (none agrees), ``action.target_ambiguous`` (several do), ``page.cut``.
         """
         agreeing = [item for item in pool if not self.differs(item, reads=False, writes=writes)]
+        if locator.nth is None or not agreeing:
+            require_whole(self._observation, "whether another one agrees with the recorded one", frame=locator.frame)
         if not agreeing:
             raise self._none(locator, pool, writes=writes)
         if len(agreeing) == 1 and not (writes and self._is_disputed(agreeing[0], pool)):
@@ -177,11 +184,19 @@ class Judge:
 
     def _is_disputed(self, chosen: Element, pool: list[Element]) -> bool:
         """Whether its links speak for ``chosen``, and what another of ``pool`` says for that one."""
-        for item in pool:
-            found = self._records(item, [other for other in pool if other != item])
-            if item != chosen and self._evidence.telling and any(self._says(record, writes=True) for record in found):
-                return True
-        return False
+        others = self._forest.places(pool)
+        return bool(self._evidence.telling) and any(
+            self._says(record, writes=True)
+            for item in pool
+            if item.ref != chosen.ref
+            for record in self._records(item, others)
+        )
+
+    def _places_of(self, pool: list[Element]) -> list[int]:
+        """Where ``pool`` stands in the tree; made once, since all of a pool are asked about one after the other."""
+        if self._placed is None or self._placed[0] is not pool:
+            self._placed = pool, self._forest.places(pool)
+        return self._placed[1]
 
     def _several(self, locator: Locator, count: int) -> MeshError:
         where = f" at “{self._recorded()}”" if self._recorded() else ""
@@ -208,7 +223,7 @@ class Judge:
         cells = [self._evidence.cells[place] for place in self._evidence.telling]
         return _shown(cells or self._evidence.cells)
 
-    def _records(self, element: Element, alike: list[Element]) -> list[Record]:
+    def _records(self, element: Element, alike: list[int]) -> list[Record]:
         """What could be the recorded row of ``element``: the nearest of the same role, else wrappers no larger than it was."""
         group = self._evidence.group
         found = self._forest.records(element, alike) or [Record(role="", cells=(), links=(element.link,))]
@@ -305,47 +320,65 @@ def _shown(cells: Iterable[str]) -> str:
     return " · ".join([visible(cell) for cell in cells if fold(cell)][:_SHOWN_MAX])
 
 
-def _pool(role: str, name: str, frame: str, observation: Observation) -> list[Element]:
-    return [
-        item
-        for item in observation.elements
-        if item.role == role and item.frame == frame and same_name(item.name, name)
-    ]
+def _pool(element: Element, observation: Observation) -> list[Element]:
+    """All elements with the role, the frame and a name like that of ``element``."""
+    pools = observation.kept.setdefault("pools", {})
+    key = (element.role, element.frame, element.name)
+    if key not in pools:
+        pools[key] = [
+            item
+            for item in observation.elements
+            if item.role == element.role and item.frame == element.frame and same_name(item.name, element.name)
+        ]
+    found: list[Element] = pools[key]
+    return found
 
 
-class _Forest:
+def forest_of(observation: Observation) -> Forest:
+    """The forest of ``observation``, made once."""
+    forest: Forest = observation.kept.get("forest") or Forest(observation)
+    observation.kept["forest"] = forest
+    return forest
+
+
+class Forest:
     """The tree of an observation, walked upwards and downwards."""
 
     def __init__(self, observation: Observation) -> None:
         self._observation = observation
         self._tree: Tree = observation.tree
         self._elements = observation.elements
-        count = len(self._tree.parents)
-        self._end = list(range(1, count + 1))
-        for node in range(count - 1, -1, -1):
-            parent = self._tree.parents[node]
-            if parent >= 0:
-                self._end[parent] = max(self._end[parent], self._end[node])
-        self._nodes = {
-            observation.elements[place].ref: node for node, place in enumerate(self._tree.elements) if place >= 0
-        }
+        self._end = observation.tree.ends
 
-    def record(self, element: Element, alike: list[Element]) -> Record | None:
+    def places(self, elements: list[Element]) -> list[int]:
+        """Where ``elements`` stand in the tree, in order."""
+        nodes = self._observation.nodes
+        return sorted(nodes[item.ref] for item in elements if item.ref in nodes)
+
+    def record(self, element: Element, alike: list[int]) -> Record | None:
         """The row, item or card of ``element``: the nearest with such a role, else the largest wrapper without a look-alike."""
         found = self.records(element, alike)
         named = next((record for record in found if record.role in RECORD_ROLES), None)
         # Without a look-alike the largest wrapper would be the page.
-        return named or (found[-1] if found and alike else None)
+        own = self._observation.nodes.get(element.ref, -1)
+        return named or (found[-1] if found and any(place != own for place in alike[:2]) else None)
 
-    def records(self, element: Element, alike: list[Element]) -> list[Record]:
-        """What stands around ``element`` and says something, from the inside out, up to what holds one of ``alike`` too."""
-        start = self._nodes[element.ref] if element.ref in self._nodes else node_of(element, self._observation)
+    def records(self, element: Element, alike: list[int]) -> list[Record]:
+        """What stands around ``element`` and says something, from the inside out, up to what holds another of ``alike`` too.
+
+        alike: places of look-alikes, in order; that of ``element`` may be among them.
+        """
+        start = node_of(element, self._observation)
         if start < 0:
             return []
-        others = [self._nodes[item.ref] for item in alike if item.ref in self._nodes]
+        at = bisect_left(alike, start)
+        before = alike[at - 1] if at else -1
+        at += at < len(alike) and alike[at] == start
+        after = alike[at] if at < len(alike) else len(self._end)
         found: list[Record] = []
         node = self._tree.parents[start]
-        while node >= 0 and not any(node <= other < self._end[node] for other in others):
+        # Of those before and behind it, the nearest are the first that anything around it holds.
+        while node >= 0 and not (node <= before or after < self._end[node]):
             record = self._read(node, start)
             if any(map(fold, record.cells)):
                 found.append(record)

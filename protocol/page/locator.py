@@ -12,6 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Locator
 from protocol.page.names import akin, same_name, visible
 from protocol.page.observation import Element, Observation
+from protocol.page.whole import require_whole
 
 FORMS: Final = (
     "css=",
@@ -41,13 +42,18 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     """The one element that ``locator`` names by role and name.
 
     Exact role and name first; else the name without regard to case and space. Errors: ``action.target_missing``,
-    ``action.target_ambiguous`` (several fit a locator that gives no place). Links to one address are as good as one link.
+    ``action.target_ambiguous`` (several fit a locator that gives no place), ``page.cut`` (what was not read may have it, or another
+    one). Links to one address are as good as one link.
     """
     pool = _of_role(locator, observation)
     loose = fitting(locator, observation)
     if locator.nth is None and len(loose) > 1 and not _lead_to_one(loose):
         raise _alike(locator, loose)
-    if (locator.nth or 0) < len(loose):
+    here = (locator.nth or 0) < len(loose)
+    if locator.nth is None or not here:
+        asked = f"whether {'this is the only' if here else 'there is a'} {_said(locator.role, locator.name)}"
+        require_whole(observation, asked, frame=locator.frame)
+    if here:
         return loose[locator.nth or 0]
     near = _near(locator, pool)
     other = _other_role(locator, observation)
@@ -261,10 +267,10 @@ def _other_role(locator: Locator, observation: Observation) -> str:
 
 def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:
     """The locator by which ``resolve`` finds ``element`` again; ``selectors`` are those that led to it."""
-    if element.inside or all(item.ref != element.ref for item in observation.elements):
+    if element.inside or observation.element(element.ref) is None:
         return Locator(role=element.role, name=element.name, frame=element.frame, selectors=selectors)
-    alike = [
-        e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)
-    ]
-    nth = next(i for i, item in enumerate(alike) if item.ref == element.ref) if len(alike) > 1 else None
+    alike = observation.alike(element)
+    # Of a page that was not read to its end, only the place is known: more of them may follow.
+    placed = len(alike) > 1 or bool(observation.cut)
+    nth = next(i for i, item in enumerate(alike) if item.ref == element.ref) if placed else None
     return Locator(role=element.role, name=element.name, nth=nth, frame=element.frame, selectors=selectors)

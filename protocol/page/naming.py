@@ -63,7 +63,7 @@ class Naming:
         self._elements = observation.elements
         self._place = {item.ref: place for place, item in enumerate(self._elements)}
         self._node = {place: node for node, place in enumerate(observation.tree.elements) if place >= 0}
-        self._ends = _ends(observation.tree.parents)
+        self._ends = observation.tree.ends
         self._folded = [fold(item.name) for item in self._elements]
         self._by_fold: dict[tuple[str, str, str], list[int]] = defaultdict(list)
         self._by_role: dict[_Key, list[int]] = defaultdict(list)
@@ -237,15 +237,6 @@ class Naming:
             else:
                 continue
             yield Locator(role=element.role, name=name, frame=element.frame, selectors=(selector,))
-
-
-def _ends(parents: tuple[int, ...]) -> list[int]:
-    """Of each node the place after the last one that it holds."""
-    ends = list(range(1, len(parents) + 1))
-    for node in range(len(parents) - 1, -1, -1):
-        if parents[node] >= 0:
-            ends[parents[node]] = max(ends[parents[node]], ends[node])
-    return ends
 
 
 def _names(name: str) -> list[str]:

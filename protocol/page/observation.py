@@ -199,7 +199,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.url if leads else ""
 
 
-class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     """Every node of a snapshot in document order, mere wrappers too: what stands together with what."""
 
     parents: tuple[int, ...] = ()
@@ -209,6 +209,25 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its own name, else its own text; empty for fields."""
     elements: tuple[int, ...] = ()
     """Which element of the observation it is; -1 if none."""
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """Of each node the place after the last one that it holds."""
+        ends = list(range(1, len(self.parents) + 1))
+        for node in range(len(ends) - 1, -1, -1):
+            parent = self.parents[node]
+            if parent >= 0 and ends[parent] < ends[node]:
+                ends[parent] = ends[node]
+        return tuple(ends)
+
+
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bound has left out of an observation: from there on, nothing is known of the page."""
+
+    bound: Literal["lines", "elements", "text", "frames"]
+    """What is bounded: lines of the browser's snapshot, elements, lines of the text, or frames that could not be read."""
+    left_out: int
+    """How many of them."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -223,6 +242,9 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     lines: tuple[int, ...] = ()
     """Of each of ``elements`` the line of ``text``, from 0: its own, or the first of what it holds; -1 if there is none."""
     tree: Tree = Tree()
+    cut: tuple[Cut, ...] = ()
+    """What was left out; empty of a page that was read to its end. Absence, number and uniqueness follow from a whole page only:
+    ``protocol/page/whole.py``."""
 
     @cached_property
     def nodes(self) -> dict[str, int]:
@@ -247,7 +269,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def control_around(self, element: Element) -> Element | None:
         """The control that gets what is sent to ``element``, if it stands in one: the link of a heading in a card."""
         if element.inside:
-            return next((item for item in self.elements if item.ref == element.inside), None)
+            return self.element(element.inside)
         node = self._node(element)
         node = self.tree.parents[node] if node >= 0 else -1
         while node >= 0:
@@ -301,7 +323,29 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 return True
         return end > node + 1 + _INNER_NODES_MAX
 
-    @property
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each of ``elements`` stands among them, by its ref."""
+        return {item.ref: place for place, item in enumerate(self.elements)}
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, str, str], list[int]]:
+        found: dict[tuple[str, str, str], list[int]] = {}
+        for place, item in enumerate(self.elements):
+            found.setdefault((item.role, item.name, item.frame), []).append(place)
+        return found
+
+    def alike(self, element: Element) -> list[Element]:
+        """All elements with the role, name and frame of ``element``, in their order; it is one of them if it is listed."""
+        places = self._named.get((element.role, element.name, element.frame), ())
+        return [self.elements[place] for place in places]
+
+    def element(self, ref: str) -> Element | None:
+        """The element with this ref."""
+        place = self.places.get(ref)
+        return None if place is None else self.elements[place]
+
+    @cached_property
     def state(self) -> bytes:
         """The state hash (16 bytes): equal for pages that look alike to a user, whatever their numbers."""
         return state_hash(self)
@@ -339,6 +383,8 @@ def state_hash(observation: Observation) -> bytes:
 
 def truncate(text: str, bytes_max: int = limits.SNAPSHOT_BYTES_MAX) -> str:
     """``text`` cut at a line end so that its UTF-8 form has at most ``bytes_max`` bytes."""
+    if text.isascii() and len(text) <= bytes_max:
+        return text
     raw = text.encode()
     if len(raw) <= bytes_max:
         return text

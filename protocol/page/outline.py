@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final
 
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Locator
 from protocol.page.locator import locate
 from protocol.page.observation import Element, Observation
+from protocol.page.whole import said
 
 _REF: Final = re.compile(r"s([0-9]{1,9})((?:f[0-9]{1,6})?e[0-9]{1,6})", re.ASCII)
 _FORGED: Final = re.compile(r"\[(?=[\W_]*ref(?![a-z]))", re.IGNORECASE)
 _SPACE: Final = re.compile(r"\s+")
 CUT: Final = "- (the rest of the page is left out: it is too long)"
+"""Of what an observation lacks, no further look shows more."""
 
 
 def outline(observation: Observation, number: int) -> tuple[str, ...]:
@@ -44,9 +48,26 @@ def outline(observation: Observation, number: int) -> tuple[str, ...]:
         mark = _mark(here[-1], number) if here else ""
         lines.append(f"{margin}- {mark}{_plain(body.removeprefix('- '))}")
     lines.extend(f"- {_mark(item, number)}{_words(item)}" for item in adrift)
-    if any(line >= len(shown) for line in observation.lines):
+    if observation.cut:
+        lines.append(f"{CUT[:-1]}; {said(observation.cut)})")
+    elif any(line >= len(shown) for line in observation.lines):
         lines.append(CUT)
     return tuple(lines)
+
+
+def window(lines: Sequence[str], start: int) -> tuple[str, ...]:
+    """As many of ``lines``, from the ``start``-th on, as ``OUTLINE_CHARS_MAX`` allows, at least one; if these are not all, a last
+    line says which they are and how to see the rest.
+    """
+    first = max(0, min(start, len(lines)) - 1)
+    chars, end = 0, first
+    while end < len(lines) and (end == first or chars + len(lines[end]) <= limits.OUTLINE_CHARS_MAX):
+        chars += len(lines[end]) + 1
+        end += 1
+    if first == 0 and end == len(lines):
+        return tuple(lines)
+    rest = f"; a snapshot with `start` {end + 1} shows what follows" if end < len(lines) else ""
+    return (*lines[first:end], f"- (lines {first + 1} to {end} of {len(lines)}{rest})")
 
 
 def _mark(element: Element, number: int) -> str:
@@ -74,9 +95,8 @@ def element_of(ref: str, observation: Observation, number: int) -> Element:
         raise MeshError(
             "live.stale_ref", f"{ref} is of observation {int(match[1])}; the last one is {number}", ref=ref, last=number
         )
-    for element in observation.elements:
-        if element.ref == match[2]:
-            return element
+    if element := observation.element(match[2]):
+        return element
     raise MeshError("action.target_missing", f"observation {number} has no element {ref}", ref=ref)
 
 
@@ -98,5 +118,4 @@ def _address(observation: Observation) -> str:
 
 def _alike(element: Element, observation: Observation) -> list[tuple[str, str]]:
     """Context and target of each element that looks like ``element``."""
-    key = (element.role, element.name, element.frame)
-    return [(item.context, item.url) for item in observation.elements if (item.role, item.name, item.frame) == key]
+    return [(item.context, item.url) for item in observation.alike(element)]

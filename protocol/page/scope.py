@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Final
 
@@ -11,6 +12,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Within
 from protocol.page.names import fold, same_name, visible
 from protocol.page.observation import Element, Observation, Tree
+from protocol.page.whole import require_whole
 
 _UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d+)\Z")
 
@@ -25,10 +27,7 @@ def node_of(element: Element, observation: Observation) -> int:
 
 def end_of(node: int, tree: Tree) -> int:
     """The place after the last node that ``node`` holds."""
-    end = node + 1
-    while end < len(tree.parents) and tree.parents[end] >= node:
-        end += 1
-    return end
+    return tree.ends[node]
 
 
 def stands_in(element: Element, outer: Element, observation: Observation) -> bool:
@@ -41,7 +40,7 @@ def container(within: Within, frame: str, observation: Observation) -> Element:
     """The one element with the role of ``within``, and its name or a text in it.
 
     The text is first compared with each text as a whole, and with parts only where none is equal: “Beer” is no “Root Beer”.
-    Errors: ``action.target_missing``, ``action.target_ambiguous``.
+    Errors: ``action.target_missing``, ``action.target_ambiguous``, ``page.cut``.
     """
     pool = [item for item in observation.elements if item.frame == frame and item.role == within.role]
     if within.name:
@@ -51,10 +50,12 @@ def container(within: Within, frame: str, observation: Observation) -> Element:
         wanted = fold(within.text)
         whole = [item for item, said in texts if wanted in said]
         pool = _innermost(whole or [item for item, said in texts if wanted in " ".join(said)], observation)
-    if len(pool) == 1:
-        return pool[0]
     said = within.name or within.text
     shown = f"{within.role} “{visible(said)}”" if said else within.role
+    if len(pool) <= 1:
+        require_whole(observation, f"whether one {shown} is there to look in", frame=frame)
+    if len(pool) == 1:
+        return pool[0]
     if not pool:
         raise MeshError("action.target_missing", f"no {shown} to look in", role=within.role, name=within.name)
     raise MeshError("action.target_ambiguous", f"{len(pool)} fit {shown} to look in", role=within.role, count=len(pool))
@@ -71,9 +72,15 @@ def _texts(element: Element, observation: Observation) -> list[str]:
 
 def _innermost(pool: list[Element], observation: Observation) -> list[Element]:
     """Without those that hold another one of them: a row within a row."""
-    return [
-        item for item in pool if not any(other is not item and stands_in(other, item, observation) for other in pool)
-    ]
+    # In document order whatever one holds comes next.
+    nodes = sorted(node_of(item, observation) for item in pool)
+    following = dict(itertools.pairwise(nodes))
+    ends = observation.tree.ends
+
+    def holds_one(node: int) -> bool:
+        return 0 <= node < following.get(node, -1) < ends[node]
+
+    return [item for item in pool if not holds_one(node_of(item, observation))]
 
 
 def part(outer: Element | None, observation: Observation) -> Observation:

@@ -143,7 +143,7 @@ def test_deep_trees_are_read() -> None:
     deep = "\n".join("  " * n + f"- group [ref=e{n + 1}]:" for n in range(3000))
     assert (
         len(assemble(parse(deep), Facts(), url="https://x.example/", title="", mask=masker({})).observation.elements)
-        == 2000
+        == 3000
     )
 
 

@@ -104,9 +104,7 @@ def _errors() -> bytes:
 
 
 def _page(name: str, url: str) -> bytes:
-    elements = tuple(
-        Element(ref=f"e{n}", role="link", name=f"{n % 89} {name}") for n in range(limits.OBSERVATION_ELEMENTS_MAX)
-    )
+    elements = tuple(Element(ref=f"e{n}", role="link", name=f"{n % 89} {name}") for n in range(2_000))
     return cbor.encode(Observation(url=url, title="t", text="", elements=elements))
 
 

@@ -108,7 +108,7 @@ def test_a_person_can_act_on_what_opens_the_text_around_it() -> None:
 
 def test_an_observation_is_encoded_with_what_it_says_only() -> None:
     assert encode(BLANK) == cbor.encode(
-        {"url": "about:blank", "title": "", "text": "", "elements": [], "lines": [], "tree": {}}
+        {"url": "about:blank", "title": "", "text": "", "elements": [], "lines": [], "tree": {}, "cut": []}
     )
 
 

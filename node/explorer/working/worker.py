@@ -21,7 +21,7 @@ from node.live import Gate, Probing, remembering
 from protocol import limits
 from protocol.capsule.login import asks_for_login
 from protocol.errors import MeshError
-from protocol.goal.condition import holds
+from protocol.goal.condition import judge
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import Candidate, candidates, value
 from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
@@ -45,6 +45,7 @@ _LOOKS_CLOSED = frozenset(
         "action.target_ambiguous",
         "action.target_differs",
         "action.not_possible",
+        "page.cut",
         "risk.refused",
     }
 )
@@ -248,7 +249,8 @@ class Worker:
         key = path[-1] if path else replica.root
         state = page.state
         states[key] = state
-        reached = holds(replica.spec.condition, page)
+        # What a page that is cut may hold behind its end is no success.
+        reached = await asyncio.to_thread(judge, replica.spec.condition, page) is True
         # Reading a page of 1 MiB takes longer than the event loop may stand still.
         visits = self._visits_of[state]
         worth = await asyncio.to_thread(value, self._goal, page, reached=reached, visits_of_state=visits)

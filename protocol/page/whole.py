@@ -1,0 +1,46 @@
+"""What may be concluded of a page that was not read to its end: what was found on it is there, and nothing else is known. Pure.
+
+Whoever concludes that something is absent, how many there are of it, or that it is the only one, asks here first.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.errors import MeshError
+from protocol.page.observation import Cut, Observation
+
+_WORDS: Final = {
+    "lines": "lines of the browser's snapshot",
+    "elements": "elements",
+    "text": "lines of its text",
+    "frames": "frames, which could not be read",
+}
+
+
+def is_whole(page: Observation, *, frame: str = "", text: bool = False) -> bool:
+    """Whether nothing was left out of ``page`` that could be an element of ``frame``; with ``text``, that it could say anywhere."""
+    return not _missing(page, frame=frame, text=text)
+
+
+def require_whole(page: Observation, asked: str, *, frame: str = "", text: bool = False) -> None:
+    """Return if ``is_whole``. asked: what cannot be told of a part of a page, in words. Errors: ``page.cut``."""
+    if missing := _missing(page, frame=frame, text=text):
+        raise MeshError(
+            "page.cut",
+            f"the page was not read to its end, so {asked} is not known: {said(missing)}",
+            cut={each.bound: each.left_out for each in missing},
+        )
+
+
+def said(cut: tuple[Cut, ...]) -> str:
+    """What was left out, in words; empty if nothing was."""
+    parts = " and ".join(f"{each.left_out:,} {_WORDS[each.bound]}" for each in cut)
+    return f"{parts} are left out" if parts else ""
+
+
+def _missing(page: Observation, *, frame: str, text: bool) -> tuple[Cut, ...]:
+    if text:
+        return tuple(each for each in page.cut if each.bound != "elements")
+    # A locator says in which frame it looks: the main frame is read whatever other frames do.
+    return tuple(each for each in page.cut if each.bound in ("lines", "elements") or (each.bound == "frames" and frame))
