@@ -48,6 +48,16 @@ def load_yaml(text: str) -> YamlValue:
     return _plain(root)
 
 
+def check_keys(text: str) -> None:
+    """Check that no map in ``text`` has a key twice, or one that merges another map into it: readers differ on which value counts.
+
+    The text has passed ``check_events``. Errors: ``input.invalid`` with the line, ``yaml.YAMLError``.
+    """
+    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    if root is not None:
+        _plain(root)
+
+
 def _bad(line: int, reason: str) -> MeshError:
     return MeshError("input.invalid", f"line {line}: {reason}", line=line)
 
@@ -87,6 +97,8 @@ def _plain(node: yaml.Node) -> YamlValue:
             for key, item in node.value:
                 if not isinstance(key, yaml.ScalarNode):
                     raise _bad(key.start_mark.line + 1, "a key must be text")
+                if key.value == "<<":
+                    raise _bad(key.start_mark.line + 1, "maps are not merged: write out what << would bring")
                 if key.value in pairs:
                     raise _bad(key.start_mark.line + 1, f"the key “{key.value[:40]}” occurs twice")
                 pairs[key.value] = _plain(item)

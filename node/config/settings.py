@@ -11,7 +11,7 @@ import platformdirs
 import yaml
 
 from node.config.forms import FOLDER_PATTERN, NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
-from node.config.safe_yaml import check_events
+from node.config.safe_yaml import check_events, check_keys
 from node.config.site_rules import check_sites
 from protocol import limits
 from protocol.errors import MeshError
@@ -185,13 +185,14 @@ class Config(_Record, frozen=True, kw_only=True):
 def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     """The configuration in YAML ``text``.
 
-    Checks, in order: size; aliases, tags, nesting and count of values; YAML; fields. Errors: ``config.invalid`` with the
+    Checks, in order: size; aliases, tags, nesting and count of values; each key once; YAML; fields. Errors: ``config.invalid`` with the
     place.
     """
     if len(text) > limits.CONFIG_CHARS_MAX:
         raise _too_long(source)
     try:
         check_events(text)
+        check_keys(text)
         plain: Any = yaml.load(text, Loader=yaml.CSafeLoader)
         if plain is None:  # A truncated file must not silently allow what the complete file had forbidden.
             raise MeshError("config.invalid", "the file is empty; write {} to use all defaults")

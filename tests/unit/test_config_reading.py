@@ -199,6 +199,14 @@ def test_a_configuration_has_as_many_characters_as_allowed_and_no_more() -> None
         ("name: 2026-02-31\n", "config.yaml: not valid YAML"),
         ("a: &x 1\n", "config.yaml, line 1: anchors and aliases are not allowed"),
         ("", "config.yaml, the file is empty; write {} to use all defaults"),
+        ("name: a\npolicy: {}\nname: b\n", "config.yaml, line 3: the key “name” occurs twice"),
+        ("policy:\n  sites: []\n  'sites': []\n", "config.yaml, line 3: the key “sites” occurs twice"),
+        (
+            "policy:\n  sites:\n    - site: https://shop.example\n      read: [/a]\n      read: [/**]\n",
+            "config.yaml, line 5: the key “read” occurs twice",
+        ),
+        ("browser: {headless: true, headless: false}\n", "config.yaml, line 1: the key “headless” occurs twice"),
+        ("name: a\n<<: {name: b}\n", "config.yaml, line 2: maps are not merged: write out what << would bring"),
     ],
 )
 def test_what_is_wrong_with_a_configuration_is_said_with_its_place(text: str, said: str) -> None:
