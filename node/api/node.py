@@ -13,6 +13,7 @@ from node import __version__
 from node.api.agents import Agents
 from node.api.federation import FederationApi
 from node.api.refusal_rows import RefusalRows
+from node.api.sights import Sights
 from node.approvals import Explaining
 from node.base import fault
 from node.config import invalid_in_words
@@ -75,6 +76,7 @@ class Node:
         self.agents.capsules = rooms.capsules.kept
         self._refusal_rows = RefusalRows(rooms.witness, rooms.clock)
         rooms.browsers.metering = self.agents
+        rooms.witness.feed.sees = Sights(rooms).sees
         self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,

@@ -225,6 +225,11 @@ class Approvals:
             for key in item.record.branches
         )
 
+    def asked_by(self, question_id: str) -> tuple[str, int] | None:
+        """Who asked a question, and when; None if it is not known any more."""
+        item = self._items.get(question_id)
+        return (item.question.caller, item.question.asked_ms) if item else None
+
     def waiting(self, search: str) -> int:
         """How many questions of ``search`` are open."""
         return sum(item.question.search == search and item.record.state == "open" for item in self._items.values())

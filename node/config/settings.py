@@ -185,8 +185,8 @@ class Config(_Record, frozen=True, kw_only=True):
 def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     """The configuration in YAML ``text``.
 
-    Checks, in order: size; aliases, tags, nesting and count of values; each key once; YAML; fields. Errors: ``config.invalid`` with the
-    place.
+    Checks, in order: size; aliases, tags, nesting and count of values; each key once; YAML; fields. Errors: ``config.invalid``
+    with the place.
     """
     if len(text) > limits.CONFIG_CHARS_MAX:
         raise _too_long(source)

@@ -17,9 +17,11 @@ from node.verbs import Bound
 from node.verbs import events as verbs
 from node.verbs.events import Listed, ListParams
 from protocol.errors import MeshError
-from protocol.feed import Kind, News, check_ids
+from protocol.feed import Change, Kind, News, check_ids
 
 T = TypeVar("T")
+Sees = Callable[[Change], Awaitable[bool]]
+"""Whether the caller of now may see a change. Errors: ``store.*``."""
 log = logging.getLogger(__name__)
 
 
@@ -32,6 +34,8 @@ class Feed:
         self._grown = asyncio.Event()
         """Set at the next change and then replaced. A follower takes it before it reads, so it cannot miss a change."""
         self._closed = False
+        self.sees: Sees = _everybody
+        """Set by whoever knows what agents were granted."""
         self.bound: Bound = {verbs.LIST: lambda params, tell: self.changes(params)}
 
     # --- telling -----------------------------------------------------------------------------------------------------
@@ -99,18 +103,26 @@ class Feed:
         return found
 
     async def _read(self, asked: ListParams) -> Listed:
-        page = await self._store.feed(after=asked.since, limit=asked.limit, kind=asked.kind)
-        if asked.since is not None:
-            _check_follows(asked.since, page)
-        # A full page may be followed by more matches; otherwise everything up to the newest change has been examined.
-        full = len(page.changes) == asked.limit and asked.since is not None
-        last = page.changes[-1].number if full else page.newest
-        return Listed(changes=page.changes, last=last, oldest=page.oldest)
+        while True:
+            page = await self._store.feed(after=asked.since, limit=asked.limit, kind=asked.kind)
+            if asked.since is not None:
+                _check_follows(asked.since, page)
+            # A full page may be followed by more matches; otherwise everything up to the newest change has been examined.
+            full = len(page.changes) == asked.limit and asked.since is not None
+            last = page.changes[-1].number if full else page.newest
+            seen = tuple([change for change in page.changes if await self.sees(change)])
+            if seen or not full:
+                return Listed(changes=seen, last=last, oldest=page.oldest)
+            asked = msgspec.structs.replace(asked, since=last)
 
     def close(self) -> None:
         """End the waiting of all followers, because the node stops. Twice is once."""
         self._closed = True
         self._wake()
+
+
+async def _everybody(change: Change) -> bool:
+    return True
 
 
 def _check_follows(since: int, page: FeedPage) -> None:

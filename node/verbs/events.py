@@ -58,6 +58,9 @@ LIST: Final = Verb(
     content, an address, or text that a person entered. docs/verbs.md lists the kinds. The oldest changes are deleted; if --since
     is older than what is left, the error is feed.gap and names the oldest number left.
 
+    An agent sees what happens to what it may list: to capsules that it was granted, to sessions that it could show, and to its
+    own live sessions and questions. Numbers that it does not get are of other changes.
+
     With --follow the command prints changes until Ctrl-C, also across restarts of the node. At the end it prints the number to
     continue from. With --json each change is one line. --follow needs a running node, and waits until there is one.
 

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 import aiohttp
+import msgspec
 import pytest
 from click.testing import CliRunner
 
+from adapters.ports import LiveRecord
 from node.api.control import ControlServer
 from node.api.node import Node
+from node.api.sights import SIGHTS
 from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, SOCKET_FILE
 from node.cli import main
 from node.cli.build import READERS
@@ -28,10 +31,12 @@ from node.process.wiring import open_node
 from node.verbs import SCOPES, CallerKind
 from node.verbs.agent import Scope
 from node.verbs.verb import ANY_SCOPE
-from protocol import limits
+from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import ABOUT
 from protocol.trust.agent_token import make_token, token_hash
 from tests.canaries import found_in
+from tests.session_samples import sample_session
 from tests.unit.test_privileged import _CALLS as PRIVILEGED
 
 
@@ -50,6 +55,12 @@ class Served:
         """The token of a new agent, made over the owner's socket."""
         params = {"name": name, "scopes": list(SCOPES), **given}
         return str((await call(self.home, "agent.add", params, nothing))["token"])
+
+    async def told(self, token: str, verb: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What a call of an agent is answered."""
+        answer = await call(Path("/nowhere"), verb, params, nothing, agent=AsAgent(self.socket, token))
+        assert isinstance(answer, dict)
+        return answer
 
     async def ask(self, token: str, verb: str, params: dict[str, Any], *, socket: Path | None = None) -> str:
         """The code with which a call of an agent fails; empty if it does not."""
@@ -326,6 +337,61 @@ async def test_a_follower_of_the_feed_that_goes_away_leaves_nothing_behind(serve
     since += 1  # of the agent that is added
     asked = {"since": since, "wait_s": limits.FEED_WAIT_S_MAX}
     await goes_away(served, "events.list", asked, lambda: bool(feed._grown._waiters))
+
+
+def _ids(form: str) -> list[str]:
+    return [ids.make_id(form, bytes([number]) * ids.ID_RANDOM_BYTES) for number in (1, 2)]
+
+
+async def test_an_agent_sees_only_the_changes_of_what_it_was_granted(served: Served) -> None:
+    """Each kind is told once about what is its own, and once about what is not. Guard: node/api/sights.py, Sights.sees."""
+    rooms, now_ms = served.node.rooms, served.node.rooms.clock.now_ms()
+    (granted, capsule), (live, other_live) = _ids("cap"), _ids("liv")
+    sample, shop = sample_session([]), "https://shop.example/"
+    session, other = (
+        msgspec.structs.replace(sample, id=id, start_url=url, caller="owner")
+        for id, url in zip(_ids("ses"), (shop, "http://127.0.0.1:1/"), strict=True)
+    )
+    for each in (session, other):
+        await rooms.store.put_session(each)
+    served.node.agents.capsules = Named(granted)
+    token = await served.token(capsules=["shop"])
+    bounds: Any = {"ttl_s": 1, "idle_s": 1, "actions_max": 1, "pages_max": 1}
+    for id, who in ((live, "agent:helper"), (other_live, "owner")):
+        await rooms.store.put_live(LiveRecord(id=id, caller=who, opened_ms=now_ms + 60_000, **bounds))
+    own = {"agent": "helper", "node": rooms.identity.node, "cap": granted, "liv": live, "ses": session.id}
+    foreign = {"agent": "other", "cap": capsule, "liv": other_live, "ses": other.id}
+    since = (await rooms.store.feed()).newest
+    for named in (own, own | foreign):
+        for kind, about in ABOUT.items():
+            made = [named.get(form) or ids.make_id(form, bytes(ids.ID_RANDOM_BYTES)) for form in about.ids]
+            await rooms.witness.feed.tell(kind, *made, who="owner")
+    seen: list[Any] = []
+    while page := (await served.told(token, "events.list", {"since": since, "limit": 7}))["changes"]:
+        seen, since = [*seen, *page], page[-1]["number"]
+    groups = [kind.value.partition(".")[0] for kind in ABOUT]
+    listed, own_alone = SIGHTS.keys() - {"owner", "question", *_OWN}, set(_OWN)
+    wanted = [kind.value for kind, group in zip(ABOUT, groups, strict=True) if group in listed] * 2
+    wanted += [kind.value for kind, group in zip(ABOUT, groups, strict=True) if group in own_alone]
+    assert sorted(change["kind"] for change in seen) == sorted(wanted)
+    assert {id for change in seen for id in change["ids"]}.isdisjoint(foreign.values())
+    assert set(groups) == SIGHTS.keys()
+
+
+_OWN = ("agent", "capsule", "live", "session")
+
+
+class Named:
+    """One capsule, called shop."""
+
+    def __init__(self, id: str) -> None:
+        self._id = id
+
+    async def id_of(self, text: str) -> str:
+        return self._id
+
+    async def name_of(self, capsule_id: str) -> str:
+        return "shop"
 
 
 async def test_who_waits_for_a_browser_and_goes_away_leaves_no_place_taken(served: Served) -> None:

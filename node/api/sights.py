@@ -1,0 +1,88 @@
+"""Which changes of the feed an agent sees: those about what it could also list, or that is its own.
+
+Its scope ``read`` lists peers, searches and schedules, so it sees all that happens to them. Of recorded sessions it sees those that
+it could show, of capsules those that it was granted, of live sessions, questions and agents its own. Of owners it sees nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from node.rooms import Rooms
+from node.verbs import Caller, CallerKind, current_caller
+from protocol.errors import MeshError
+from protocol.feed import Change
+
+Sees = Callable[[Rooms, Caller, Change], Awaitable[bool]]
+
+
+async def _always(rooms: Rooms, caller: Caller, change: Change) -> bool:
+    return True
+
+
+async def _never(rooms: Rooms, caller: Caller, change: Change) -> bool:
+    return False
+
+
+async def _itself(rooms: Rooms, caller: Caller, change: Change) -> bool:
+    # Not what an agent of the same name did that was removed before.
+    return change.ids[0] == caller.name and change.at_ms >= caller.since_ms
+
+
+async def _granted(rooms: Rooms, caller: Caller, change: Change) -> bool:
+    return caller.may_mount(change.ids[0])
+
+
+async def _own_live(rooms: Rooms, caller: Caller, change: Change) -> bool:
+    record = await rooms.store.live(change.ids[0])
+    return record is not None and caller.owns(record.caller, record.opened_ms)
+
+
+async def _own_question(rooms: Rooms, caller: Caller, change: Change) -> bool:
+    asked = rooms.approvals.asked_by(change.ids[0])
+    return asked is not None and caller.owns(*asked)
+
+
+async def _session(rooms: Rooms, caller: Caller, change: Change) -> bool:
+    if caller.owns(change.who, change.at_ms):
+        return True  # what it did itself, also to a session that is gone
+    try:
+        await rooms.sessions.reading.session(change.ids[0])
+    except MeshError:
+        return False
+    return True
+
+
+SIGHTS: Final[Mapping[str, Sees]] = {
+    "node": _always,
+    "key": _always,
+    "log": _always,
+    "peer": _always,
+    "search": _always,
+    "lease": _always,
+    "claim": _always,
+    "schedule": _always,
+    "run": _always,
+    "session": _session,
+    "capsule": _granted,
+    "live": _own_live,
+    "question": _own_question,
+    "agent": _itself,
+    "owner": _never,
+}
+"""By the first part of a kind. A kind that is not here is seen by its owner only."""
+
+
+class Sights:
+    """Implements ``node.signing.Sees`` for the caller of a verb."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
+    async def sees(self, change: Change) -> bool:
+        """Whether the present caller sees a change. Errors: ``store.*``."""
+        caller = current_caller()
+        if caller.kind is not CallerKind.AGENT:
+            return True
+        return await SIGHTS.get(change.kind.partition(".")[0], _never)(self._rooms, caller, change)
