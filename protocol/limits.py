@@ -439,6 +439,7 @@ READ_ELEMENT_US: Final = (
     4_000  # that each element of a document adds to it: on an idle machine it takes a fiftieth of that
 )
 READ_MORE_MS_MAX: Final = 180_000  # that they add together
+ACTION_TIMEOUT_MS_MAX: Final = 120_000  # that an action may have of its own
 SETTLE_QUIET_MS: Final = 80
 SETTLE_BUSY_MS: Final = 3_000  # a page that says for longer that it is at work may always say so
 SETTLE_BLANK_MS: Final = 2_000

@@ -72,6 +72,10 @@ class Activity:
         self._page: Page | None = None
         self._main = ""
         self._dom_pending = False
+        self._asked_at = 0.0
+        """When the main frame began to load."""
+        self.committed = False
+        """Whether the first bytes of the document have come that the main frame began to load last."""
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -81,6 +85,7 @@ class Activity:
         self._main = main_frame
         session.on("Page.frameRequestedNavigation", self._navigation_requested)
         session.on("Page.frameStartedLoading", self._started)
+        session.on("Page.frameNavigated", self._came)
         session.on("Page.frameStoppedLoading", self._stopped)
         session.on("Page.frameDetached", self._stopped)
         session.on("Page.domContentEventFired", self._dom_ready)
@@ -108,8 +113,13 @@ class Activity:
     def _started(self, event: Mapping[str, Any]) -> None:
         self._loading.add(event["frameId"])
         if event["frameId"] == self._main:
-            self._dom_pending = True
+            self._dom_pending, self.committed, self._asked_at = True, False, time.monotonic()
         self._began()
+
+    def _came(self, event: Mapping[str, Any]) -> None:
+        if event["frame"]["id"] == self._main:
+            self.committed = True
+            self._changed.set()
 
     def _stopped(self, event: Mapping[str, Any]) -> None:
         self._loading.discard(event["frameId"])
@@ -291,6 +301,11 @@ class Activity:
         return self._dom_pending
 
     @property
+    def navigating_ms(self) -> int:
+        """For how long the main frame has been on its way to a document; 0 if it is not."""
+        return round((time.monotonic() - self._asked_at) * 1000) if self._dom_pending else 0
+
+    @property
     def fetching(self) -> bool:
         """Whether a script waits for an answer to what it asked since the action began."""
         return self._held > 0 or self._requests.total() > self._earlier.total()
@@ -330,11 +345,13 @@ class Activity:
         otherwise: str,
         doing: str,
         more_ms: Callable[[], int] = lambda: 0,
+        late: str = "browser.timeout",
     ) -> T:
         """The result of ``work``, but no later than ``timeout_ms`` and no later than the page's end.
 
         more_ms: how much longer it may take, asked once that time is over.
-        Errors: ``browser.crashed``, ``browser.timeout``, ``otherwise``.
+        late: the code for work that takes longer: ``browser.slow`` for what the page itself must answer.
+        Errors: ``browser.crashed``, ``late``, ``otherwise``.
         """
         task = asyncio.ensure_future(work)
         either: set[asyncio.Future[Any]] = {task, self.gone}
@@ -343,11 +360,11 @@ class Activity:
             if not done and (longer := more_ms()):
                 await asyncio.wait(either, timeout=longer / 1000, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
-                with translated(otherwise, doing):
+                with translated(otherwise, doing, late):
                     return task.result()
             if self.gone.done():
                 raise MeshError("browser.crashed", f"the browser disappeared while {doing}")
-            raise MeshError("browser.timeout", f"{doing} took too long")
+            raise MeshError(late, f"{doing} took longer than {timeout_ms / 1000:g} s")
         finally:
             if not task.done():
                 task.cancel()

@@ -11,7 +11,7 @@ import asyncio
 import errno
 import socket
 import time
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from adapters.browser.wall import Wall
@@ -19,6 +19,8 @@ from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.requests import GuardPolicy
 from protocol.wire.destination import Place, place_of
 
+Attempt = Literal["connected", "no_name", "refused", "unreachable", "late"]
+"""How an attempt to connect ended. ``late``: nobody answered it in time."""
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -37,6 +39,18 @@ class Destinations:
         """Names, until when what they resolved to is used again, and what that was."""
         self._admitted: dict[tuple[str, int], None] = {}
         """Hosts and ports in private networks that a guard has let through."""
+        self._ends: dict[tuple[str, int], Attempt] = {}
+        """How the last attempt to connect to each place ended."""
+
+    def note(self, host: str, port: int, end: Attempt) -> None:
+        """The tunnel says how its last attempt to connect there ended."""
+        _remember(self._ends, (host.lower(), port), end)
+
+    def attempt(self, url: str) -> Attempt | None:
+        """How the last attempt to connect to the place of ``url`` ended; None if none has ended yet."""
+        parts = urlsplit(url)
+        port = parts.port or _USUAL_PORT.get(parts.scheme, 0)
+        return self._ends.get(((parts.hostname or "").strip("[]"), port))
 
     async def refuse(self, url: str, policy: GuardPolicy) -> str | None:
         """The rule by which ``policy`` refuses a request that goes where ``url`` leads now; None if it may go there.

@@ -29,6 +29,8 @@ _NET: Final = re.compile(r"net::ERR_[A-Z0-9_]+")
 
 _REASONS: Final = {
     "ERR_ABORTED": "it was given up, by the page or by a download (ERR_ABORTED)",
+    "ERR_HTTP_RESPONSE_CODE_FAILURE": "the site answered with an error and without a page",
+    "ERR_INVALID_HTTP_RESPONSE": "what the site answered is no HTTP",
     "ERR_ADDRESS_UNREACHABLE": "the address cannot be reached",
     "ERR_CERT_AUTHORITY_INVALID": "nobody who is trusted has signed the certificate of the site",
     "ERR_CERT_COMMON_NAME_INVALID": "the certificate is that of another host",
@@ -43,10 +45,32 @@ _REASONS: Final = {
     # What a launched browser says of all of these, since it connects through the tunnel.
     "ERR_SOCKS_CONNECTION_FAILED": "no connection: no server listens at this address and port, or no host has this name",
     "ERR_SSL_PROTOCOL_ERROR": "the site does not speak TLS at this port",
-    "ERR_TOO_MANY_REDIRECTS": "the page redirects in a circle",
+    "ERR_TOO_MANY_REDIRECTS": "the site answers with one redirect after another, without end",
     "ERR_TUNNEL_CONNECTION_FAILED": "no connection to the host and port came about",
 }
 """Chromium's names for network failures, in words. Others are said by their names."""
+
+_ANSWERED: Final = frozenset(
+    {
+        "ERR_ABORTED",
+        "ERR_CONTENT_DECODING_FAILED",
+        "ERR_CONTENT_LENGTH_MISMATCH",
+        "ERR_HTTP_RESPONSE_CODE_FAILURE",
+        "ERR_INCOMPLETE_CHUNKED_ENCODING",
+        "ERR_INVALID_CHUNKED_ENCODING",
+        "ERR_INVALID_HTTP_RESPONSE",
+        "ERR_INVALID_REDIRECT",
+        "ERR_INVALID_RESPONSE",
+        "ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_DISPOSITION",
+        "ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH",
+        "ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION",
+        "ERR_RESPONSE_HEADERS_TOO_BIG",
+        "ERR_RESPONSE_HEADERS_TRUNCATED",
+        "ERR_TOO_MANY_REDIRECTS",
+        "ERR_UNSAFE_REDIRECT",
+    }
+)
+"""Failures after an answer: the site was reached, and gave no page."""
 
 
 def is_gone(error: BaseException) -> bool:
@@ -69,17 +93,17 @@ def unreadable(error: PlaywrightError) -> str:
 
 
 @contextmanager
-def translated(otherwise: str, doing: str) -> Iterator[None]:
-    """Run a block; foreign exceptions leave it as ``browser.crashed``, ``browser.timeout`` or ``otherwise``."""
+def translated(otherwise: str, doing: str, late: str = "browser.timeout") -> Iterator[None]:
+    """Run a block; foreign exceptions leave it as ``browser.crashed``, ``late`` or ``otherwise``."""
     try:
         yield
-    except PlaywrightTimeoutError:
-        raise MeshError("browser.timeout", f"{doing} took too long") from None
-    except TimeoutError:
-        raise MeshError("browser.timeout", f"{doing} took too long") from None
+    except (PlaywrightTimeoutError, TimeoutError):
+        raise MeshError(late, f"{doing} took too long") from None
     except (PlaywrightError, OSError) as error:
         if is_gone(error):
             raise MeshError("browser.crashed", f"the browser disappeared while {doing}") from None
         reason = net_code(error)
         why = _REASONS.get(reason, reason)
+        if otherwise == "browser.navigation" and reason in _ANSWERED:
+            otherwise = "browser.no_page"
         raise MeshError(otherwise, f"{doing} failed{f': {why}' if why else ''}", reason=reason) from None

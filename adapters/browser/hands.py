@@ -59,6 +59,7 @@ _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 # A list and a combo box hold their options; text fields in them only take the focus.
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
 _HOLDS, _ANOTHER, _FOCUSED = (scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused"))
+_DONE: Final = "waiting for scheduled navigations"  # Playwright's log of an action, once it is performed
 _READ_MS: Final = 1_000  # for an element that was observed a moment ago
 _NO_FOCUS: Final = "the element cannot take the focus: its key would go to another one"
 _NO_LINES: Final = "only a text area takes several lines, and no field a control character"
@@ -87,6 +88,7 @@ class Hands:
             timeout_ms=limit + 1_000,
             otherwise="action.not_possible",
             doing=f"performing “{type(action).__name__.lower()}”",
+            late="browser.slow",
         )
 
     async def _dispatch(
@@ -141,7 +143,12 @@ class Hands:
             while not await _ends(task):
                 # The action may have removed its own target, by a navigation or by an answer to a request; in that case
                 # it has succeeded.
-                if self._activity.serial == serial and await _gone(target) and not await _ends(task):
+                if (
+                    self._activity.serial == serial
+                    and not self._activity.navigating
+                    and await _gone(target)
+                    and not await _ends(task)
+                ):
                     raise _missing(element)
             return task.result()
         finally:
@@ -192,8 +199,10 @@ class Hands:
                     await target.press(key, timeout=limit)
                 case _:
                     return await self._read(element, target, limit)
-        except PlaywrightTimeoutError:
-            if await _gone(target):
+        except PlaywrightTimeoutError as error:
+            if _DONE in error.message:
+                return ""  # what is late is the page that it leads to, which is waited for as after any other action
+            if not self._activity.navigating and await _gone(target):
                 raise _missing(element) from None
             raise MeshError(
                 "action.not_possible", "the element is hidden, disabled or covered", role=element.role

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from typing import Any, Final
 
@@ -19,6 +20,15 @@ from protocol.risk.refused import navigation_refused
 
 _WITH_BODY: Final = "document.body ?? document.documentElement?.append(document.createElement('body'))"
 """A page whose script went elsewhere before the first text stays without a body, and Playwright reads no such page."""
+
+
+_STOP_MS: Final = 1_000
+_ATTEMPTS: Final = {
+    "no_name": "no host has this name",
+    "refused": "the connection was refused: no server listens at this address and port",
+    "unreachable": "the address cannot be reached",
+    "late": "no connection to the site came about in time",
+}
 
 
 class Navigation:
@@ -76,7 +86,10 @@ class Navigation:
         await self._opened(self._page.reload(wait_until="domcontentloaded", timeout=limit), limit)
 
     async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
-        """Wait for the end of a navigation. Errors: ``browser.refused``, ``browser.navigation``, ``browser.crashed``."""
+        """Wait for the end of a navigation.
+
+        Errors: ``browser.refused``, ``browser.navigation``, ``browser.no_page``, ``browser.slow``, ``browser.crashed``.
+        """
         try:
             opened = until_opened(work, self._activity, self._guard)
             await self._activity.alive(
@@ -85,14 +98,45 @@ class Navigation:
             if self._guard.document is not None:
                 await self._session.send("Runtime.evaluate", {"expression": _WITH_BODY})
         except MeshError as error:
-            if error.code == "browser.navigation" and (refused := self._guard.document):
+            if error.code in ("browser.navigation", "browser.no_page") and (refused := self._guard.document):
                 raise navigation_refused(refused, self._guard.led_by) from None
             if error.code == "browser.timeout":
-                self._stop()
-            raise
+                raise await self.late(limit) from None
+            raise self._without_connection(error) from None
         except asyncio.CancelledError:
             self._stop()
             raise
+
+    async def late(self, after_ms: int) -> MeshError:
+        """Give up a document that did not come in ``after_ms``; the error that says how far it came."""
+        error = self._lateness(after_ms)
+        with contextlib.suppress(MeshError):
+            await self._activity.alive(
+                self._stopped(), timeout_ms=_STOP_MS, otherwise="browser.timeout", doing="giving up a page"
+            )
+        return error
+
+    def _lateness(self, after_ms: int) -> MeshError:
+        said, attempt = f"{round(after_ms / 100) / 10:g} s", self._guard.attempt()
+        if self._activity.committed:
+            return MeshError("browser.slow", f"the page was reached, and was still loading after {said}")
+        if attempt == "connected":
+            return MeshError("browser.slow", f"the site was reached, and answered nothing for {said}")
+        if self._guard.connects:
+            return MeshError("browser.navigation", f"no connection to the site came about in {said}")
+        return MeshError("browser.timeout", f"opening the page took longer than {said}")
+
+    def _without_connection(self, error: MeshError) -> MeshError:
+        """``error``, with what the tunnel knows of a connection that did not come about: Chromium knows only that."""
+        why = _ATTEMPTS.get(self._guard.attempt() or "", "")
+        if error.detail.get("reason") != "ERR_SOCKS_CONNECTION_FAILED" or not why:
+            return error
+        return MeshError(error.code, f"opening the page failed: {why}", **error.detail)
+
+    async def _stopped(self) -> None:
+        await self._session.send("Page.stopLoading")
+        while self._activity.navigating:
+            await self._activity.changed(_STOP_MS / 1000)
 
     def _stop(self) -> None:
         # Playwright goes on with it: the page would open later, in another action, and could not be read until then.

@@ -16,7 +16,7 @@ from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRout
 
 from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
-from adapters.browser.destinations import Destinations
+from adapters.browser.destinations import Attempt, Destinations
 from adapters.browser.sockets import hold, pass_on, refuse
 from adapters.browser.streams import Streams, is_stream
 from adapters.browser.wall import Turned
@@ -112,6 +112,8 @@ class NetworkGuard:
         self._forms: dict[RequestForm, None] = {}
         self._document: Refused | None = None
         self._led_by: list[str] = []
+        self.asked_for = ""
+        """The document that was let through last."""
         self._pop_ups: dict[str, str] = {}
         self.stays = False
         """Whether the page may open no other document (``Given.stays``)."""
@@ -166,6 +168,7 @@ class NetworkGuard:
         if rule is None:
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
+                self.asked_for = url
                 if len(self._led_by) < _LED_BY_MAX:
                     self._led_by.append(site_of(url))
             return True
@@ -190,6 +193,15 @@ class NetworkGuard:
         if not announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
             self._forms[request_form(method, url, told.content_type, body)] = None
         return rule
+
+    @property
+    def connects(self) -> bool:
+        """Whether it is known here how attempts to connect end."""
+        return self._destinations is not None
+
+    def attempt(self) -> Attempt | None:
+        """How the last attempt to connect to the site of that document ended; None if none has, or nobody here knows."""
+        return None if self._destinations is None else self._destinations.attempt(self.asked_for)
 
     async def reaches(self, method: str, url: str, kind: str) -> bool:
         """Whether a permitted request may go where its address leads; one that may not is reported."""

@@ -46,6 +46,7 @@ _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in t
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _LATE_S: Final = 3.0  # a slow answer to what a timer has asked for must not look like one that never came
 _SNAPSHOT_ATTEMPTS: Final = 3
+SLOW: Final = "browser.slow"
 _NO_REF: Final = "e0"  # Playwright counts from 1
 
 
@@ -85,6 +86,8 @@ class ChromiumPage:
         self._looked = False
         """Whether it was observed since the last action was performed."""
         self._closed = False
+        self._arrival_ms = limits.NAVIGATION_TIMEOUT_MS
+        """How long the document may take that the last action has asked for."""
 
     @property
     def is_open(self) -> bool:
@@ -151,6 +154,7 @@ class ChromiumPage:
     async def observe(self) -> Observation:
         """The page now; ``adapters.ports.Page.observe``."""
         self._hands.finding.see(None)
+        await self._arrived()
         # Sent before the page is read, so that it answers first.
         self._activity.spawn(self._patience.ask())
         try:
@@ -160,35 +164,52 @@ class ChromiumPage:
                 more_ms=self._patience.more_ms,
                 otherwise="browser.timeout",
                 doing="reading the page",
+                late=SLOW,
             )
             self._hands.finding.see(self._view)
             self._looked = True
         except MeshError as error:
-            if error.code == "browser.timeout":
+            if error.code == SLOW:
                 await self._require_readable()
             raise
         return self._view.observation
 
+    async def _arrived(self) -> None:
+        """Return once the page is on no way to another document. Errors: those of ``Navigation.late``, ``browser.crashed``."""
+        while self._activity.navigating and not self._activity.gone.done():
+            left_ms = self._arrival_ms - self._activity.navigating_ms
+            if left_ms <= 0:
+                raise await self._navigation.late(self._arrival_ms)
+            await self._activity.changed(left_ms / 1000)
+
     async def unchanged(self) -> bool:
         """``adapters.ports.Page.unchanged``."""
         frames = len(self._page.frames)
-        answers = await self._activity.alive(
-            self._worlds.everywhere(still_scripts.CHANGES),
-            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
-            otherwise="browser.timeout",
-            doing="asking the page whether it changed",
+        answers = await self._answer(
+            self._worlds.everywhere(still_scripts.CHANGES), "asking the page whether it changed"
         )
         # A frame out of reach does not answer: what it shows may have changed.
         every = len(answers) == frames == len(self._page.frames)
         return every and not any(answers) and self._activity.idle
 
+    async def _answer(self, work: Coroutine[Any, Any, T], doing: str, otherwise: str = "browser.timeout") -> T:
+        """The result of ``work``, which the page must answer. Errors: ``browser.crashed``, ``browser.slow``, ``otherwise``."""
+        return await self._activity.alive(
+            work,
+            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
+            otherwise=otherwise,
+            doing=doing,
+            late=SLOW,
+        )
+
     async def _require_readable(self) -> None:
-        """Say so if a page whose snapshot never came is one that breaks it. Errors: ``browser.unreadable``."""
+        """Say so if a page whose snapshot never came is one that breaks it. Errors: ``browser.unreadable``, ``browser.slow``."""
         names = await self._activity.alive(
             self._worlds.everywhere(scripts.CLOBBERED),
             timeout_ms=_CLOBBERED_TIMEOUT_MS,
             otherwise="browser.timeout",
             doing="reading the page",
+            late=SLOW,
         )
         for name in filter(None, names):
             raise _unreadable(name)
@@ -231,34 +252,23 @@ class ChromiumPage:
         if within and within not in view.refs:
             raise MeshError("action.target_missing", f"no element {within} in the last observation")
         mask = masker(self._secrets)
-        return await self._activity.alive(
-            self._hands.finding.ref_at(selector, view, frame, view.refs[within] if within else "", mask),
-            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
-            otherwise="action.target_missing",
-            doing="looking for an element",
-        )
+        inside = view.refs[within] if within else ""
+        found = self._hands.finding.ref_at(selector, view, frame, inside, mask)
+        return await self._answer(found, "looking for an element", "action.target_missing")
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""
         internal = self._view.refs.get(ref) if self._view else None
         if internal is None:
             raise MeshError("action.target_missing", f"no element {ref} in the last observation")
-        return await self._activity.alive(
-            label_of(self._hands.finding.at(internal), value),
-            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
-            otherwise="action.target_missing",
-            doing="reading the options of a list",
-        )
+        label = label_of(self._hands.finding.at(internal), value)
+        return await self._answer(label, "reading the options of a list", "action.target_missing")
 
     async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
         """``adapters.ports.Page.read``."""
         element, internal = self._known(ref)
-        text = await self._activity.alive(
-            self._hands.read(element, internal, attribute),
-            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
-            otherwise="action.target_missing",
-            doing="reading an element",
-        )
+        reading = self._hands.read(element, internal, attribute)
+        text = await self._answer(reading, "reading an element", "action.target_missing")
         return None if text is None else await asyncio.to_thread(masker(self._secrets), text)
 
     def downloads(self) -> tuple[Download, ...]:
@@ -280,6 +290,7 @@ class ChromiumPage:
             timeout_ms=self._patience.ms(2 * limits.HIDDEN_TEXT_MS),
             otherwise="browser.timeout",
             doing="reading what the page hides",
+            late=SLOW,
         )
         whole = len(answers) == frames == len(self._page.frames)
         return await asyncio.to_thread(hidden_texts, answers, masker(self._secrets), whole=whole)
@@ -335,6 +346,7 @@ class ChromiumPage:
         looks = isinstance(action, Wait | Assert | Extract)
         # What only reads changes nothing: the page is as it was when what is to be read was looked for.
         seen = self._looked and isinstance(action, Assert | Extract)
+        self._arrival_ms = self._stillness.arrival_ms = _arrival_ms(action)
         self._guard.stays = given.stays
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
@@ -425,6 +437,8 @@ class ChromiumPage:
                 if not still.done() and await self._has(expect):
                     return True
             settled = await still
+            if not settled and self._activity.navigating:
+                raise await self._navigation.late(self._arrival_ms)
             if await self._following.follow():
                 settled = await self._stillness.until_still(patience_ms)
             if not self._stillness.seen:
@@ -437,6 +451,8 @@ class ChromiumPage:
         """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
         await self._following.follow()
         await self._stillness.loaded()
+        if self._activity.navigating:  # a slow site takes longer than a page is read for
+            return False
         await self.observe()
         return self._fits(expect)
 
@@ -459,12 +475,7 @@ class ChromiumPage:
         return ahead or await self._picture(cover)
 
     async def _picture(self, cover: Covering | None = None) -> bytes:
-        return await self._activity.alive(
-            self._camera.picture(cover),
-            timeout_ms=self._patience.ms(limits.STEP_TIMEOUT_MS),
-            otherwise="browser.timeout",
-            doing="taking a screenshot",
-        )
+        return await self._answer(self._camera.picture(cover), "taking a screenshot")
 
     async def close(self) -> None:
         """``adapters.ports.Page.close``."""
@@ -472,6 +483,11 @@ class ChromiumPage:
             return
         self._closed = True
         await close(self._page, self._session, self._activity, cuts_off=self._cuts_off)
+
+
+def _arrival_ms(action: Action) -> int:
+    own_ms = 0 if isinstance(action, Wait | Assert) else action.timeout_ms
+    return own_ms or limits.NAVIGATION_TIMEOUT_MS
 
 
 def _unreadable(name: str) -> MeshError:

@@ -33,6 +33,8 @@ class Stillness:
         """How often it was still: a document that was met since the last time is being built."""
         self.quiet_ms = limits.SETTLE_QUIET_MS
         """How long nothing may change."""
+        self.arrival_ms = limits.NAVIGATION_TIMEOUT_MS
+        """How long a document may take that the page is on its way to."""
 
     async def dialog(self) -> None:
         """Wait for a dialog that is expected, within a limit: it can be late, and opened by an answer to a request."""
@@ -47,7 +49,7 @@ class Stillness:
             await self._activity.changed(left)
 
     def _left_s(self, began: float, patience_ms: Callable[[], int]) -> float:
-        patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms()
+        patience = self.arrival_ms if self._activity.navigating else patience_ms()
         return patience / 1000 - (time.monotonic() - began)
 
     async def _watched(self, quiet: str, began: float, patience_ms: Callable[[], int]) -> list[Any]:

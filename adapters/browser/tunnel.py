@@ -16,13 +16,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import socket
 from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple, cast
 
 from aiohappyeyeballs import start_connection
 
-from adapters.browser.destinations import Destinations
+from adapters.browser.destinations import Attempt, Destinations
 from adapters.browser.relays import Entrance, Relay, checked
 from protocol import limits
 
@@ -102,9 +103,11 @@ class Tunnel:
                     ways = await self._destinations.ways(*wanted)
                     connected = await start_connection(ways, happy_eyeballs_delay=0.25)
                     there, _ = await loop.create_connection(lambda: outward, sock=connected)
-            except (OSError, TimeoutError, UnicodeError):  # UnicodeError: a malformed host name
+            except (OSError, TimeoutError, UnicodeError) as error:  # UnicodeError: a malformed host name
+                self._destinations.note(*wanted, _end_of(error))
                 writer.write(_UNREACHABLE)
                 return
+            self._destinations.note(*wanted, "connected")
             with self._kept(there):
                 inward.lead(there)
                 outward.lead(here)
@@ -146,6 +149,18 @@ class Tunnel:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _end_of(error: BaseException) -> Attempt:
+    match error:
+        case TimeoutError():
+            return "late"
+        case socket.gaierror() | UnicodeError():
+            return "no_name"
+        case ConnectionRefusedError():
+            return "refused"
+        case _:
+            return "unreachable"
 
 
 async def _destination(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, int] | None:

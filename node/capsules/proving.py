@@ -29,7 +29,7 @@ from protocol.capsule.minimal import Halving, only, parts_of, shown_by
 from protocol.capsule.portability import findings
 from protocol.capsule.probe import Probe, Proven, judge_page, learned
 from protocol.capsule.state import CapsuleState
-from protocol.errors import MeshError
+from protocol.errors import NOT_LOADED, MeshError
 from protocol.goal.condition import Condition
 from protocol.page.action import Goto
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -38,7 +38,7 @@ from protocol.trust.origin import fits, origin_of
 
 log = logging.getLogger(__name__)
 
-_NOT_SEEN: Final = frozenset({"browser.refused", "browser.navigation", "browser.timeout"})
+_NOT_SEEN: Final = NOT_LOADED | {"browser.refused"}
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,9 +85,11 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     """False shows the windows of the browser."""
     sandbox: bool = True
     """Chromium's own sandbox. Only a test environment that runs as root has a reason to switch it off."""
-    step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.STEP_TIMEOUT_MS
+    step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=limits.ACTION_TIMEOUT_MS_MAX)] = limits.STEP_TIMEOUT_MS
     """How long one action may take, in milliseconds."""
-    navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
+    navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=limits.ACTION_TIMEOUT_MS_MAX)] = (
+        limits.NAVIGATION_TIMEOUT_MS
+    )
     """How long an address may take to open, in milliseconds."""
     contexts_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_MAX
     """Maximum number of open browser contexts, over all users. Each context with one page takes about 60 MB."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ from node.live.history import Known, Nothing
 from node.live.options import as_label, fit
 from node.live.personal import judge_of, shown_name
 from node.live.selecting import around, missing, selected
+from node.live.time_limit import TimeLimit
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -147,6 +149,7 @@ class Driver:
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
+        limit = TimeLimit(action)
         action = filled_in(action, self.values)
         if self.observation is None:
             # Opening an address does not depend on the present page.
@@ -155,19 +158,11 @@ class Driver:
         condition = condition_of(action)
         if condition is not None:
             # Its element may come only later, or be meant to be absent.
-            self.prepared = _unaimed(action, self.observation)
+            ready = _unaimed(action, self.observation)
         else:
-            self.prepared, self.observation = await prepare(
-                self._page,
-                self.observation,
-                action,
-                evidence=evidence,
-                secrets=self._secrets,
-                history=self._gate.history,
-            )
-        if isinstance(action, Drag):
-            self.prepared = await _onto(self._page, self.prepared, evidence_onto, self._secrets)
-        self.prepared = msgspec.structs.replace(self.prepared, risk=with_answer(self.prepared.risk, answer))
+            look = partial(self._ready, action, evidence, evidence_onto)
+            ready, self.observation = await limit.find(self._page, self.observation, look)
+        self.prepared = msgspec.structs.replace(ready, risk=with_answer(ready.risk, answer))
         sought = self._sought(self.prepared)
         covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
         if condition is not None:
@@ -176,10 +171,13 @@ class Driver:
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
-            performed = Goto(url=reveal_address(performed.url, self._secrets))
+            performed = msgspec.structs.replace(performed, url=reveal_address(performed.url, self._secrets))
         ref = None if condition is not None else self.prepared.ref
         await self._codes.make(performed, self._secrets)
-        outcome = await self._page.perform(performed, ref=ref, expect=expect, secrets=self._secrets, given=given)
+        left = limit.rest_ms
+        outcome = await self._page.perform(
+            performed, ref=ref, expect=expect, secrets=self._secrets, timeout_ms=left, given=given
+        )
         self.observation, self.on_tab = outcome.observation, outcome.on_tab
         await self._learn(self.prepared, outcome)
         await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
@@ -189,6 +187,17 @@ class Driver:
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    async def _ready(
+        self, action: Action, evidence: Evidence | None, onto: Evidence | None, observation: Observation
+    ) -> tuple[Prepared, Observation]:
+        """As ``prepare``, and with the element that a drag ends on."""
+        prepared, observation = await prepare(
+            self._page, observation, action, evidence=evidence, secrets=self._secrets, history=self._gate.history
+        )
+        if isinstance(action, Drag):
+            prepared = await _onto(self._page, prepared, onto, self._secrets)
+        return prepared, observation
 
     async def _learn(self, prepared: Prepared, outcome: Outcome) -> None:
         """What history let pass may try more than it did before, and in a search what is harmless only by what it says may try more

@@ -11,6 +11,7 @@ import msgspec
 from adapters.ports import Page
 from node.live.console import redact_console
 from node.live.personal import judge_of, shown_name
+from node.live.time_limit import NOT_FOUND
 from protocol.errors import MeshError
 from protocol.page.action import Assert, Locator
 from protocol.page.assertion import Seen, count_named, failed, holds
@@ -37,9 +38,6 @@ _OF_CONTROLS: Final = frozenset({"checked", "unchecked", "enabled", "disabled", 
 """What is asserted of a label is asserted of its control."""
 _PAUSES_MS: Final = (100, 250, 500, 1_000)
 _FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
-_NOT_FOUND: Final = frozenset(
-    {"action.target_missing", "action.target_ambiguous", "action.target_differs", "action.not_possible"}
-)
 
 
 async def hold(
@@ -141,7 +139,7 @@ async def _look(
         any_will_do = assertion.what in ("visible", "hidden")
         element = await find(page, observation, _any(target) if any_will_do else target, scope)
     except MeshError as error:
-        if error.code not in _NOT_FOUND:
+        if error.code not in NOT_FOUND:
             raise
         _require_counted(assertion, target, scope)
         instead = error.message if error.code == "action.target_differs" else ""
@@ -184,7 +182,7 @@ async def _table(
             return None, scope
         return await find(page, observation, target, scope), observation
     except MeshError as error:
-        if error.code not in _NOT_FOUND:
+        if error.code not in NOT_FOUND:
             raise
         return None
 

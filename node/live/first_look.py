@@ -12,11 +12,11 @@ from adapters.ports import Outcome
 from node.live.metering import End
 from protocol.capsule.portability import Standing
 from protocol.capsule.probe import Probe, judge_page, plain
-from protocol.errors import MeshError
+from protocol.errors import NOT_LOADED, MeshError
 from protocol.page.action import Goto
 from protocol.page.observation import Observation
 
-_NOT_SEEN = frozenset({"browser.refused", "browser.navigation", "browser.timeout"})
+_NOT_SEEN = NOT_LOADED | {"browser.refused"}
 Open = Callable[[Goto], Awaitable[Outcome]]
 """Opens an address in the page at hand."""
 

@@ -60,7 +60,7 @@ def fit(action: Action, element: Element) -> Action:
         case Fill(target=target, value=str(value)) if element.traits.tag == "select" or (
             element.role in ("combobox", "listbox") and element.options
         ):
-            return Select(target=target, option=_option(value, element))
+            return Select(target=target, option=_option(value, element), timeout_ms=action.timeout_ms)
         case Select(option=option, also=also) if element.options and (
             missing := [label for label in (option, *also) if label not in element.options]
         ):

@@ -221,7 +221,7 @@ class Recorder:
         performed = redact_action(as_written(action, prepared.action) if prepared else action, given)
         performed = stored_names(performed, action, secrets)
         if isinstance(action, Goto):
-            performed = Goto(url=self._address(action.url))
+            performed = msgspec.structs.replace(action, url=self._address(action.url))
         if error:
             # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
             performed = without_value(performed)

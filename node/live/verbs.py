@@ -30,6 +30,10 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Click, Fill, Goto, Locator, Press, Secret, Select, Wait
 
 
+def _ms(seconds: float) -> int:
+    return round(seconds * 1_000)
+
+
 class LiveVerbs:
     """Opens live sessions, observes, acts and closes them."""
 
@@ -77,20 +81,22 @@ class LiveVerbs:
             return await session.act((action,), by_ref=False, approve_class=approve_class)
 
     async def _navigate(self, params: NavigateParams, tell: Tell) -> Acted:
-        return await self._do(params.session, Goto(url=params.url))
+        return await self._do(params.session, Goto(url=params.url, timeout_ms=_ms(params.timeout)))
 
     async def _back(self, params: LiveParams, tell: Tell) -> Acted:
         return await self._do(params.session, Back())
 
     async def _press(self, params: PressParams, tell: Tell) -> Acted:
-        return await self._do(params.session, Press(key=params.key), params.approve_class)
+        return await self._do(
+            params.session, Press(key=params.key, timeout_ms=_ms(params.timeout)), params.approve_class
+        )
 
     async def _wait(self, params: WaitParams, tell: Tell) -> Acted:
-        return await self._do(params.session, Wait(text=params.text, timeout_ms=int(params.time * 1000)))
+        return await self._do(params.session, Wait(text=params.text, timeout_ms=_ms(params.time)))
 
     async def _click(self, params: ClickParams, tell: Tell) -> Acted:
         async with self._sessions.use(params.session) as session:
-            action = Click(target=session.means(params.ref))
+            action = Click(target=session.means(params.ref), timeout_ms=_ms(params.timeout))
             return await session.act((action,), by_ref=True, approve_class=params.approve_class)
 
     async def _type(self, params: TypeParams, tell: Tell) -> Acted:
@@ -101,9 +107,10 @@ class LiveVerbs:
         async with self._sessions.use(params.session) as session:
             target = session.means(params.ref)
             value = Secret(secret=params.secret) if params.secret else params.text or ""
-            actions: tuple[Action, ...] = (Fill(target=target, value=value),)
+            limit_ms = _ms(params.timeout)
+            actions: tuple[Action, ...] = (Fill(target=target, value=value, timeout_ms=limit_ms),)
             if params.submit:
-                actions = (*actions, Press(key="Enter", target=target))
+                actions = (*actions, Press(key="Enter", target=target, timeout_ms=limit_ms))
             return await session.act(actions, by_ref=True, approve_class=params.approve_class)
 
     async def _select(self, params: SelectParams, tell: Tell) -> Acted:
@@ -111,7 +118,7 @@ class LiveVerbs:
             raise MeshError("input.invalid", "exactly one option can be chosen")
         (wanted,) = params.values
         async with self._sessions.use(params.session) as session:
-            action = Select(target=session.means(params.ref), option=wanted)
+            action = Select(target=session.means(params.ref), option=wanted, timeout_ms=_ms(params.timeout))
             return await session.act((action,), by_ref=True, approve_class=params.approve_class)
 
     async def _screenshot(self, params: ScreenshotParams, tell: Tell) -> Pictured:

@@ -153,6 +153,7 @@ class _Probe:
         """The address in a fresh browser that begins with ``state``, and may contact the origin of the address only."""
         from node.live import Driver, Gate, guard_for
         from protocol.capsule.login import Look
+        from protocol.errors import NOT_LOADED
         from protocol.page.action import Goto
         from protocol.trust.origin import origin_of
 
@@ -162,7 +163,7 @@ class _Probe:
             try:
                 return Look(seen=(await Driver(page, Gate(report=_unreported)).act(Goto(url=url))).observation)
             except MeshError as error:
-                if error.code in ("browser.refused", "browser.navigation", "browser.timeout"):
+                if error.code in {"browser.refused", *NOT_LOADED}:
                     return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))
                 raise
 

@@ -12,7 +12,7 @@ from node.config import YamlValue, invalid_in_words, load_yaml
 from node.live import Arrival
 from node.sessions.formats import reader_of
 from node.sessions.input_fields import read_inputs
-from node.sessions.yaml_forms import LOCATOR_KEYS, TRUTH, bad, mapping, text_in, value_in
+from node.sessions.yaml_forms import LOCATOR_KEYS, TRUTH, bad, duration_ms, mapping, text_in, value_in
 from node.sessions.yaml_steps import TARGETED, address_in, convert, read_steps, step_in
 from protocol import limits
 from protocol.errors import MeshError
@@ -130,11 +130,11 @@ def read_step(text: str, named: Callable[[str], Locator]) -> tuple[Action, Expec
 
     Errors: ``input.invalid``, those of ``named``.
     """
-    root, expect = _split(load_yaml(text))
+    root, timeout_ms, expect = _split(load_yaml(text))
     fields = mapping(root, "a step", None)
     verb, body = next(iter(fields.items())) if len(fields) == 1 else ("", root)
     if not verb or not isinstance(body.value, dict) or "ref" not in body.value:
-        return step_in(root), expect
+        return step_in(root, timeout_ms), expect
     others = {key: item for key, item in body.value.items() if key != "ref"}
     if verb not in TARGETED or others.keys() & LOCATOR_KEYS:
         raise bad(
@@ -145,7 +145,7 @@ def read_step(text: str, named: Callable[[str], Locator]) -> tuple[Action, Expec
         )
     # Parse with a placeholder, then insert the element: text from a page is never parsed as YAML.
     placed = YamlValue({**others, "role": YamlValue("generic", body.line)}, body.line)
-    action = step_in(YamlValue({verb: placed}, root.line))
+    action = step_in(YamlValue({verb: placed}, root.line), timeout_ms)
     return with_target(action, named(text_in(body.value["ref"], "ref"))), expect
 
 
@@ -166,7 +166,7 @@ def _start(actions: tuple[Action, ...]) -> str:
 
 
 def _from_yaml(root: YamlValue, title: str, default: Profile, begins: str, known: frozenset[str]) -> ActionFile:
-    fields = mapping(root, "the file", {"title", "start", "profile", "capsule", "inputs", "steps"})
+    fields = mapping(root, "the file", {"title", "start", "profile", "capsule", "timeout", "inputs", "steps"})
     if "steps" not in fields:
         raise bad(root, "`steps:` is missing")
     steps = fields["steps"].value
@@ -178,15 +178,18 @@ def _from_yaml(root: YamlValue, title: str, default: Profile, begins: str, known
     inputs = read_inputs(fields["inputs"], bad) if "inputs" in fields else ()
     if clash := sorted(known & {item.name for item in inputs}):
         raise bad(fields["inputs"], f"“{clash[0]}” is known already: choose another name")
-    actions = read_steps([node for node, _ in split], known | {item.name for item in inputs})
+    usual_ms = duration_ms(fields["timeout"], "timeout") if "timeout" in fields else 0
+    timed = [(node, timeout_ms) for node, timeout_ms, _ in split]
+    actions = read_steps(timed, known | {item.name for item in inputs}, usual_ms)
     start = fields.get("start")
     if begins and start is not None:
         raise bad(start, "these actions follow on others: leave out `start`, or use `goto`")
     # `start` is an action before the first step.
     first = 2 if start is not None else 1
-    expects = {number: expect for number, (_, expect) in enumerate(split, first) if expect is not None}
+    expects = {number: expect for number, (_, _, expect) in enumerate(split, first) if expect is not None}
     if start is not None:
-        actions = (convert(start, {"type": "goto", "url": address_in(start, "start")}), *actions)
+        opening = {"type": "goto", "url": address_in(start, "start"), "timeout_ms": usual_ms}
+        actions = (convert(start, opening), *actions)
     profile = _profile(fields["profile"], default) if "profile" in fields else default
     if begins and "capsule" in fields:
         raise bad(fields["capsule"], "these actions follow on others, which have begun already: leave out `capsule`")
@@ -210,11 +213,18 @@ def _capsule(node: YamlValue) -> str:
     return named
 
 
-def _split(node: YamlValue) -> tuple[YamlValue, Expect | None]:
-    """A step without its `expect`, and that."""
-    if not isinstance(node.value, dict) or "expect" not in node.value:
-        return node, None
-    body = node.value["expect"]
+def _split(node: YamlValue) -> tuple[YamlValue, int, Expect | None]:
+    """A step without what stands beside its action, and that: its time limit (0 for none) and what it is meant to cause."""
+    if not isinstance(node.value, dict):
+        return node, 0, None
+    beside = node.value
+    timeout_ms = duration_ms(beside["timeout"], "timeout") if "timeout" in beside else 0
+    expect = _expect(beside["expect"]) if "expect" in beside else None
+    action = {key: item for key, item in beside.items() if key not in ("timeout", "expect")}
+    return YamlValue(action, node.line), timeout_ms, expect
+
+
+def _expect(body: YamlValue) -> Expect:
     fields = mapping(body, "expect", set(Expect.__struct_fields__))
     plain: dict[str, Any] = {key: _plain(item, key) for key, item in fields.items() if key != "dialog"}
     if "dialog" in fields:
@@ -228,7 +238,7 @@ def _split(node: YamlValue) -> tuple[YamlValue, Expect | None]:
         raise bad(body, invalid_in_words(error, Expect)) from error
     if expect == Expect():
         raise bad(body, "`expect` names nothing; write for example `expect: {status: 404}`")
-    return YamlValue({key: item for key, item in node.value.items() if key != "expect"}, node.line), expect
+    return expect
 
 
 def _plain(node: YamlValue, key: str) -> Any:

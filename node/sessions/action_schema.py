@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec import inspect as types
 
 from node.sessions.action_words import Word, vocabulary
+from node.sessions.yaml_forms import DURATION
 from protocol import limits
 from protocol.page.action import Locator, Secret, Within
 from protocol.page.locator import FORMS
@@ -47,6 +48,7 @@ def action_schema() -> dict[str, Any]:
                 "maxLength": limits.CAPSULE_LABEL_CHARS_MAX,
                 "description": "The capsule whose login the browser begins with, by name or id.",
             },
+            "timeout": {"$ref": "#/$defs/timeout"},
             "inputs": {
                 "type": "object",
                 "maxProperties": limits.INPUTS_MAX,
@@ -76,6 +78,11 @@ def action_schema() -> dict[str, Any]:
             "secret": _record(Secret),
             "within": {"anyOf": [{"$ref": "#/$defs/selector"}, _object(_members(Within))]},
             "expect": _record(Expect),
+            "timeout": {
+                "type": "string",
+                "pattern": DURATION,
+                "description": "How long an action may take: 20s, 1500ms, 2m.",
+            },
             "step": _step(),
         },
     }
@@ -86,7 +93,11 @@ def _step() -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "properties": {**{word.verb: _body(word) for word in words}, "expect": {"$ref": "#/$defs/expect"}},
+        "properties": {
+            **{word.verb: _body(word) for word in words},
+            "expect": {"$ref": "#/$defs/expect"},
+            "timeout": {"$ref": "#/$defs/timeout"},
+        },
         "oneOf": [{"required": [word.verb]} for word in words],
     }
 

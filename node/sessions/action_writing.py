@@ -56,6 +56,14 @@ def comment(text: str) -> str:
 
 def write_step(action: Action, known: frozenset[str] = frozenset()) -> str:
     """``action`` as one line, without the dash. known: names of what was extracted before, which it may use."""
+    line = _action(action, known)
+    if isinstance(action, Wait | Assert) or not action.timeout_ms:
+        return line
+    bare = ' ""' if line.endswith(":") else ""
+    return f"{{{line}{bare}, timeout: {action.timeout_ms}ms}}"
+
+
+def _action(action: Action, known: frozenset[str]) -> str:
     match action:
         case Goto(url=url):
             return f"goto: {write_address(url)}"

@@ -143,6 +143,9 @@ class _Reader:
         self._timeout_ms(step, self._default_ms)
         arrival = self._arrival(step)
         actions = self._actions(kind, step)
+        if "timeout" in step:
+            own_ms = self._timeout_ms(step, 0)
+            actions = tuple(msgspec.structs.replace(each, timeout_ms=own_ms) for each in actions)
         for action in actions:
             if reason := invalid_reason(action):
                 raise self._bad(reason)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from node.config import YamlValue
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.locator import is_selector, said_forms
 from protocol.page.observation import ROLES
 
 LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors", "within"})
+_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000}
+DURATION = r"^([0-9]{1,6}(?:\.[0-9]{1,3})?) ?(ms|s|m)$"
 TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 
 
@@ -34,6 +38,16 @@ def text_in(node: YamlValue, what: str) -> str:
     if not isinstance(node.value, str):
         raise bad(node, f"`{what}` must be text")
     return node.value
+
+
+def duration_ms(node: YamlValue, what: str) -> int:
+    """The milliseconds of ``20s``, ``1.5s``, ``1500ms`` or ``2m``."""
+    found = re.fullmatch(DURATION, text_in(node, what), re.ASCII)
+    ms = round(float(found[1]) * _UNIT_MS[found[2]]) if found else 0
+    if not 1 <= ms <= limits.ACTION_TIMEOUT_MS_MAX:
+        most = limits.ACTION_TIMEOUT_MS_MAX // 1000
+        raise bad(node, f"`{what}` needs a time such as 20s, 1500ms or 2m, {most}s at the most")
+    return ms
 
 
 def require_text(node: YamlValue, what: str) -> str:

@@ -41,12 +41,15 @@ TARGETED = frozenset(
 _SECRET = re.compile(r"\{secret: ?([A-Za-z0-9_.-]{1,64})\}")
 
 
-def read_steps(nodes: list[YamlValue], inputs: frozenset[str]) -> tuple[Action, ...]:
-    """The actions in order. Each ``${name}`` in them must be of ``inputs`` or extracted before; ``$${name}`` is text."""
+def read_steps(nodes: list[tuple[YamlValue, int]], inputs: frozenset[str], usual_ms: int = 0) -> tuple[Action, ...]:
+    """The actions in order. nodes: each with its own time limit, or 0; usual_ms: that of actions without one.
+
+    Each ``${name}`` in them must be of ``inputs`` or extracted before; ``$${name}`` is text.
+    """
     actions: list[Action] = []
     known = set(inputs)
-    for node in nodes:
-        action = step_in(node)
+    for node, timeout_ms in nodes:
+        action = step_in(node, timeout_ms, usual_ms)
         if isinstance(action, Extract):
             if action.name in inputs:
                 raise bad(node, f"“{action.name}” is an input: extract under another name")
@@ -95,7 +98,8 @@ def _literal(node: YamlValue, text: str, known: set[str]) -> str:
     return plain
 
 
-def step_in(node: YamlValue) -> Action:
+def step_in(node: YamlValue, timeout_ms: int = 0, usual_ms: int = 0) -> Action:
+    """The action of a step. timeout_ms: its time limit; usual_ms: that of the file, for a step without one."""
     fields = mapping(node, "a step", None)
     if len(fields) != 1:
         raise bad(node, "a step must have exactly one action, such as `- click: {role: link, name: Mugs}`")
@@ -103,7 +107,14 @@ def step_in(node: YamlValue) -> Action:
     builder = VERBS.get(verb)
     if builder is None:
         raise bad(node, f"unknown action “{verb[:40]}”; known: {', '.join(VERBS)}")
-    return convert(body, builder(body))
+    return convert(body, _timed(node, builder(body), timeout_ms, usual_ms))
+
+
+def _timed(node: YamlValue, plain: dict[str, Any], timeout_ms: int, usual_ms: int) -> dict[str, Any]:
+    if timeout_ms and "timeout_ms" in plain:
+        raise bad(node, "`timeout` and `timeout_ms` say the same: leave out one")
+    limit_ms = timeout_ms or usual_ms
+    return {"timeout_ms": limit_ms, **plain} if limit_ms else plain
 
 
 def convert(node: YamlValue, plain: dict[str, Any]) -> Action:

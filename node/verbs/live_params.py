@@ -27,6 +27,14 @@ _PROFILE: Final = option(
 )
 
 
+_TIMEOUT: Final = option(
+    "Seconds that the element and the page may take. [default: as configured]",
+    metavar="SECONDS",
+    ge=0,
+    le=limits.ACTION_TIMEOUT_MS_MAX / 1000,
+)
+
+
 class OpenParams(Params, frozen=True, kw_only=True):
     """``live.open``"""
 
@@ -107,6 +115,7 @@ class NavigateParams(Params, frozen=True, kw_only=True):
 
     session: Annotated[str, _SESSION]
     url: Annotated[str, argument("The address to open.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
+    timeout: Annotated[float, _TIMEOUT] = 0
 
 
 class ClickParams(Params, frozen=True, kw_only=True):
@@ -116,6 +125,7 @@ class ClickParams(Params, frozen=True, kw_only=True):
     ref: Annotated[str, _REF]
     element: Annotated[str, _ELEMENT] = ""
     approve_class: Annotated[int, _APPROVE] = 0
+    timeout: Annotated[float, _TIMEOUT] = 0
 
 
 class TypeParams(Params, frozen=True, kw_only=True):
@@ -132,6 +142,7 @@ class TypeParams(Params, frozen=True, kw_only=True):
     submit: Annotated[bool, option("Press Enter in the field afterwards.")] = False
     element: Annotated[str, _ELEMENT] = ""
     approve_class: Annotated[int, _APPROVE] = 0
+    timeout: Annotated[float, _TIMEOUT] = 0
 
     def __repr__(self) -> str:
         return f"TypeParams(session={self.session!r}, ref={self.ref!r}, secret={self.secret!r})"
@@ -148,6 +159,7 @@ class SelectParams(Params, frozen=True, kw_only=True):
     ]
     element: Annotated[str, _ELEMENT] = ""
     approve_class: Annotated[int, _APPROVE] = 0
+    timeout: Annotated[float, _TIMEOUT] = 0
 
 
 class PressParams(Params, frozen=True, kw_only=True):
@@ -164,6 +176,7 @@ class PressParams(Params, frozen=True, kw_only=True):
         ),
     ]
     approve_class: Annotated[int, _APPROVE] = 0
+    timeout: Annotated[float, _TIMEOUT] = 0
 
 
 class WaitParams(Params, frozen=True, kw_only=True):

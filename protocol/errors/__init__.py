@@ -7,11 +7,13 @@ A code never changes its meaning and is never reused. It stands in the file of i
 
 from protocol.errors.code import Blame, Code
 from protocol.errors.mesh_error import MeshError, PeerError
+from protocol.errors.pages import NOT_LOADED
 from protocol.errors.register import CODES, FAMILIES
 
 __all__ = [
     "CODES",
     "FAMILIES",
+    "NOT_LOADED",
     "Blame",
     "Code",
     "MeshError",

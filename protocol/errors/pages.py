@@ -8,6 +8,9 @@ from protocol.errors.code import Blame, Code
 
 _C, _E, _O = Blame.CALLER, Blame.ENVIRONMENT, Blame.OUTCOME
 
+NOT_LOADED: Final = frozenset({"browser.navigation", "browser.no_page", "browser.slow", "browser.timeout"})
+"""Codes of an address that gave no page, whoever is to blame."""
+
 PAGES: Final[dict[str, Code]] = {
     # browser
     "browser.missing": Code(
@@ -34,13 +37,27 @@ PAGES: Final[dict[str, Code]] = {
     "browser.timeout": Code(
         _E,
         True,
-        "The page or the action did not finish within the time limit.",
-        "Check the address. For a slow site, raise `browser.step_timeout_ms` in the configuration.",
+        "The browser did not finish its work within the time limit.",
+        "Run the command again. On a slow machine, raise `browser.step_timeout_ms` in the configuration.",
+    ),
+    "browser.slow": Code(
+        _O,
+        True,
+        "The site was reached, and its page did not come, or did not answer, in time.",
+        "See what the site does in that time. If it may take so long, give the step a longer `timeout:`, or all steps of the file, or raise"
+        " `browser.navigation_timeout_ms` and `browser.step_timeout_ms` in the configuration.",
+    ),
+    "browser.no_page": Code(
+        _O,
+        False,
+        "The site was reached, and gave no page.",
+        "The message says what it gave instead: redirects without end, a download, or an answer that no browser can read. See to the site,"
+        " or open another address.",
     ),
     "browser.navigation": Code(
         _E,
         True,
-        "The page could not be loaded.",
+        "The site could not be reached, so there is no page.",
         "Check the address, and that the site is reachable from this machine.",
     ),
     "browser.refused": Code(

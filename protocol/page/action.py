@@ -25,6 +25,11 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pass
 
 
+class _Action(_Record, frozen=True, kw_only=True):
+    timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=limits.ACTION_TIMEOUT_MS_MAX)] = 0
+    """How long it may take. Its element may come as late as that, too. 0 for the limit of its kind."""
+
+
 class Within(_Record, frozen=True, kw_only=True):
     """What an element is looked for in: a row, card, section or dialog.
 
@@ -63,36 +68,36 @@ class Secret(_Record, frozen=True, kw_only=True):
     secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
 
 
-class Goto(_Record, frozen=True, kw_only=True, tag="goto", tag_field="type"):
+class Goto(_Action, frozen=True, kw_only=True, tag="goto", tag_field="type"):
     """Open an http(s) address."""
 
     url: Url
 
 
-class Back(_Record, frozen=True, kw_only=True, tag="back", tag_field="type"):
+class Back(_Action, frozen=True, kw_only=True, tag="back", tag_field="type"):
     """Go back to the page before, as a person does with the browser's button."""
 
 
-class Forward(_Record, frozen=True, kw_only=True, tag="forward", tag_field="type"):
+class Forward(_Action, frozen=True, kw_only=True, tag="forward", tag_field="type"):
     """Go forward to the page that was gone back from."""
 
 
-class Reload(_Record, frozen=True, kw_only=True, tag="reload", tag_field="type"):
+class Reload(_Action, frozen=True, kw_only=True, tag="reload", tag_field="type"):
     """Load the page again, unless that would send a form again."""
 
 
-class SwitchTab(_Record, frozen=True, kw_only=True, tag="switch_tab", tag_field="type"):
+class SwitchTab(_Action, frozen=True, kw_only=True, tag="switch_tab", tag_field="type"):
     """Bring a tab to the front: what follows is done in it. If it is not there yet, it is waited for."""
 
     tab: Annotated[int, msgspec.Meta(ge=1, le=limits.TABS_OPENED_MAX)]
     """Its number, in the order in which the tabs of the session were opened, from 1. A tab keeps its number."""
 
 
-class CloseTab(_Record, frozen=True, kw_only=True, tag="close_tab", tag_field="type"):
+class CloseTab(_Action, frozen=True, kw_only=True, tag="close_tab", tag_field="type"):
     """Close the tab in front. The one that was in front before it comes back, if there still is one."""
 
 
-class Click(_Record, frozen=True, kw_only=True, tag="click", tag_field="type"):
+class Click(_Action, frozen=True, kw_only=True, tag="click", tag_field="type"):
     """Click the middle of an element."""
 
     target: Locator
@@ -102,13 +107,13 @@ class Click(_Record, frozen=True, kw_only=True, tag="click", tag_field="type"):
     """2 for a double click."""
 
 
-class Hover(_Record, frozen=True, kw_only=True, tag="hover", tag_field="type"):
+class Hover(_Action, frozen=True, kw_only=True, tag="hover", tag_field="type"):
     """Move the pointer to the middle of an element."""
 
     target: Locator
 
 
-class Drag(_Record, frozen=True, kw_only=True, tag="drag", tag_field="type"):
+class Drag(_Action, frozen=True, kw_only=True, tag="drag", tag_field="type"):
     """Press the mouse in the middle of an element, and release it in the middle of another one."""
 
     target: Locator
@@ -116,19 +121,19 @@ class Drag(_Record, frozen=True, kw_only=True, tag="drag", tag_field="type"):
     """Where it is released."""
 
 
-class Focus(_Record, frozen=True, kw_only=True, tag="focus", tag_field="type"):
+class Focus(_Action, frozen=True, kw_only=True, tag="focus", tag_field="type"):
     """Give an element the focus."""
 
     target: Locator
 
 
-class ScrollTo(_Record, frozen=True, kw_only=True, tag="scroll_to", tag_field="type"):
+class ScrollTo(_Action, frozen=True, kw_only=True, tag="scroll_to", tag_field="type"):
     """Scroll until an element is in view."""
 
     target: Locator
 
 
-class Fill(_Record, frozen=True, kw_only=True, tag="fill", tag_field="type"):
+class Fill(_Action, frozen=True, kw_only=True, tag="fill", tag_field="type"):
     """Replace the content of a text field."""
 
     target: Locator
@@ -137,7 +142,7 @@ class Fill(_Record, frozen=True, kw_only=True, tag="fill", tag_field="type"):
     """Whether it is typed key by key, at the caret, and replaces nothing. Not for secrets: a page could lead the keys elsewhere."""
 
 
-class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type"):
+class Select(_Action, frozen=True, kw_only=True, tag="select", tag_field="type"):
     """Choose the option with this label; in a list that takes several, exactly those that are named."""
 
     target: Locator
@@ -146,7 +151,7 @@ class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type")
     """Further options that are chosen with it."""
 
 
-class Upload(_Record, frozen=True, kw_only=True, tag="upload", tag_field="type"):
+class Upload(_Action, frozen=True, kw_only=True, tag="upload", tag_field="type"):
     """Give files to a file field, or to the file chooser that a click opens."""
 
     target: Locator
@@ -160,33 +165,33 @@ class Upload(_Record, frozen=True, kw_only=True, tag="upload", tag_field="type")
             raise ValueError("there is one hash for each file, or none at all")
 
 
-class Check(_Record, frozen=True, kw_only=True, tag="check", tag_field="type"):
+class Check(_Action, frozen=True, kw_only=True, tag="check", tag_field="type"):
     """Bring a check box, switch or radio button into a state."""
 
     target: Locator
     checked: bool = True
 
 
-class Press(_Record, frozen=True, kw_only=True, tag="press", tag_field="type"):
+class Press(_Action, frozen=True, kw_only=True, tag="press", tag_field="type"):
     """Press a key (``Enter``, ``Control+A``), on an element or on what has the focus."""
 
     key: Key
     target: Locator | None = None
 
 
-class Scroll(_Record, frozen=True, kw_only=True, tag="scroll", tag_field="type"):
+class Scroll(_Action, frozen=True, kw_only=True, tag="scroll", tag_field="type"):
     """Scroll the page by ``amount_px``."""
 
     direction: Literal["up", "down"] = "down"
     amount_px: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 600
 
 
-class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
+class Wait(_Action, frozen=True, kw_only=True, tag="wait", tag_field="type"):
     """Wait until ``text`` is visible, an element is, the address is reached, or a request is answered; without any of them, until
     the page is still."""
 
     text: Text = ""
-    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=limits.ACTION_TIMEOUT_MS_MAX)] = 5_000
     target: Locator | None = None
     state: Literal["visible", "hidden"] = "visible"
     """What is waited for of the element."""
@@ -204,7 +209,7 @@ ValueType = Literal["text", "number", "money", "date", "ago", "pattern"]
 """What a text is read as: its first number, amount of money, date, relative time, or part of a form."""
 
 
-class Extract(_Record, frozen=True, kw_only=True, tag="extract", tag_field="type"):
+class Extract(_Action, frozen=True, kw_only=True, tag="extract", tag_field="type"):
     """Read the text of an element (or of the page) under a name. A later action can use it as ``${name}``."""
 
     name: Annotated[str, msgspec.Meta(max_length=64, min_length=1)]
@@ -237,7 +242,7 @@ Asserted = Literal[
 ]
 
 
-class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type"):
+class Assert(_Action, frozen=True, kw_only=True, tag="assert", tag_field="type"):
     """Check the page or an element, again and again until it holds or the time is over."""
 
     what: Asserted
@@ -251,7 +256,7 @@ class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type")
     """The name of the attribute (``attribute``)."""
     soft: bool = False
     """Whether the session goes on if it fails. Its step is not ok in either case."""
-    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=limits.ACTION_TIMEOUT_MS_MAX)] = 5_000
     sha256: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
     """What the content of the file must have (``download``), in hexadecimal."""
     row: Text = ""

@@ -217,7 +217,7 @@ def redact_action(action: Action, secrets: Mapping[str, str]) -> Action:
     """``action`` as it is recorded: addresses, typed text and names without secrets."""
     match action:
         case Goto(url=url):
-            return Goto(url=redact_address(url, secrets))
+            return msgspec.structs.replace(action, url=redact_address(url, secrets))
         case _:
             return _map_texts(action, lambda text: redact_text(text, secrets)) if secrets else action
 

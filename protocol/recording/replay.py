@@ -103,7 +103,7 @@ def rebased(action: Action, mapping: Rebase) -> Action:
     """``action`` with its address mapped to the replayed origin."""
     match action:
         case Goto(url=url):
-            return Goto(url=mapping.outward(url))
+            return msgspec.structs.replace(action, url=mapping.outward(url))
         case Wait(address=address) if address:
             return msgspec.structs.replace(action, address=mapping.outward(address))
         case Wait(response=response) if response:

@@ -202,6 +202,8 @@ def decode_action(data: bytes) -> TreeAction:
 
 
 def _check_value(action: TreeAction) -> None:
+    if action.timeout_ms:
+        raise MeshError("delta.invalid", "an action of a search has no time limit of its own: it could delay a node")
     if isinstance(action, Fill) and isinstance(action.value, Secret):
         raise MeshError("delta.invalid", "a search cannot type secrets")
 

@@ -396,13 +396,13 @@ async def test_the_script_that_reads_a_page_is_in_it_before_the_page_has_loaded(
 async def test_a_page_that_did_not_answer_in_time_does_not_open_later_and_what_is_there_can_be_read(
     browser: Browser, site: PageServer
 ) -> None:
-    """Taken out: ``Navigation._stop`` after a timeout."""
+    """Taken out: ``_stopped`` in ``Navigation.late``."""
     site.extra["/first.html"] = "<h1>First</h1>"
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     await page.perform(Goto(url=f"{site.origin}/first.html"))
     with pytest.raises(MeshError) as caught:
         await page.perform(Goto(url=f"{site.origin}/held.html"), timeout_ms=300)
-    assert caught.value.code == "browser.timeout"
+    assert caught.value.code == "browser.slow"
     assert "First" in (await page.observe()).text
     await page.close()
 

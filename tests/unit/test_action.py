@@ -123,11 +123,11 @@ TARGET = {"role": "link"}
     [
         (None, limits.OBSERVATION_ELEMENTS_MAX, lambda size: {"type": "click", "target": {"nth": size}}),
         (1, 100_000, lambda size: {"type": "scroll", "amount_px": size}),
-        (1, 60_000, lambda size: {"type": "wait", "timeout_ms": size}),
+        (1, 120_000, lambda size: {"type": "wait", "timeout_ms": size}),
         (1, 32, lambda size: {"type": "press", "key": "x" * size}),
         (1, 2, lambda size: {"type": "click", "target": TARGET, "count": size}),
         (1, 64, lambda size: {"type": "extract", "name": "x" * size}),
-        (1, 60_000, lambda size: {"type": "assert", "what": "title", "timeout_ms": size}),
+        (1, 120_000, lambda size: {"type": "assert", "what": "title", "timeout_ms": size}),
         (None, 64, lambda size: {"type": "assert", "what": "title", "attribute": "x" * size}),
         (None, limits.ACTION_TEXT_CHARS_MAX, lambda size: {"type": "assert", "what": "title", "expected": "x" * size}),
         (None, 32, lambda size: {"type": "click", "target": {"frame": "x" * size}}),

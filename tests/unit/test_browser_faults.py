@@ -43,8 +43,8 @@ def test_why_a_selector_cannot_be_read_is_passed_on_and_nothing_else(message: st
             "opening the page failed: no host has this name",
         ),
         (
-            "Page.goto: net::ERR_INVALID_HTTP_RESPONSE at http://x/",
-            "opening the page failed: ERR_INVALID_HTTP_RESPONSE",
+            "Page.goto: net::ERR_QUIC_PROTOCOL_ERROR at http://x/",
+            "opening the page failed: ERR_QUIC_PROTOCOL_ERROR",
         ),
         ("Page.goto: token=x", "opening the page failed"),
     ],

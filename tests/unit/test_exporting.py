@@ -144,6 +144,11 @@ def recorder(*actions: Action, **more: Evidence | None) -> tuple[list[dict[str, 
             'expect(page.locator("css=#a")).to_have_attribute("href", "/b", timeout=7)',
         ),
         (Goto(url=HOME + "?t=‹secret:door›"), 'page.goto("http://a.example/?t=" + quote(os.environ["door"], safe=""))'),
+        (Goto(url=HOME, timeout_ms=7), 'page.goto("http://a.example/", timeout=7)'),
+        (Reload(timeout_ms=7), "page.reload(timeout=7)"),
+        (Hover(target=CSS, timeout_ms=7), 'page.locator("css=#a").hover(timeout=7)'),
+        (Fill(target=CSS, value="a", timeout_ms=7), 'page.locator("css=#a").fill("a", timeout=7)'),
+        (Drag(target=CSS, onto=CSS, timeout_ms=7), 'page.locator("css=#a").drag_to(page.locator("css=#a"), timeout=7)'),
     ],
 )
 def test_a_step_is_a_statement_of_playwright(action: Action, line: str) -> None:
@@ -243,6 +248,7 @@ POINT = {"offsetX": 2, "offsetY": 2, "button": "primary"}
             ],
         ),
         (Fill(target=CSS, value="b"), [{"type": "change", **AT, "value": "b"}]),
+        (Hover(target=CSS, timeout_ms=60_000), [{"timeout": 30_000, "type": "hover", **AT}]),
         (
             Check(target=CSS),
             [

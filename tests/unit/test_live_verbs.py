@@ -75,6 +75,14 @@ async def test_waiting_takes_seconds_and_records_milliseconds(bench: Bench) -> N
     assert [getattr(step.action, "text", "") for step in steps] == ["", "Welcome", ""]
 
 
+async def test_an_action_keeps_the_time_that_its_caller_gave_it(bench: Bench) -> None:
+    opened = await bench.open()
+    await bench.call("press", opened.session, key="Tab", timeout=1.5)
+    await bench.call("act", opened.session, action="{press: Tab, timeout: 7s}")
+    (recorded,) = (await bench.call("show", opened.session)).recorded
+    assert [step.action.timeout_ms for step in await bench.store.steps(recorded.id)] == [0, 1_500, 7_000]
+
+
 async def test_a_picture_is_given_or_written_and_a_page_that_opened_nothing_has_one_too(
     bench: Bench, tmp_path: Path
 ) -> None:

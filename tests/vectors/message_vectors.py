@@ -174,6 +174,12 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
         {"target": LOCATOR | CLICK["target"], "button": "left"},
     ),
     ("Action", "hover", CLICK | {"type": "hover"}, {"target": LOCATOR | CLICK["target"]}),
+    (
+        "Action",
+        "focus with a time",
+        CLICK | {"type": "focus", "timeout_ms": 120_000},
+        {"target": LOCATOR | CLICK["target"]},
+    ),
     ("Action", "reload", {"type": "reload"}, {}),
     ("Action", "switch_tab", {"type": "switch_tab", "tab": 2}, {}),
     ("Action", "close_tab", {"type": "close_tab"}, {}),
@@ -332,6 +338,7 @@ WRONG: list[tuple[str, str, Any]] = [
     ("Action", "a target that is null where one is needed", {"type": "click", "target": None}),
     ("Action", "a secret with a space", {"type": "fill", "target": {}, "value": {"secret": "a b"}}),
     ("Action", "nine selectors", {"type": "click", "target": {"selectors": ["css=a"] * 9}}),
+    ("Action", "a time of more than two minutes", {"type": "back", "timeout_ms": 120_001}),
     ("Action", "a scroll by nothing", {"type": "scroll", "amount_px": 0}),
     ("CallFrame", "number zero", CALL | {"number": 0}),
     ("CallFrame", "a route with an upper case letter", CALL | {"route": "Status"}),
@@ -351,13 +358,19 @@ def message_cases() -> list[Case]:
                 "hex": _bytes(sent),
                 "value": plain(read | sent | _nested(read)),
             }
-            for record, name, sent, read in RIGHT
+            for record, name, sent, read in map(_timed, RIGHT)
         ),
         *(
             {"record": record, "name": f"{record}: {name}", "hex": _bytes(sent), "code": INVALID}
             for record, name, sent in WRONG
         ),
     ]
+
+
+def _timed(case: tuple[str, str, Fields, Fields]) -> tuple[str, str, Fields, Fields]:
+    """``case``; every action is read with a time."""
+    record, name, sent, read = case
+    return record, name, sent, {"timeout_ms": 0} | read if record == "Action" else read
 
 
 def _bytes(sent: Any) -> str:

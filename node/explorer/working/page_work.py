@@ -36,7 +36,7 @@ from node.signing import Witness
 from node.verbs import CallerKind, current_caller
 from protocol import limits
 from protocol.capsule.login import asks_for_login
-from protocol.errors import MeshError
+from protocol.errors import NOT_LOADED, MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
 from protocol.page.action import Action, Goto
@@ -46,7 +46,6 @@ from protocol.search.entry import decode_action
 from protocol.trust.origin import origin_of
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
-_NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
 _CLAIM_WAIT_S = 10
 """How long a claim waits for a browser context. The wait counts towards the time limit of the replay, so it must be short."""
 
@@ -143,7 +142,7 @@ class PageWork:
                 driver = Driver(page, mounted.mount.gate(self._gate), mounted.secrets())
                 seen = (await driver.act(Goto(url=spec.start_url))).observation
             except MeshError as error:
-                if error.code not in _NOT_LOADED:
+                if error.code not in NOT_LOADED:
                     raise
                 raise MeshError("search.start_failed", f"{spec.start_url}: {error.message}", **error.detail) from error
         return origin_of(seen.url) if asks_for_login(seen) else ""

@@ -35,6 +35,7 @@ from protocol.page.action import (
     Select,
     Wait,
     describe,
+    target_of,
 )
 from protocol.page.evidence import Evidence
 from protocol.recording.session import Expect, Profile, Session, Step
@@ -178,13 +179,13 @@ class _Writer:
     def _statement(self, action: Action, evidence: Evidence | None, onto: Evidence | None = None) -> str:
         match action:
             case Goto(url=url):
-                return f"page.goto({self._text(whole_address(url), address=True)})"
+                return f"page.goto({self._text(whole_address(url), address=True)}{_limit(action)})"
             case Back():
-                return "page.go_back()"
+                return f"page.go_back({_limit(action, first=True)})"
             case Forward():
-                return "page.go_forward()"
+                return f"page.go_forward({_limit(action, first=True)})"
             case Reload():
-                return "page.reload()"
+                return f"page.reload({_limit(action, first=True)})"
             case Scroll(direction=direction, amount_px=amount):
                 return f'page.evaluate("window.scrollBy(0, {amount if direction == "down" else -amount})")'
             case Press(key=key, target=None):
@@ -194,34 +195,40 @@ class _Writer:
             case Assert():
                 return self._assertion(action, evidence)
             case Drag(target=target, onto=end):
-                return f"{locator(target, evidence)}.drag_to({locator(end, onto)})"
+                return f"{locator(target, evidence)}.drag_to({locator(end, onto)}{_limit(action)})"
             case Extract():
                 return self._extract(action, evidence)
             case _:
                 return self._on_element(action, evidence)
 
     def _on_element(self, action: Action, evidence: Evidence | None) -> str:
+        verb, given = self._done(action)
+        target = target_of(action)
+        assert target is not None, "each of those has one"
+        return f"{locator(target, evidence)}.{verb}({given}{_limit(action, first=not given)})"
+
+    def _done(self, action: Action) -> tuple[str, str]:
+        """The method of a locator that does ``action``, and its arguments."""
         match action:
-            case Click(target=target, button=button, count=count):
-                said = 'button="right"' if button == "right" else ""
-                return f"{locator(target, evidence)}.{'dblclick' if count == 2 else 'click'}({said})"
-            case Hover(target=target):
-                return f"{locator(target, evidence)}.hover()"
-            case Focus(target=target):
-                return f"{locator(target, evidence)}.focus()"
-            case ScrollTo(target=target):
-                return f"{locator(target, evidence)}.scroll_into_view_if_needed()"
-            case Fill(target=target, value=Secret(secret=name)):
-                return f"{locator(target, evidence)}.fill({self._secret(name)})"
-            case Fill(target=target, value=str(value), typed=typed):
-                return f"{locator(target, evidence)}.{'press_sequentially' if typed else 'fill'}({self._text(value)})"
-            case Select(target=target, option=option, also=also):
+            case Click(button=button, count=count):
+                return "dblclick" if count == 2 else "click", 'button="right"' if button == "right" else ""
+            case Hover():
+                return "hover", ""
+            case Focus():
+                return "focus", ""
+            case ScrollTo():
+                return "scroll_into_view_if_needed", ""
+            case Fill(value=Secret(secret=name)):
+                return "fill", self._secret(name)
+            case Fill(value=str(value), typed=typed):
+                return "press_sequentially" if typed else "fill", self._text(value)
+            case Select(option=option, also=also):
                 labels = ", ".join(map(self._text, (option, *also)))
-                return f"{locator(target, evidence)}.select_option(label={f'[{labels}]' if also else labels})"
-            case Check(target=target, checked=checked):
-                return f"{locator(target, evidence)}.{'check' if checked else 'uncheck'}()"
-            case Press(key=key, target=target) if target is not None:
-                return f"{locator(target, evidence)}.press({quoted(key)})"
+                return "select_option", f"label={f'[{labels}]' if also else labels}"
+            case Check(checked=checked):
+                return "check" if checked else "uncheck", ""
+            case Press(key=key):
+                return "press", quoted(key)
             case _:
                 raise Unsaid("there is no statement for it")
 
@@ -239,10 +246,11 @@ class _Writer:
     def _extract(self, extract: Extract, evidence: Evidence | None) -> str:
         self.extracted.add(extract.name)
         kept = f"values[{quoted(extract.name)}]"
+        limit = _limit(extract, first=True)
         if extract.target is None:
-            return f'{kept} = page.locator("body").inner_text()'
+            return f'{kept} = page.locator("body").inner_text({limit})'
         is_field = evidence is not None and evidence.role in _FIELDS
-        return f"{kept} = {locator(extract.target, evidence)}.{'input_value' if is_field else 'inner_text'}()"
+        return f"{kept} = {locator(extract.target, evidence)}.{'input_value' if is_field else 'inner_text'}({limit})"
 
     def _assertion(self, held: Assert, evidence: Evidence | None) -> str:
         subject = locator(held.target, evidence) if held.target is not None else "page"
@@ -303,6 +311,11 @@ def _comparison(extract: Extract) -> str:
     if extract.compare == "none":
         return "No replay compares this."
     return f"A replay compares this as {extract.kind}."
+
+
+def _limit(action: Action, *, first: bool = False) -> str:
+    """The argument for a time limit of its own; empty for none. first: no other argument stands before it."""
+    return f"{'' if first else ', '}timeout={action.timeout_ms}" if action.timeout_ms else ""
 
 
 def _all_of(held: Assert, subject: str) -> str:

@@ -102,7 +102,8 @@ class _Writer:
             reached = isinstance(step.action, Wait) and step.action.address and step.action.address in target
             # Chrome's player waits for the tab with this address by itself.
             made = [] if reached else self._made(step.action, step.evidence)
-            self.steps += [{**each, "target": target} for each in made]
+            limit = {"timeout": min(step.action.timeout_ms, _TIMEOUT_MS_MAX)} if step.action.timeout_ms else {}
+            self.steps += [{**limit, **each, "target": target} for each in made]
         except Unsaid as error:
             said = f"step {step.index}, {describe(step.action)}: {error}"
             self.lost.append(said)

@@ -104,7 +104,7 @@ const ACTIONS = {
   scroll: { direction: optional(among('up', 'down'), 'down'), amount_px: optional(whole(100_000, 1), 600) },
   wait: {
     text: optional(TEXT, ''),
-    timeout_ms: optional(whole(60_000, 1), 5000),
+    timeout_ms: optional(whole(120_000, 1), 5000),
     target: maybeTarget,
     state: optional(among('visible', 'hidden'), 'visible'),
     address: optional(TEXT, ''),
@@ -143,7 +143,7 @@ const ACTIONS = {
     target: maybeTarget,
     attribute: optional(text(64), ''),
     soft: optional(bool, false),
-    timeout_ms: optional(whole(60_000, 1), 5000),
+    timeout_ms: optional(whole(120_000, 1), 5000),
     sha256: optional(matching(/^([0-9a-f]{64})?$/), ''),
     row: optional(TEXT, ''),
     column: optional(TEXT, ''),
@@ -155,7 +155,7 @@ const ACTIONS = {
 export function actionFields(map) {
   const type = map instanceof Map && map.get('type')
   demand(Object.hasOwn(ACTIONS, type), 'message.invalid', 'no known action')
-  return { type: among(type), ...ACTIONS[type] }
+  return { type: among(type), timeout_ms: optional(whole(120_000), 0), ...ACTIONS[type] }
 }
 
 /** Whether an action leaves out every default, as its one encoding does. */

@@ -1,0 +1,167 @@
+"""A site that is slow or gives no page is told from one that is not reached; a late element is waited for as its action says."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import msgspec
+import pytest
+
+from adapters.ports import Browser, Page
+from node.live.acting import Driver, Gate
+from protocol.errors import CODES, Blame, MeshError
+from protocol.page.action import Action, Assert, Click, Fill, Goto, Locator
+from protocol.recording.session import Profile
+from protocol.risk.requests import GuardPolicy
+from tests.gates import unreported
+from tests.sites.pages.server import PageServer
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+
+_HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+_ANSWERS: Final = {
+    b"/silent": b"",
+    b"/headers": _HEAD + b"Content-Length: 9000\r\n\r\n",
+    b"/half": _HEAD + b"Content-Length: 9000\r\n\r\n<title>Half</title><h1>Half",
+    b"/circle": b"HTTP/1.1 302 Found\r\nLocation: /circle\r\nContent-Length: 0\r\n\r\n",
+    b"/to-silent": b"HTTP/1.1 302 Found\r\nLocation: /silent\r\nContent-Length: 0\r\n\r\n",
+    b"/nothing": b"HTTP/1.1 204 No Content\r\n\r\n",
+    b"/error": b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
+    b"/no-http": b"I speak another language.\r\n\r\n",
+    b"/first": _HEAD + b"Content-Length: 15\r\n\r\n<h1>First</h1>\n",
+}
+_CUT: Final = b"/cut"
+_TLS_HELLO: Final = b"\x16"
+
+
+async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while await reader.readexactly(1) != _TLS_HELLO:
+            head = await reader.readuntil(b"\r\n\r\n")
+            path = head.split(b" ", 2)[1]
+            if path == _CUT:
+                break
+            writer.write(_ANSWERS.get(path, b""))
+        else:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    except (EOFError, OSError):
+        pass
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def odd_server() -> AsyncIterator[str]:
+    """Its origin. It answers as ``_ANSWERS`` says, and keeps its connections."""
+    server = await asyncio.start_server(_serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+def closed_port() -> int:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
+
+
+async def failure(page: Page, action: Action, timeout_ms: int = 0) -> MeshError:
+    with pytest.raises(MeshError) as failed:
+        await page.perform(action, timeout_ms=timeout_ms)
+    return failed.value
+
+
+async def test_how_far_a_page_came_decides_who_is_to_blame(launched: Browser) -> None:
+    page = await (await launched.open(Profile(), GuardPolicy())).page()
+    async with odd_server() as origin:
+        told = {
+            f"{origin}/to-silent": ("browser.slow", "the site was reached, and answered nothing for 1.5 s"),
+            f"{origin}/headers": ("browser.slow", "the page was reached, and was still loading after 1.5 s"),
+            f"{origin}/half": ("browser.slow", "the page was reached, and was still loading after 1.5 s"),
+            f"{origin}/circle": ("browser.no_page", "one redirect after another"),
+            f"{origin}/nothing": ("browser.no_page", "given up"),
+            f"{origin}/error": ("browser.no_page", "with an error and without a page"),
+            f"{origin}/no-http": ("browser.no_page", "no HTTP"),
+            f"{origin}/cut": ("browser.navigation", "closed the connection"),
+            origin.replace("http:", "https:"): ("browser.navigation", "TLS"),
+            f"http://127.0.0.1:{closed_port()}/": ("browser.navigation", "the connection was refused"),
+            "http://nowhere.test/": ("browser.navigation", "no host has this name"),
+        }
+        for address, (code, words) in told.items():
+            error = await failure(page, Goto(url=address), 1_500 if code == "browser.slow" else 20_000)
+            assert (error.code, words in error.message) == (code, True), (address, error)
+            assert (error.blame is Blame.OUTCOME) == (code != "browser.navigation")
+        assert CODES["browser.slow"].retryable
+
+
+async def test_a_page_that_a_click_leads_to_may_take_as_long_as_the_click_says_and_the_page_before_is_there(
+    launched: Browser, site: PageServer
+) -> None:
+    """Taken out: the look at ``navigating`` in ``ChromiumPage._has``, so that a replay reads a page on its way."""
+    page = await (await launched.open(Profile(), GuardPolicy())).page()
+    site.extra["/start.html"] = "<h1>Start</h1><a href=/held.html>On</a>"
+    opened = await page.perform(Goto(url=f"{site.origin}/start.html"))
+    ref = next(item.ref for item in opened.observation.elements if item.role == "link")
+    click = Click(target=Locator(role="link", name="On"), timeout_ms=900)
+    for expect in (None, bytes(16)):
+        with pytest.raises(MeshError) as failed:
+            await page.perform(click, ref=ref, expect=expect, timeout_ms=900)
+        assert (failed.value.code, failed.value.message) == (
+            "browser.slow",
+            "the site was reached, and answered nothing for 0.9 s",
+        )
+        seen = await page.observe()
+        assert "Start" in seen.text
+        ref = next(item.ref for item in seen.elements if item.role == "link")
+    site.hold.set()
+    done = await page.perform(click, ref=ref, expect=bytes(16), timeout_ms=900)
+    assert done.observation.url.endswith("/held.html")
+
+
+async def test_what_makes_a_page_deaf_is_a_fault_of_the_page(page: Page, site: PageServer) -> None:
+    site.extra["/deaf.html"] = "<button onclick='for (;;);'>Work</button>"
+    opened = await page.perform(Goto(url=f"{site.origin}/deaf.html"))
+    (button,) = opened.observation.elements
+    assert (
+        await failure_on(page, Click(target=Locator(role="button", name="Work")), button.ref)
+    ).code == "browser.slow"
+
+
+async def failure_on(page: Page, action: Action, ref: str) -> MeshError:
+    with pytest.raises(MeshError) as failed:
+        await page.perform(action, ref=ref, timeout_ms=500)
+    return failed.value
+
+
+_SHOWN: Final = """<button onclick="document.title = 'shown'">Show</button><input aria-label=Town>"""
+_LATE: Final = f"""<h1>Orders</h1><script>
+setTimeout(() => document.body.insertAdjacentHTML('beforeend', `{_SHOWN}`), 700)</script>"""
+
+
+async def test_an_element_that_comes_late_is_waited_for_as_long_as_its_action_says(
+    page: Page, site: PageServer
+) -> None:
+    """Taken out: the loop of ``TimeLimit.find``."""
+    site.extra |= {"/late.html": _LATE, "/never.html": "<h1>Orders</h1>"}
+    driver = Driver(page, Gate(report=unreported))
+    button, field = Locator(role="button", name="Show"), Locator(role="textbox", name="Town")
+    actions: tuple[Action, ...] = (
+        Click(target=button),
+        Click(target=Locator(selectors=("css=button",))),
+        Fill(target=field, value="a"),
+    )
+    for action in actions:
+        await driver.act(Goto(url=f"{site.origin}/late.html"))
+        await driver.act(msgspec.structs.replace(action, timeout_ms=20_000))
+    await driver.act(Goto(url=f"{site.origin}/late.html"))
+    await driver.act(Assert(what="visible", target=button, timeout_ms=20_000))
+    await driver.act(Goto(url=f"{site.origin}/never.html"))
+    for timeout_ms in (0, 300):
+        with pytest.raises(MeshError) as never:
+            await driver.act(Click(target=button, timeout_ms=timeout_ms))
+        assert never.value.code == "action.target_missing"
