@@ -38,7 +38,7 @@ from node.base import (
     plain,
     write_private,
 )
-from node.config import ControlConfig
+from node.config import ControlConfig, check_file
 from node.verbs import OWNER, Caller, Tell
 from protocol import limits
 from protocol.errors import MeshError
@@ -190,7 +190,7 @@ async def _as_owner(verb: str) -> AsyncIterator[Caller]:
 def _trusted(directory: Path) -> Path:
     """Check that no other account can replace the socket in ``directory`` by its own and collect tokens.
 
-    Errors: ``config.invalid``.
+    Errors: ``config.invalid``, ``node.exposed``.
     """
     if not directory.is_absolute():
         raise MeshError("config.invalid", f"control.directory: {directory} is not absolute")
@@ -205,6 +205,7 @@ def _trusted(directory: Path) -> Path:
             "config.invalid",
             f"control.directory: {directory} must belong to the user of the node and must not be writable for others",
         )
+    check_file(directory)  # nor the way to it
     return directory
 
 

@@ -11,6 +11,7 @@ import platformdirs
 import yaml
 
 from node.config.forms import FOLDER_PATTERN, NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
+from node.config.ownership import check_private
 from node.config.safe_yaml import check_events, check_keys
 from node.config.site_rules import check_sites
 from protocol import limits
@@ -242,9 +243,15 @@ def starting(given: str) -> Path:
     return example
 
 
+def is_example(path: Path) -> bool:
+    """Whether it is one of the configurations that come with the program: who can change those can change the program."""
+    return path.parent == _EXAMPLES
+
+
 def load(home: Path) -> Config:
-    """The configuration of the node in ``home``. Errors: ``node.not_initialised``, ``config.invalid``."""
+    """The configuration of the node in ``home``. Errors: ``node.exposed``, ``node.not_initialised``, ``config.invalid``."""
     path = home / CONFIG_FILE
+    check_private(home)
     try:
         return read(path)
     except MeshError as error:

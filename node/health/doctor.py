@@ -16,7 +16,7 @@ import msgspec
 
 from adapters.ports import Store
 from node.base import counted
-from node.config import CONFIG_FILE, Config, settings
+from node.config import CONFIG_FILE, Config, check_private, settings
 from node.health.doctor_capsules import check_capsules
 from node.health.doctor_peers import check_peer
 from node.health.doctor_schedules import check_schedules
@@ -92,6 +92,16 @@ async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Hea
     return _health([*found, Check(name="peers", status="warn", finding=finding, remedy=remedy)])
 
 
+def exposed(error: MeshError) -> Health:
+    """What is told of a data directory that others can change: nothing in it is read, let alone started."""
+    return _health([_exposed(error)])
+
+
+def _exposed(error: MeshError) -> Check:
+    finding = error.message.removesuffix(f": {error.detail['command']}")
+    return Check(name="data directory", status="fault", finding=finding, remedy=error.detail["command"])
+
+
 def _health(found: Sequence[Check]) -> Health:
     return Health(healthy=all(check.status != "fault" for check in found), checks=tuple(found))
 
@@ -116,6 +126,10 @@ def _python() -> list[Check]:
 
 
 async def _data_directory(home: Path) -> list[Check]:
+    try:
+        await asyncio.to_thread(check_private, home)
+    except MeshError as error:
+        return [_exposed(error)]
     free = (await asyncio.to_thread(shutil.disk_usage, home)).free
     finding = f"{home}, {free // limits.MIB} MiB free"
     if free < _FREE_BYTES_MIN:

@@ -93,6 +93,7 @@ PEER: Final[Mapping[str, str]] = {
             "live",
             "feed",
             "agent",
+            "page",
             "approval",
             "owner",
             "mcp",

@@ -29,6 +29,7 @@ from node.base import (
     plain,
     socket_path,
 )
+from node.config import check_private
 from node.process.answering import AskPerson, CallVerb, answering, dispatching
 from protocol import limits
 from protocol.errors import MeshError
@@ -48,7 +49,8 @@ _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
 def control_info(home: Path) -> ControlInfo | None:
-    """How to reach the running node of ``home``; None if it is not running."""
+    """How to reach the running node of ``home``; None if it is not running. Errors: ``node.exposed``, before it is believed."""
+    check_private(home)
     try:
         info = msgspec.json.decode((home / CONTROL_FILE).read_bytes(), type=ControlInfo)
         os.kill(info.pid, 0)
@@ -176,8 +178,11 @@ async def examine(home: Path, passphrase: AskPassphrase, *, browser: bool) -> An
     try:
         return await call(home, "node.doctor", {"browser": browser}, lambda event: None, ask)
     except MeshError as error:
+        from node.health.doctor import exposed
         from node.process.wiring import examine_apart
 
+        if error.code == "node.exposed":
+            return plain(exposed(error))
         does_not_open = error.code == "node.incomplete" or error.code.startswith(_PARTS)
         if not does_not_open or control_info(home) is not None:
             raise

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from node.config import AskPassphrase
+from node.config import AskPassphrase, check_private
 from node.health import Contents, unpack
 from node.process.wiring import check_copy, open_node
 from node.signing import identity
@@ -23,8 +23,10 @@ async def restore(home: Path, file: Path, passphrase: AskPassphrase, *, ask_peer
     """Unpack ``file`` to ``home``, which appears whole or not at all, then ask the peers.
 
     passphrase: asked if the witness key is sealed. ask_peers: whether peers are asked now; ``node serve`` asks them too.
-    Errors: ``node.already_initialised``, ``backup.invalid``, ``input.*``, ``store.*``; once the data is in place also ``key.*``.
+    Errors: ``node.exposed``, ``node.already_initialised``, ``backup.invalid``, ``input.*``, ``store.*``; once the data is in place
+    also ``key.*``.
     """
+    check_private(home, fresh=True)
     identity.check_vacant(home)
     _check_empty(home)
     contents = await _placed(home, file)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from node.base import write_atomic, write_private
-from node.config import AskPassphrase
+from node.config import AskPassphrase, check_file, check_private
 from node.config import settings as configuration
 from node.process.machine import system_clock
 from node.process.wiring import advertised_host, new_key_store, recovery_words
@@ -37,9 +37,12 @@ def init_home(
 
     recovery_out: where the recovery key is written, outside of ``home``; by default beside it. passphrase: seals the
     witness key; keyring: keeps it in the keyring of this user. The result holds the recovery words: for people, once.
-    Errors: ``node.already_initialised``, ``config.invalid`` (also where peers could not be told an address),
+    Errors: ``node.exposed``, ``node.already_initialised``, ``config.invalid`` (also where peers could not be told an address),
     ``input.invalid``, ``key.*``, ``store.full``.
     """
+    check_private(home, fresh=True)
+    if config_file and not configuration.is_example(configuration.starting(config_file)):
+        check_file(Path(config_file))  # what it names is run from now on, and not by this command alone
     identity.check_vacant(home)
     contents.check_vacant(home)
     clock = system_clock()

@@ -61,6 +61,13 @@ NODE: Final[dict[str, Code]] = {
         "A file of this node is missing or empty. The directory contains a node; nothing was created in place of the file.",
         "`trailmesh node doctor` says how to go on: with a backup, or without one. Do not run `trailmesh node init` there.",
     ),
+    "node.exposed": Code(
+        _E,
+        False,
+        "Another account of this machine can change what the node runs from: its data directory, configuration or sockets.",
+        "Run the command at the end of the message (with sudo where the folder is not yours), run trailmesh as the account that owns the"
+        " folder, or name another data directory with `--home`.",
+    ),
     "node.python": Code(
         _E,
         False,
