@@ -159,7 +159,7 @@ FACTS: Final = (
     + STANDING
     + r"""
 let busy = false, room = 500000;
-const items = [], secrets = [], leads = [], stood = [];
+const items = [], secrets = [], leads = [], stood = [], named = [];
 const address = getter(HTMLAnchorElement.prototype, 'href');
 const roles = new Set(ROLES), fields = new Set(['INPUT', 'TEXTAREA', 'SUMMARY']);
 const visit = root => {
@@ -183,10 +183,12 @@ const visit = root => {
     }
     if (e.shadowRoot) visit(e.shadowRoot);
   }
+  for (const [control, list] of labels)
+    for (const label of list) if (control._ariaRef && label._ariaRef) named.push([refOf(label), refOf(control)]);
 };
 visit(document);
 return JSON.stringify({base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
-  leads, stood, clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
+  leads, stood, named, clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
 })()"""
 )

@@ -46,6 +46,8 @@ class Facts:
     """Base address by Playwright's frame prefix (``f3``; empty for the main frame)."""
     leads: dict[str, str] = field(default_factory=dict)
     """Where links lead that have the role of something else, such as ``<a role=button>``, by Playwright ref."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Of labels the control of each, as Playwright refs."""
     standing: list[Standing] = field(default_factory=list)
     """Hidden controls that their labels stand for."""
     title: str = ""
@@ -242,7 +244,16 @@ class _Builder:
                 element = msgspec.structs.replace(element, clickable=True)
             found.append(element)
             self._listed.append(index)
-        return found
+        return self._labelling(found)
+
+    def _labelling(self, elements: list[Element]) -> list[Element]:
+        """``elements``, in which each label says whose label it is."""
+        controls = {internal: ref for ref, internal in self.refs.items()}
+        for place, element in enumerate(elements):
+            control = controls.get(self._facts.labels.get(self.refs[element.ref], ""), "")
+            if control:
+                elements[place] = msgspec.structs.replace(element, inside=control)
+        return elements
 
     def _clickable(self) -> set[int]:
         """What is no control and has none in or around it, and a hand as its cursor."""

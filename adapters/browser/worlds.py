@@ -105,6 +105,7 @@ class Worlds:
                 prefix = ref[: ref.rindex("e")]
             facts.bases[prefix] = value["base"]
             facts.leads.update(_well_formed(value["leads"]))
+            facts.labels.update(value["named"])
             facts.standing.extend(map(standing_of, _well_formed(value["stood"])))
             facts.title = value["title"] if value["top"] else facts.title
             facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))

@@ -133,7 +133,8 @@ def _is_meant(element: Element, scopes: tuple[str, ...], text: str) -> bool:
 
 
 def _acts(element: Element) -> bool:
-    return element.interactive or (element.role == "generic" and bool(element.name))
+    # A label is its control, which is listed.
+    return element.interactive or (element.role == "generic" and bool(element.name) and not element.inside)
 
 
 def _reads(element: Element) -> bool:

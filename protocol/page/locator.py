@@ -267,7 +267,7 @@ def _other_role(locator: Locator, observation: Observation) -> str:
 
 def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:
     """The locator by which ``resolve`` finds ``element`` again; ``selectors`` are those that led to it."""
-    if element.inside or observation.element(element.ref) is None:
+    if observation.element(element.ref) is None:
         return Locator(role=element.role, name=element.name, frame=element.frame, selectors=selectors)
     alike = observation.alike(element)
     # Of a page that was not read to its end, only the place is known: more of them may follow.
