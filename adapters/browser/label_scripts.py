@@ -12,6 +12,8 @@ FIRST_REF: Final = 9_000_000
 """Playwright counts its refs from 1."""
 CONTROL: Final = "trailmesh-control"
 """Selector engine: the control with a ref; without one, that of the label around the element at hand."""
+HIDDEN: Final = "trailmesh-hidden"
+"""Selector engine: all hidden controls that labels stand for. They get refs, of which the first is given."""
 LABEL: Final = "trailmesh-label"
 """Selector engine: what is pressed in place of the control at hand."""
 
@@ -155,7 +157,8 @@ const PARTS = [[.5, .5], [.1, .5], [.9, .5], [.25, .5], [.75, .5], [.5, .1], [.5
 const parts = r => PARTS.map(([x, y]) => [r.l + (r.r - r.l) * x, r.t + (r.b - r.t) * y]);
 const points = e => boxes(e).map(inView).filter(r => r.r > r.l && r.b > r.t).flatMap(parts);
 const bring = e => Element.prototype.scrollIntoViewIfNeeded.call(e, true);
-globalThis.__trailmesh_pressed = null;
+// In the page's own world, which is asked for a frame out of reach, nothing is left behind.
+if (globalThis.__trailmesh_world) globalThis.__trailmesh_pressed = null;
 if (isShown(e)) {
   bring(e);
   const [first] = points(e);
@@ -171,7 +174,7 @@ for (const label of labels.filter(isSeen)) {
       const hit = hitAt(x, y), control = hit && closest(hit, INNER);
       if (hit && control !== label && control !== e && control && label.contains(control)) way = 'inner';
       if (!hit || (control !== label && hit !== e)) continue;
-      globalThis.__trailmesh_pressed = {control: e, hit};
+      if (globalThis.__trailmesh_world) globalThis.__trailmesh_pressed = {control: e, hit};
       const box = Element.prototype.getBoundingClientRect.call(hit), style = getComputedStyle(hit);
       return {way: 'label', x: x - box.left - parseInt(style.borderLeftWidth), y: y - box.top - parseInt(style.borderTopWidth)};
     }
@@ -199,7 +202,7 @@ const search = (tree, ref) => {
   return null;
 };
 FIND
-return {query: (root, text) => find(root, text), queryAll: (root, text) => [find(root, text)].filter(Boolean)};
+return {query: (root, text) => all(root, text)[0] || null, queryAll: all};
 })()"""
 
 _CONTROL: Final = r"""
@@ -218,8 +221,27 @@ const find = control => {
 };
 """
 
+_ALL_HIDDEN: Final = r"""
+const hidden = tree => {
+  const labels = labelsOf(tree), found = [];
+  for (const e of tree.querySelectorAll('*')) {
+    if (labels.has(e) && acts(e) && !isShown(e) && labels.get(e).some(isSeen)) found.push(e);
+    if (e.shadowRoot) found.push(...hidden(e.shadowRoot));
+  }
+  return found;
+};
+const all = (_, first) => {
+  const at = first.lastIndexOf('e') + 1, number = Number(first.slice(at));
+  const found = hidden(document);
+  found.forEach((e, index) => { e._ariaRef = {role: '', name: '', ref: first.slice(0, at) + (number + index)}; });
+  return found;
+};
+"""
+
+_ONE: Final = "const all = (root, text) => [find(root, text)].filter(Boolean);"
+
 ENGINES: Final = {
     name: _ENGINE.replace("GETTERS", _GETTERS).replace("LABELS", _LABELS).replace("FIND", find)
-    for name, find in ((CONTROL, _CONTROL), (LABEL, _PRESSED_LABEL))
+    for name, find in ((CONTROL, _CONTROL + _ONE), (LABEL, _PRESSED_LABEL + _ONE), (HIDDEN, _ALL_HIDDEN))
 }
 """Selector engines for Playwright, by name. They run where the refs are, in its isolated world."""

@@ -17,6 +17,7 @@ from adapters.browser.ahead import Ahead
 from adapters.browser.camera import Camera
 from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
+from adapters.browser.far_labels import read_far_labels
 from adapters.browser.following import Following
 from adapters.browser.forms import Forms
 from adapters.browser.hands import Hands
@@ -226,7 +227,7 @@ class ChromiumPage:
                 continue  # the document changed between snapshot and facts
             if facts.clobbered:
                 raise _unreadable(facts.clobbered)
-            await self._ask(unknown, facts)
+            await asyncio.gather(self._ask(unknown, facts), read_far_labels(self._page, roots, facts))
             break
         self._activity.caused.documents = tuple(facts.documents)
         self._busy = facts.busy

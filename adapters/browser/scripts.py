@@ -187,6 +187,7 @@ const visit = root => {
     for (const label of list) if (control._ariaRef && label._ariaRef) named.push([refOf(label), refOf(control)]);
 };
 visit(document);
+globalThis.__trailmesh_world = true;
 return JSON.stringify({base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
   leads, stood, named, clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
@@ -195,6 +196,23 @@ return JSON.stringify({base: document.baseURI, title: document.title, top: windo
 
 ONE_FACT: Final = "e => {" + _TRAITS + "return traits(e);}"
 """The traits of one element, in the page's own world: for frames whose isolated world is out of reach."""
+
+HIDDEN_FACTS: Final = (
+    "(_, found) => {"
+    + _TRAITS
+    + STANDING
+    + r"""
+const labels = new Map();
+const told = e => {
+  const tree = Node.prototype.getRootNode.call(e);
+  if (!labels.has(tree)) labels.set(tree, labelsOf(tree));
+  const own = labels.get(tree).get(e) || [], said = folded(own.filter(isSeen).map(label => textOf(label, e)).join(' '));
+  return [roleOf(e), nameOf(e, said), statesOf(e), said, traits(e, own)];
+};
+return found.map(told);
+}"""
+)
+"""Role, name, states, text of the labels and traits of hidden controls, which are given beside the first; for the same frames."""
 
 PATH_TO: Final = r"""e => {
   const path = [];

@@ -249,10 +249,10 @@ class _Builder:
     def _labelling(self, elements: list[Element]) -> list[Element]:
         """``elements``, in which each label says whose label it is."""
         controls = {internal: ref for ref, internal in self.refs.items()}
-        for place, element in enumerate(elements):
+        for index, element in enumerate(elements):
             control = controls.get(self._facts.labels.get(self.refs[element.ref], ""), "")
             if control:
-                elements[place] = msgspec.structs.replace(element, inside=control)
+                elements[index] = msgspec.structs.replace(element, inside=control)
         return elements
 
     def _clickable(self) -> set[int]:

@@ -182,8 +182,8 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """It has no role and no control in or around it, but the pointer is a hand over it: a script probably handles clicks."""
     traits: Traits = Traits()
     inside: str = ""
-    """Of a label, ref of its control; of an element that a selector found and an observation does not list, ref of the control around
-    it. That gets its events."""
+    """Ref of the control that gets its events: of a label its control; of an element that only a selector found,
+    the control around it."""
 
     @property
     def interactive(self) -> bool:

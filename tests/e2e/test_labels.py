@@ -228,6 +228,35 @@ async def test_every_way_to_mean_a_label_or_its_control_reaches_the_control(desk
     assert not wrong, "\n".join(map(str, wrong))
 
 
+async def test_a_label_in_a_frame_of_another_site_is_its_control_too(desk: Desk) -> None:
+    other = desk.site.origin.replace("127.0.0.1", "localhost")
+    box = "<input hidden type=checkbox id=c onchange='out.textContent += this.checked'><label for=c>Ads</label>"
+    inner = f"{box} <output id=out>is "
+    row = "<p>Some<p><input hidden type=radio id=r><label for=r>None of them</label></p>"
+    desk.site.extra.update({"/bare.html": inner, "/rows.html": row + inner})
+    desk.site.extra["/far.html"] = "".join(
+        f"<iframe src={other}{path}></iframe>" for path in ("/bare.html", "/rows.html")
+    )
+    driver = Driver(desk.page, Gate(report=unreported, risk_max=7))
+    for line in (
+        "check: {role: checkbox, name: Ads, frame: f1}",
+        "check: {role: radio, name: None of them, frame: f2}",
+        "click: {frame: f1, selectors: [text=Ads]}",
+        "check: {frame: f2, selectors: [label=Ads]}",
+        "uncheck: css=iframe >> nth=1 >> internal:control=enter-frame >> css=label[for=c]",
+    ):
+        if driver.observation is None:
+            await driver.act(Goto(url=f"{desk.site.origin}/far.html"))
+        await driver.act(*desk.steps(line))
+    assert driver.observation is not None
+    lines = [line.strip() for line in driver.observation.text.split("\n")]
+    assert [line for line in lines if line.startswith("- status")] == [
+        "- status: is truefalse",
+        "- status: is truefalse",
+    ]
+    assert '- radio "None of them" [checked]' in lines
+
+
 async def test_a_press_of_a_label_reaches_no_link_in_it(desk: Desk) -> None:
     """Guard: adapters/browser/label_scripts.py, PRESSED."""
     driver = await desk.opened()
