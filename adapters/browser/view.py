@@ -248,8 +248,8 @@ class _Builder:
 
     def _labelling(self, elements: list[Element]) -> list[Element]:
         """``elements``, in which each label says whose label it is."""
-        controls = {internal: ref for ref, internal in self.refs.items()}
-        for index, element in enumerate(elements):
+        controls = {internal: ref for ref, internal in self.refs.items()} if self._facts.labels else {}
+        for index, element in enumerate(elements if controls else ()):
             control = controls.get(self._facts.labels.get(self.refs[element.ref], ""), "")
             if control:
                 elements[index] = msgspec.structs.replace(element, inside=control)
