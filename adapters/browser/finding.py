@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from playwright.async_api import ElementHandle, Frame, Locator, Page
@@ -14,16 +15,19 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser import scripts
 from adapters.browser.faults import unreadable
+from adapters.browser.hindrances import hindrances, in_words
 from adapters.browser.label_scripts import CONTROL, FILES
 from adapters.browser.labels import at
 from adapters.browser.view import Mask, View
 from adapters.browser.ways import way, with_hidden
 from adapters.browser.worlds import Worlds, traits_of
-from protocol.page.locator import ENTER_FRAME, hidden, malformed, require_selector, several, unlisted
+from protocol.page.action import Locator as ToFind
+from protocol.page.locator import ENTER_FRAME, by_aria, hidden, malformed, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
 
 _HELD: Final = "held "
 _TEXT: Final = "e => e.innerText ?? e.textContent ?? ''"
+_ASK_MS: Final = 1_000
 _HIDDEN_ASKED_MAX: Final = 20  # of what a selector finds and is not shown
 
 
@@ -107,6 +111,34 @@ class Finding:
             raise unlisted(selector)
         return await self._keep(handles[0], view, frame_name, found.fitting, around, mask)
 
+    async def hindrance(self, target: ToFind, internal: str, view: View) -> str:
+        """As ``adapters.ports.Page.hindrance``. internal: Playwright ref of the element, if it has one."""
+        if internal in self.held:
+            return ""
+        if internal:
+            return await self.hindered(internal)
+        found = await self._first(target, view)
+        return "" if found is None else in_words(await found.evaluate(hindrances(writes=False), timeout=_ASK_MS))
+
+    async def hindered(self, internal: str, *, writes: bool = False) -> str:
+        """What keeps the element with this Playwright ref from being used. writes: text is to be written into it."""
+        function = hindrances(writes=writes)
+        answers = await self._worlds.everywhere(scripts.by_ref(function, json.dumps(internal)), wait=True)
+        return in_words(answers[0] if answers else await self.at(internal).evaluate(function, timeout=_ASK_MS))
+
+    async def _first(self, target: ToFind, view: View) -> Locator | None:
+        """The first element of the frame that fits ``target`` by its first selector, else by role and name, shown or hidden."""
+        frame = await self._frame_of(view.nodes_in(target.frame)) if target.frame else self._page.main_frame
+        named = by_aria(target.selectors[0], target.frame) if target.selectors else target
+        if frame is None or (named is not None and not (named.role and named.name)):
+            return None
+        if named is None:
+            found = way(frame, with_hidden(target.selectors[0]))
+        else:
+            role: Any = named.role
+            found = frame.get_by_role(role, name=named.name, exact=True, include_hidden=True)
+        return found.first if await found.count() else None
+
     async def _keep(
         self, handle: ElementHandle, view: View, frame: str, refs: Sequence[str], around: str, mask: Mask
     ) -> Element:
@@ -125,7 +157,7 @@ class Finding:
         if not count:
             return None
         if count > _HIDDEN_ASKED_MAX:
-            raise hidden(selector)
+            raise hidden(selector, mask(await _why(every)))
         handles = await every.element_handles()
         if ENTER_FRAME in selector and handles and (owner := await handles[0].owner_frame()) is not None:
             frame, frame_name = owner, await self._name_of(owner, view)
@@ -138,7 +170,7 @@ class Finding:
             return view.element(standing.pop())
         if len(handles) == 1 and await handles[0].evaluate(FILES):
             return await self._keep(handles[0], view, frame_name, (), "", mask)
-        raise hidden(selector)
+        raise hidden(selector, mask(await _why(every)))
 
     async def _name_of(self, frame: Frame, view: View) -> str:
         """The prefix of ``frame`` in ``view``; empty for the main frame, and for one that is not in it."""
@@ -180,3 +212,10 @@ def tidy(text: str) -> str:
     """``text`` with white space folded inside lines, and without empty lines."""
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
+
+
+async def _why(every: Locator) -> str:
+    """What keeps the first of ``every`` from being seen; empty if it does not say."""
+    with contextlib.suppress(PlaywrightError):
+        return in_words(await every.first.evaluate(hindrances(writes=False), timeout=_ASK_MS))
+    return ""

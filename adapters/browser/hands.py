@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Coroutine
 from functools import partial
@@ -21,7 +22,7 @@ from adapters.browser.finding import Finding, tidy
 from adapters.browser.label_scripts import LABEL
 from adapters.browser.labels import Pressing, is_box, pressing
 from adapters.browser.options import choose_options
-from adapters.browser.view import masker, well_formed
+from adapters.browser.view import Mask, masker, well_formed
 from adapters.browser.worlds import Worlds
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -50,8 +51,9 @@ from protocol.page.action import (
     Wait,
 )
 from protocol.page.keys import require_key
+from protocol.page.names import visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element
-from protocol.page.secrets import Secrets, takes_no_text
+from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 
 _HELD: Final = "held "
 _HIDDEN_ASKED_MAX: Final = 20  # of what a selector finds and is not shown
@@ -60,6 +62,9 @@ _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
 _HOLDS, _ANOTHER, _FOCUSED = (scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused"))
 _DONE: Final = "waiting for scheduled navigations"  # Playwright's log of an action, once it is performed
+_UNKNOWN: Final = "it was hidden, disabled, moving or covered, and is not any more"
+_NAME_CHARS: Final = 80
+_EXPLAINS_MS: Final = 2_000  # for the reason why an element could not be used
 _READ_MS: Final = 1_000  # for an element that was observed a moment ago
 _NO_FOCUS: Final = "the element cannot take the focus: its key would go to another one"
 _NO_LINES: Final = "only a text area takes several lines, and no field a control character"
@@ -77,15 +82,17 @@ class Hands:
         self.onto: str | None = None
         """Playwright ref of the element that a drag ends on."""
         self.finding = Finding(page, worlds)
+        self._mask: Mask = masker(NO_SECRETS)
 
     async def perform(
         self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, limit: int
     ) -> str:
         """Do ``action`` on the element with the Playwright ref ``internal``, within ``limit`` ms; what it read, if it reads."""
+        self._mask = masker(secrets)
         # Playwright's timeout is shorter, because its error says why an element could not be used. Ours is a safeguard.
         return await self._activity.alive(
             self._dispatch(action, element, internal, secrets, limit),
-            timeout_ms=limit + 1_000,
+            timeout_ms=limit + _EXPLAINS_MS,
             otherwise="action.not_possible",
             doing=f"performing “{type(action).__name__.lower()}”",
             late="browser.slow",
@@ -204,9 +211,20 @@ class Hands:
                 return ""  # what is late is the page that it leads to, which is waited for as after any other action
             if not self._activity.navigating and await _gone(target):
                 raise _missing(element) from None
-            raise MeshError(
-                "action.not_possible", "the element is hidden, disabled or covered", role=element.role
-            ) from None
+            raise await self._unusable(action, element, internal) from None
+        return ""
+
+    async def _unusable(self, action: Action, element: Element, internal: str) -> MeshError:
+        """The error for an element that could not be used in time: which state keeps it from that."""
+        why = await self._hindered(internal, writes=isinstance(action, Fill)) or _UNKNOWN
+        called = (
+            f"the {'element' if element.role == 'generic' else element.role} “{visible(element.name)[:_NAME_CHARS]}”"
+        )
+        return MeshError("action.not_possible", f"{called} cannot be used: {why}", role=element.role, why=why)
+
+    async def _hindered(self, internal: str, *, writes: bool = False) -> str:
+        with contextlib.suppress(PlaywrightError):
+            return self._mask(await self.finding.hindered(internal, writes=writes))
         return ""
 
     def _seen(self, internal: str, target: Locator) -> Locator:
@@ -224,7 +242,8 @@ class Hands:
     async def _focus(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         await target.focus(timeout=limit)
         if not await self._ask(_FOCUSED, internal, target, limit):
-            raise MeshError("action.not_possible", _NO_FOCUS, role=element.role)
+            why = await self._hindered(internal)
+            raise MeshError("action.not_possible", f"{_NO_FOCUS}{f' ({why})' if why else ''}", role=element.role)
 
     async def _write(
         self, action: Fill, value: str, element: Element, internal: str, target: Locator, limit: int

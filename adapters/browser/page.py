@@ -33,7 +33,7 @@ from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Wait
+from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Locator, Reload, Wait
 from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.hidden_text import HiddenTexts
@@ -256,6 +256,21 @@ class ChromiumPage:
         inside = view.refs[within] if within else ""
         found = self._hands.finding.ref_at(selector, view, frame, inside, mask)
         return await self._answer(found, "looking for an element", "action.target_missing")
+
+    async def hindrance(self, target: Locator, ref: str = "") -> str:
+        """``adapters.ports.Page.hindrance``."""
+        view = self._view
+        if view is None or self._activity.navigating:
+            return ""
+        try:
+            why = await self._answer(
+                self._hands.finding.hindrance(target, view.refs.get(ref, ""), view), "asking about an element"
+            )
+        except MeshError as error:
+            if error.code == "browser.crashed":
+                raise
+            return ""  # it says only more of an error that there is already
+        return masker(self._secrets)(why)
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""

@@ -12,7 +12,7 @@ from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError
-from protocol.page.action import Action
+from protocol.page.action import Action, Locator
 from protocol.page.covering import Covering
 from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
@@ -164,6 +164,14 @@ class Page(Protocol):
         button stands for it, since an action on either is received by the same element.
         Errors: ``action.target_ambiguous`` (several visible elements), ``action.not_possible`` (not visible, or not in the
         accessibility tree), ``action.target_missing`` (not a selector), ``browser.*``.
+        """
+
+    async def hindrance(self, target: Locator, ref: str = "") -> str:
+        """What keeps an element from being seen or used, in words that end a sentence about it: ``it is disabled``, ``the dialog
+        “Cookies” covers it``. Empty if nothing does, or there is no such element, shown or hidden.
+
+        ref: the element, by its ref in the last observation; without it the first in the frame that fits ``target``, also one that
+        no observation lists. Errors: ``browser.crashed``.
         """
 
     async def option_label(self, ref: str, value: str) -> str:

@@ -22,10 +22,11 @@ from node.live.gate import Report as Report
 from node.live.gate import never as never
 from node.live.giving import accepting
 from node.live.history import Known, Nothing
+from node.live.missing import explained
 from node.live.options import as_label, fit
 from node.live.personal import judge_of, shown_name
 from node.live.selecting import around, missing, selected
-from node.live.time_limit import TimeLimit
+from node.live.time_limit import NOT_FOUND, TimeLimit
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -161,7 +162,10 @@ class Driver:
             ready = _unaimed(action, self.observation)
         else:
             look = partial(self._ready, action, evidence, evidence_onto)
-            ready, self.observation = await limit.find(self._page, self.observation, look)
+            try:
+                ready, self.observation = await limit.find(self._page, self.observation, look)
+            except MeshError as error:
+                raise await self._explained(error, action) from None
         self.prepared = msgspec.structs.replace(ready, risk=with_answer(ready.risk, answer))
         sought = self._sought(self.prepared)
         covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
@@ -187,6 +191,15 @@ class Driver:
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    async def _explained(self, error: MeshError, action: Action) -> MeshError:
+        """``error`` of an element that was not found, on the page as it is now: that one is kept with the step that failed."""
+        if error.code not in NOT_FOUND:
+            return error
+        with contextlib.suppress(MeshError):
+            self.observation = await self._page.observe()
+            return explained(error, action, self.observation)
+        return error
 
     async def _ready(
         self, action: Action, evidence: Evidence | None, onto: Evidence | None, observation: Observation

@@ -63,7 +63,7 @@ async def hold(
     )
     pauses = _pauses(assertion.timeout_ms)
     while True:
-        observation = await page.observe()
+        observation, seen = await page.observe(), None
         try:
             seen = await _look(page, observation, wanted, around, _agreeing(find, evidence, secrets), secrets)
             if holds(wanted, seen):
@@ -75,8 +75,18 @@ async def hold(
             error = unknown  # of a page that becomes shorter it may be known yet
         pause_ms = next(pauses, 0)
         if not pause_ms:
-            raise error
+            raise await _explained(error, page, wanted, seen, secrets.stored_at(observation.url))
         await page.pause(pause_ms)
+
+
+async def _explained(error: MeshError, page: Page, assertion: Assert, seen: Seen | None, secrets: Stored) -> MeshError:
+    """``error`` of ``assertion``, with what hides or disables its element. seen: what it was judged by, if anything was."""
+    target = assertion.target
+    if seen is None or target is None or seen.count > 1 or (seen.element is None and target.within is not None):
+        return error
+    why = await page.hindrance(target, seen.element.ref if seen.element else "")
+    seen = msgspec.structs.replace(seen, why=why)
+    return failed(assertion, seen, _as_stored(seen, secrets)) if why else error
 
 
 def _as_stored(seen: Seen, secrets: Stored) -> Seen:
@@ -84,6 +94,7 @@ def _as_stored(seen: Seen, secrets: Stored) -> Seen:
         seen,
         text=None if seen.text is None else redact_text(seen.text, secrets),
         instead=redact_text(seen.instead, secrets),
+        why=redact_text(seen.why, secrets),
         downloads=redact_downloads(seen.downloads, secrets),
         items=tuple(redact_text(item, secrets) for item in seen.items),
     )

@@ -281,6 +281,7 @@ class _PatientPage:
         self.observe = page.observe
         self.unchanged = page.unchanged
         self.find = page.find
+        self.hindrance = page.hindrance
         self.option_label = page.option_label
         self.read = page.read
         self.pause = page.pause

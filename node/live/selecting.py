@@ -84,7 +84,9 @@ async def missing(page: Page, target: Locator, error: MeshError) -> MeshError:
     try:
         await page.find(f"role={target.role}[name={json.dumps(target.name)} i][include-hidden=true]", target.frame)
     except MeshError as found:
-        return unseen(target) if found.detail.get("count") == 0 else error
+        shown = found.detail.get("count") == 1  # to the eye; no observation lists what takes no input
+        why = await page.hindrance(target) if shown or found.detail.get("count") == 0 else ""
+        return unseen(target, why, shown=shown) if why or found.detail.get("count") == 0 else error
     return error
 
 

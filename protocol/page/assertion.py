@@ -27,6 +27,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What was found that is not the recorded element; empty if nothing was."""
     downloads: tuple[Download, ...] = ()
     """What was downloaded so far."""
+    why: str = ""
+    """What hides or disables the element, as a sentence."""
     items: tuple[str, ...] = ()
     """The texts whose order is asserted, or the errors in the console."""
 
@@ -130,12 +132,14 @@ def found(assertion: Assert, seen: Seen) -> str:
     if what == "download":
         return "; ".join(map(describe_download, seen.downloads[-3:])) or "no download"
     if what != "cell" and element is None and (assertion.target is not None and what != "hidden"):
-        return seen.instead or (f"{seen.count} such elements" if seen.count > 1 else "no such element")
+        none = f"one that cannot be seen: {seen.why}" if seen.why else "no such element"
+        return seen.instead or (f"{seen.count} such elements" if seen.count > 1 else none)
     match what:
         case "visible" | "hidden":
             return "visible" if seen.count else "hidden"
         case "enabled" | "disabled":
-            return "disabled" if element and "disabled" in element.states else "enabled"
+            disabled = "disabled" in element.states if element else False
+            return (f"disabled: {seen.why}" if seen.why else "disabled") if disabled else "enabled"
         case "checked" | "unchecked":
             if element is not None and element.role not in CHECKABLE_ROLES:
                 return f"a {element.role}, which cannot be checked"

@@ -220,16 +220,18 @@ def several(selector: str, count: int) -> MeshError:
     )
 
 
-def hidden(selector: str) -> MeshError:
-    """The refusal of a selector that matches only what is not shown."""
-    return MeshError("action.not_possible", f"what {selector} matches is not visible", selector=selector, count=0)
+def hidden(selector: str, why: str = "") -> MeshError:
+    """The refusal of a selector that matches only what is not shown. why: what hides the first of them, as a sentence."""
+    said = f"what {selector} matches is not visible" + (f": {why}" if why else "")
+    return MeshError("action.not_possible", said, selector=selector, count=0)
 
 
-def unseen(locator: Locator) -> MeshError:
-    """The refusal of an element that the page has and does not show."""
+def unseen(locator: Locator, why: str = "", *, shown: bool = False) -> MeshError:
+    """The refusal of an element that the page has and does not show, or that takes no input. why: what keeps it, as a sentence."""
+    hidden = f"is there and {'takes no input' if shown else 'hidden'}{f' ({why})' if why else ''}"
     return MeshError(
         "action.not_possible",
-        f"the {_said(locator.role, locator.name)} is there and hidden: act on what the page shows in its place",
+        f"the {_said(locator.role, locator.name)} {hidden}: act on what the page shows in its place",
         role=locator.role,
         name=locator.name,
     )

@@ -31,6 +31,7 @@ from tests.person import person_at
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 
+NONE = "it is not displayed (display: none)"
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
 _BOXES: Final = {
@@ -277,9 +278,9 @@ async def test_what_cannot_be_done_by_a_label_says_why(desk: Desk) -> None:
         said.append(str(caught.value))
     assert said == [
         "action.not_possible: the checkbox that the label stands for is disabled",
-        "action.not_possible: the combobox “Size” is there and hidden: act on what the page shows in its place",
-        "action.not_possible: the element cannot take the focus: its key would go to another one",
-        "action.not_possible: what css=select matches is not visible",
+        f"action.not_possible: the combobox “Size” is there and hidden ({NONE}): act on what the page shows in its place",
+        f"action.not_possible: the element cannot take the focus: its key would go to another one ({NONE})",
+        f"action.not_possible: what css=select matches is not visible: {NONE}",
     ]
 
 

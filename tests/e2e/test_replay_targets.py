@@ -107,13 +107,17 @@ async def test_a_replay_clicks_the_row_that_the_selector_names_wherever_it_stand
 @pytest.mark.parametrize(
     ("page", "code", "met"),
     [
-        (rows("Ale", "Cider", "Wine"), "action.target_missing", f"nothing matches {BEER} (expected button “Drop”)"),
+        (
+            rows("Ale", "Cider", "Wine"),
+            "action.target_missing",
+            f"nothing matches {BEER} (expected button “Drop”); nearest: ",
+        ),
         (rows("Beer", "Ale", "Beer"), "action.target_ambiguous", f"{BEER} matches 2 visible elements"),
         (rows("Beer", said="Keep"), "action.target_differs", f"expected button “Drop”, found button “Keep” by {BEER}"),
         (
             rows("Ale", "Cider", "Wine") + rows("Beer").replace("<table", "<table hidden"),
             "action.not_possible",
-            f"what {BEER} matches is not visible",
+            f"what {BEER} matches is not visible: the table",
         ),
     ],
     ids=["gone", "twice", "other name", "hidden"],
@@ -126,7 +130,8 @@ async def test_a_replay_stops_without_a_click_when_the_selector_names_no_single_
     again = await replayed(node, browser, recorder)
     assert dropped(site) == []
     assert again.report.steps[-1].error == code
-    assert [(item.what, item.met) for item in again.differences][-1] == ("action", met)
+    told = again.differences[-1]
+    assert (told.what, told.met[: len(met)]) == ("action", met)
 
 
 async def test_a_hidden_link_is_refused_and_nothing_around_it_is_clicked(

@@ -203,7 +203,7 @@ def changing(after: int = 0, document: Document | None = None) -> Changing:
         (
             '{selectors: ["css=#ghost"], hidden: yes}',
             '{selectors: ["css=#ghost"], visible: yes}',
-            "found no such element",
+            "found one that cannot be seen",
         ),
         ("{role: link, name: Mug, count: 2}", "{role: link, name: Mug, count: 1}", "found 2"),
         ("{role: link, count: 2}", "{role: button, count: 2}", "found 1"),

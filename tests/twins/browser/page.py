@@ -25,6 +25,7 @@ from protocol.page.action import (
     Forward,
     Goto,
     Hover,
+    Locator,
     Press,
     Reload,
     Scroll,
@@ -137,6 +138,11 @@ class MemoryPage:
         if not self._shown.was_observed:
             await self.observe()
         return self._shown.find(selector, frame, within, self._mask())
+
+    async def hindrance(self, target: Locator, ref: str = "") -> str:
+        """``adapters.ports.Page.hindrance``; of what is hidden or disabled here, no more is known."""
+        self._require_alive()
+        return self._shown.hindrance(target, ref)
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""

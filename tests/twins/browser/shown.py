@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 import msgspec
 
 from protocol.errors import MeshError
+from protocol.page.action import Locator
 from protocol.page.locator import hidden, several
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
 from tests.twins.browser.site import Control, Document
@@ -122,6 +123,26 @@ class Shown:
         if len(visible) > 1:
             raise several(selector, len(visible))
         return self._found(visible[0], frame, mask) if visible else None
+
+    def hindrance(self, target: Locator, ref: str) -> str:
+        """As ``adapters.ports.Page.hindrance``."""
+        fits = [
+            control
+            for index, control in enumerate(self.document.controls)
+            if (self._order.get(ref) == index if ref else self._meant(control, target))
+        ]
+        if not fits:
+            return ""
+        if fits[0].hidden:
+            return "it is not displayed (display: none)"
+        return "it is disabled" if "disabled" in fits[0].element.states else ""
+
+    @staticmethod
+    def _meant(control: Control, target: Locator) -> bool:
+        element = control.element
+        if target.selectors:
+            return target.selectors[0] in control.selectors
+        return (element.role, element.name) == (target.role, target.name)
 
     def _found(self, index: int, frame: str, mask: Mask) -> Element:
         refs = {index: ref for ref, index in self._order.items()}

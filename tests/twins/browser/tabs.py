@@ -10,7 +10,7 @@ import msgspec
 from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, CloseTab, SwitchTab, Wait
+from protocol.page.action import Action, CloseTab, Locator, SwitchTab, Wait
 from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.hidden_text import HiddenTexts
@@ -102,6 +102,10 @@ class MemoryTabs:
     async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
         """``adapters.ports.Page.find``."""
         return await self._front.find(selector, frame, within=within)
+
+    async def hindrance(self, target: Locator, ref: str = "") -> str:
+        """``adapters.ports.Page.hindrance``."""
+        return await self._front.hindrance(target, ref)
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""
