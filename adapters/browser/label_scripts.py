@@ -62,7 +62,8 @@ const textOf = (e, control) => {
   const named = attribute(e, 'aria-label').trim() || (e instanceof HTMLImageElement ? attribute(e, 'alt').trim() : '');
   if (named) return ` ${named} `;
   const before = /^"(.*)"$/.exec(getComputedStyle(e, '::before').content);
-  const inner = e.shadowRoot ? e.shadowRoot.childNodes : e.childNodes;
+  const given = e instanceof HTMLSlotElement ? e.assignedNodes({flatten: true}) : [];
+  const inner = given.length ? given : e.shadowRoot ? e.shadowRoot.childNodes : e.childNodes;
   const parts = Array.prototype.map.call(inner, each => each.nodeType === 3 ? each.nodeValue
     : each instanceof SVGElement ? (each.querySelector('title') || {}).textContent || ''
     : each.nodeType === 1 ? textOf(each, control) : '');
@@ -118,7 +119,8 @@ const standing = (e, labels) => {
   if (!acts(e) || isShown(e)) return null;
   const seen = labels.filter(isSeen);
   if (!seen.length) return null;
-  const said = folded(seen.map(label => textOf(label, e)).join(' ')), role = roleOf(e), name = nameOf(e, said);
+  const textsOf = each => folded(each.map(label => textOf(label, e)).join(' '));
+  const said = textsOf(seen), role = roleOf(e), name = nameOf(e, textsOf(labels));
   // A label that the page itself calls such a control is in the snapshot.
   if (seen.some(label => attribute(label, 'role') === role)) return null;
   const outside = around(seen[0]);
@@ -143,6 +145,8 @@ PRESSED: Final = (
 const root = e => getter(Element.prototype, 'shadowRoot').call(e);
 const INNER = 'a[href],button,input,select,textarea,summary,iframe,object,embed,audio[controls],video[controls],label,'
   + '[role=button],[role=link]';
+// Also out of a shadow tree, and into the slot of one.
+const upTo = (e, is) => { while (e && !is(e)) e = outer(e); return e; };
 const hitAt = (x, y) => {
   let hit = Document.prototype.elementFromPoint.call(document, x, y);
   for (let inner = hit; inner && root(inner); hit = inner) {
@@ -171,8 +175,8 @@ for (const label of labels.filter(isSeen)) {
   way = way || 'covered';
   for (const part of [label, ...Array.prototype.slice.call(within(label, '*'), 0, 50)])
     for (const [x, y] of points(part)) {
-      const hit = hitAt(x, y), control = hit && closest(hit, INNER);
-      if (hit && control !== label && control !== e && control && label.contains(control)) way = 'inner';
+      const hit = hitAt(x, y), control = hit && upTo(hit, each => Element.prototype.matches.call(each, INNER));
+      if (control && control !== label && control !== e && upTo(control, each => each === label)) way = 'inner';
       if (!hit || (control !== label && hit !== e)) continue;
       if (globalThis.__trailmesh_world) globalThis.__trailmesh_pressed = {control: e, hit};
       const box = Element.prototype.getBoundingClientRect.call(hit), style = getComputedStyle(hit);

@@ -240,13 +240,15 @@ REF_AT: Final = r"""(path => {
   };
   const control = Element.prototype.closest.call(node, 'a[href],button,summary,[role=button],[role=link]');
   const fitting = control && control !== node && fills(node, control) ? [node, control] : [node];
-  const above = [], host = e => e.parentElement || (e.getRootNode() instanceof ShadowRoot ? e.getRootNode().host : null);
+  const above = [], host = e => getter(Element.prototype, 'assignedSlot').call(e) || e.parentElement
+    || (e.getRootNode() instanceof ShadowRoot ? e.getRootNode().host : null);
   for (let e = host(node); e; e = host(e)) {
     const labelled = e instanceof HTMLLabelElement && getter(HTMLLabelElement.prototype, 'control').call(e);
     above.push(labelled || e);
   }
   if (node instanceof HTMLLabelElement) above.unshift(getter(HTMLLabelElement.prototype, 'control').call(node));
-  const label = Element.prototype.closest.call(node, 'label,a[href],button,input,select,textarea,summary');
+  let label = node;
+  while (label && !Element.prototype.matches.call(label, 'label,a[href],button,input,select,textarea,summary')) label = host(label);
   const labels = label instanceof HTMLLabelElement ? [getter(HTMLLabelElement.prototype, 'control').call(label)] : [];
   const refs = list => list.filter(e => e && e._ariaRef).map(e => e._ariaRef.ref);
   return {fitting: refs(fitting), above: refs(above), inside: Boolean(control && control !== node), labels: refs(labels)};

@@ -61,6 +61,8 @@ _BOXES: Final = {
     "Blue": "blue",
     "Afar": "afar",
     "In a shadow": "shadow",
+    "In a slot": "slot",
+    "Second of two": "two",
     "Framed": "inner",
 }
 """What each box that is not ticked yet tells of, by its name."""
@@ -174,6 +176,7 @@ _WAYS: Final = {
     'locator("iframe").content_frame.get_by_label("Framed").check()': "inner true;",
     'get_by_label("In a shadow").check()': "shadow true;",
     'get_by_text("In a shadow").click()': "shadow true;",
+    'get_by_text("In a slot").click()': "slot true;",
     'get_by_label("Photo").set_input_files("FILE")': "photo FILE;",
     'get_by_text("Scan").set_input_files("FILE")': "scan FILE;",
     'locator("#letter").set_input_files("FILE")': "letter FILE;",
