@@ -81,13 +81,20 @@ async def missing(page: Page, target: Locator, error: MeshError) -> MeshError:
     """``error``, which says that there is no element for ``target``; or that there is one, which the page does not show."""
     if error.code != "action.target_missing" or not (target.role and target.name) or target.within is not None:
         return error
+    shown = True  # to the eye: no observation lists what takes no input
     try:
-        await page.find(f"role={target.role}[name={json.dumps(target.name)} i][include-hidden=true]", target.frame)
-    except MeshError as found:
-        shown = found.detail.get("count") == 1  # to the eye; no observation lists what takes no input
-        why = await page.hindrance(target) if shown or found.detail.get("count") == 0 else ""
-        return unseen(target, why, shown=shown) if why or found.detail.get("count") == 0 else error
-    return error
+        found = await page.find(
+            f"role={target.role}[name={json.dumps(target.name)} i][include-hidden=true]", target.frame
+        )
+    except MeshError as refused:
+        if refused.detail.get("count") not in (0, 1):
+            return error
+        shown = refused.detail["count"] == 1
+    else:
+        if found is None:
+            return error
+    why = await page.hindrance(target)
+    return unseen(target, why, shown=shown) if why or not shown else error
 
 
 def _named(selector: str, frame: str, outer: Element | None, observation: Observation) -> list[Element] | None:
