@@ -268,11 +268,12 @@ PICTURE_PIXELS_MAX: Final = (
     16 * 1024 * 1024
 )  # of a screenshot that is compared with another; each pixel takes 3 bytes, several times
 OBSERVATION_ELEMENTS_MAX: Final = 200_000  # a table of 10,000 rows with three controls each has 80,000
-DIFFERENCES_PER_STEP_MAX: Final = 5  # differences are only shown to people, who need the first few
+DIFFERENCES_PER_STEP_MAX: Final = 8  # differences are only shown to people, who need the first few
 DIFFERENCES_PER_REPLAY_MAX: Final = 100
 INPUTS_MAX: Final = 32
 INPUT_CHARS_MAX: Final = 1_024
 DIFFERENCE_CHARS_MAX: Final = 120
+OUTLINE_LINES_MAX: Final = 200_000  # of each text: what is compared by place, to tell a person
 DIFFERENCE_LINES_MAX: Final = 100  # of each text, from the first that differs: what is looked through for more
 ANSWER_TIMEOUT_S: Final = 120  # of a person who is asked during a replay; the page at which it waits may lose its login
 BUNDLE_BYTES_MAX: Final = 256 * MIB

@@ -16,15 +16,6 @@ from protocol.errors import MeshError
 _REFUSALS_SHOWN = 3
 _EXIT_LACKING: Final = 2
 _TEXT_MARKS = {"masked": "", "numbers": "; text: only numbers differ", "differs": "; text differs"}
-_ASPECTS = {
-    "address": "address",
-    "title": "title",
-    "extracted": "extracted text",
-    "text": "text",
-    "action": "not performed",
-    "assertion": "did not hold",
-    "alert": "a new alert",
-}
 
 
 def refusals(before: str, blocked: list[str]) -> str:
@@ -69,11 +60,11 @@ def _show_differences(result: Result) -> None:
     """Print the recorded and the replayed value of each difference, or the reason why they are not shown."""
     above = None
     for found in result["differences"]:
-        if (found["step"], found["what"], found["also"]) != above:
+        if (found["step"], _where(found), found["also"]) != above:
             did = dict(enumerate(result["described"], 1)).get(found["step"], "")
             more = f" and {counted(len(found['also']), 'other')}" if found["also"] else ""
-            click.echo(f"step {found['step']}{more}, {did}, {_ASPECTS[found['what']]}:")
-            above = (found["step"], found["what"], found["also"])
+            click.echo(f"step {found['step']}{more}, {did}, {_where(found)}:")
+            above = (found["step"], _where(found), found["also"])
         for name in ("recorded", "met"):
             if found[name] or found["what"] != "text":
                 click.echo(f"  {name:<8}  {found[name]}")
@@ -82,6 +73,14 @@ def _show_differences(result: Result) -> None:
         click.echo(
             f"differences are shown only if the secrets of the recording are given: --secret NAME@ORIGIN=SOURCE for {names}"
         )
+
+
+def _where(found: Result) -> str:
+    from msgspec import convert
+
+    from protocol.recording.findings import Difference, where
+
+    return where(convert(found, Difference))
 
 
 def _is_other(step: Result) -> bool:
@@ -190,6 +189,6 @@ def _show_recordings(r: Result) -> None:
         where = f"{step['first'] or '–'} ↔ {step['second'] or '–'}"
         click.echo(f"step {where}, {step['did']}: {step['status']}")
         for found in step["differences"]:
-            click.echo(f"  {_ASPECTS[found['what']]}")
+            click.echo(f"  {_where(found)}")
             click.echo(f"    first   {found['recorded']}")
             click.echo(f"    second  {found['met']}")

@@ -24,6 +24,7 @@ from protocol.page.redaction import redact_address, redact_text, reveal_action, 
 from protocol.page.secrets import Stored
 from protocol.recording.call_log import call_log
 from protocol.recording.caution import forbids
+from protocol.recording.explaining import explain, explain_stop
 from protocol.recording.findings import Difference, in_words, merged
 from protocol.recording.inputs import Exchange, applied, change, values_of
 from protocol.recording.known_changes import KnownChanges
@@ -34,8 +35,6 @@ from protocol.recording.replay import (
     Rebase,
     as_recorded,
     compare,
-    explain,
-    explain_stop,
     goes_on,
     not_performed,
     rebase,
@@ -307,7 +306,8 @@ class _Run:
         # Compared with the recorded values; told with the new ones, as the page said it.
         shown = self._exchange.shown
         return match, tuple(
-            msgspec.structs.replace(item, recorded=shown(item.recorded), met=shown(item.met)) for item in found
+            msgspec.structs.replace(item, recorded=shown(item.recorded), met=shown(item.met), place=shown(item.place))
+            for item in found
         )
 
     def _since(self, began_ms: int) -> int:

@@ -18,7 +18,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Locator, Text, Url
 from protocol.page.links import identities, numbers, path_of
-from protocol.page.names import akin, fold, same_name, together, visible
+from protocol.page.names import akin, fold, same_name, shortened, together, visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
 from protocol.page.scope import node_of
 from protocol.page.whole import require_whole
@@ -35,6 +35,8 @@ _AGO: Final = re.compile(
 )
 """Texts that change with the clock."""
 _SHOWN_MAX: Final = 3
+_NEAREST_AMONG: Final = 50
+_CELL_CHARS_MAX: Final = 80
 _NAME_CHARS_MAX: Final = 80
 """More is not the name of a record."""
 
@@ -153,8 +155,9 @@ class Judge:
             evidence.telling or (evidence.links and evidence.alike) or (writes and self._names(evidence.cells) >= 0)
         ):
             return ""
-        here = next(filter(None, (_shown(record.cells) for record in found)), "")
-        return f"one at “{here}”, recorded was one at “{self._recorded()}”"
+        here = next((record for record in found if _shown(record.cells)), None)
+        shown = _shown(here.cells) if here else ""
+        return f"one at “{shown}”, recorded was one at “{self._recorded()}”{self._other_cells(here)}"
 
     def choose(self, locator: Locator, pool: list[Element], *, writes: bool) -> Element:
         """The one of ``pool``, all of the role and name of ``locator``, that agrees with the self._evidence.
@@ -213,11 +216,39 @@ class Judge:
         places = list(dict.fromkeys(each.partition(", recorded was")[0] for each in found))
         return MeshError(
             "action.target_differs",
-            f"expected {locator.role} “{visible(locator.name)}” at “{self._recorded()}”, found {len(pool)}: {'; '.join(places)}",
+            f"expected {locator.role} “{visible(locator.name)}” at “{self._recorded()}”, found {len(pool)}: {'; '.join(places)}"
+            f"{self._nearest(pool)}",
             role=locator.role,
             name=locator.name,
             found=places,
         )
+
+    def _other_cells(self, record: Record | None) -> str:
+        """Which cells of ``record`` are not those that told the recorded one from others, in words."""
+        cells, places = self._evidence.cells, self._evidence.telling or range(len(self._evidence.cells))
+        if record is None:
+            return ""
+        if len(record.cells) == len(cells):
+            pairs = [(place, record.cells[place], cells[place]) for place in places]
+            other = [
+                f"its cell {place + 1} says “{_brief(now)}”, not “{_brief(then)}”"
+                for place, now, then in pairs
+                if fold(now) != fold(then)
+            ]
+        else:
+            said = {fold(cell) for cell in record.cells}
+            other = [f"it does not say “{_brief(cells[place])}”" for place in places if fold(cells[place]) not in said]
+        return "".join(f"; {one}" for one in other[:_SHOWN_MAX])
+
+    def _nearest(self, pool: list[Element]) -> str:
+        """Which cells differ in the one of ``pool`` that has the most of what was recorded; empty if none has any."""
+        wanted = {fold(cell) for cell in self._evidence.cells if fold(cell)}
+        most, near = 0, None
+        for item in pool[:_NEAREST_AMONG]:
+            for record in self._records(item, self._places_of(pool))[:1]:
+                shared = len(wanted & {fold(cell) for cell in record.cells})
+                most, near = (shared, record) if shared > most else (most, near)
+        return f"; nearest is the one at “{_shown(near.cells)}”{self._other_cells(near)}" if near else ""
 
     def _recorded(self) -> str:
         cells = [self._evidence.cells[place] for place in self._evidence.telling]
@@ -317,7 +348,11 @@ def _kept(attributes: tuple[tuple[str, str], ...]) -> frozenset[tuple[str, str]]
 
 
 def _shown(cells: Iterable[str]) -> str:
-    return " · ".join([visible(cell) for cell in cells if fold(cell)][:_SHOWN_MAX])
+    return " · ".join([_brief(cell) for cell in cells if fold(cell)][:_SHOWN_MAX])
+
+
+def _brief(cell: str) -> str:
+    return shortened(visible(cell), _CELL_CHARS_MAX)
 
 
 def _pool(element: Element, observation: Observation) -> list[Element]:

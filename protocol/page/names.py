@@ -48,6 +48,14 @@ def visible(text: str) -> str:
     )
 
 
+def shortened(text: str, most: int) -> str:
+    """``text`` as one line of at most ``most`` characters, cut between words."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    return f"{line[: most - 1].rpartition(' ')[0] or line[: most - 1]}…"
+
+
 def together(cells: tuple[str, ...], text: Callable[[str], str]) -> tuple[str, ...]:
     """Each of ``cells`` redacted, also what only together says something that is to be redacted."""
     lines = text("\n".join(" ".join(cell.split("\n")) for cell in cells)).split("\n")

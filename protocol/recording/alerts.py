@@ -10,6 +10,7 @@ from protocol import limits
 from protocol.page.names import fold
 from protocol.page.personal import TOKEN
 from protocol.recording.masks import mask_line, mask_text
+from protocol.recording.page_outline import parsed
 
 AlertRole = Literal["alert", "alertdialog", "status"]
 
@@ -21,26 +22,11 @@ COMPLAINT: Final = re.compile(
     re.IGNORECASE,
 )
 """Words by which pages say that something was not done."""
-_LINE: Final = re.compile(r'- ([a-z]+)(?: ("(?:[^"\\]|\\.)*"))?((?: \[[^\]]*\])*)(?:: ?(.*))?')
 _ROLES: Final[dict[str, AlertRole]] = {"alert": "alert", "alertdialog": "alertdialog", "status": "status"}
 _WITH_DIGIT: Final = re.compile(r"\S*[0-9]\S*")
 _ALERTS_MAX: Final = 50
 _LINES_MAX: Final = 100
 """Of one alert. A page can nest them, so without a limit the work would grow with the square of its size."""
-
-
-class Line(NamedTuple):
-    """One line of a snapshot."""
-
-    role: str
-    name: str
-    states: str
-    text: str
-
-    @property
-    def said(self) -> str:
-        """What it says, folded: its name or, without one, its text."""
-        return fold(self.name or self.text)
 
 
 class Alert(NamedTuple):
@@ -50,15 +36,6 @@ class Alert(NamedTuple):
     words: str
     key: str
     """``words`` as they are compared: folded, without what changes by itself, and words with a digit as ``#``."""
-
-
-def parsed(line: str) -> Line:
-    """A line of a snapshot in its parts."""
-    stripped = line.strip()
-    found = _LINE.fullmatch(stripped)
-    if found is None:
-        return Line("", "", "", stripped.removeprefix("- "))
-    return Line(found[1], (found[2] or "")[1:-1], found[3] or "", found[4] or "")
 
 
 def alerts(text: str) -> tuple[Alert, ...]:

@@ -17,9 +17,10 @@ import msgspec
 
 from protocol import limits
 from protocol.page.names import fold
-from protocol.recording.alerts import COMPLAINT, Line, parsed
+from protocol.recording.alerts import COMPLAINT
 from protocol.recording.findings import changed_part
 from protocol.recording.masks import apply_masks, mask_address, mask_text
+from protocol.recording.page_outline import Line, parsed
 from protocol.recording.replay import BAR, Bar, Met
 from protocol.recording.session import Step, StepMatch
 from protocol.recording.verdicts import matches, new_faults, other_dialogs

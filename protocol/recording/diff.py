@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from protocol.page.action import Goto, describe
+from protocol.recording.explaining import explain
 from protocol.recording.findings import Difference
-from protocol.recording.replay import Met, Rebase, explain
+from protocol.recording.replay import Met, Rebase
 from protocol.recording.session import Session, Step
 from protocol.recording.snapshot import snapshot_text
 

@@ -8,13 +8,19 @@ from typing import Final, Literal
 
 import msgspec
 
-from protocol.page.observation import INTERACTIVE_ROLES
+from protocol.recording.page_outline import parsed
 
 Aspect = Literal["address", "title", "extracted", "text", "action", "assertion", "alert"]
 _WORDS: Final = re.compile(r"\w+|\W")
-_NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
-_ROLE: Final = re.compile(r"…?\s*- ([a-z]+)(?: |:|$)")
-_MONEY: Final = re.compile(r"[£$€¥₹₽₩] ?[0-9]|[0-9] ?(?:[£$€¥₹₽₩]|EUR|USD|GBP|CHF)")
+_ASPECTS: Final[dict[Aspect, str]] = {
+    "address": "address",
+    "title": "title",
+    "extracted": "extracted value",
+    "text": "text",
+    "action": "not performed",
+    "assertion": "did not hold",
+    "alert": "a new alert",
+}
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +37,22 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Empty for a line that is gone."""
     also: tuple[int, ...] = ()
     """Later steps that differ in the same way."""
+    place: str = ""
+    """What the line stands in on the page: ``table “Orders” › row “Pump 2” › cell “Price”``."""
+    note: str = ""
+    """What else is to be said of it: it has moved, it holds more lines, more differs that is not listed."""
+
+
+def noted(found: Difference, note: str) -> Difference:
+    """``found`` with another note behind those that it has."""
+    return msgspec.structs.replace(found, note="; ".join(filter(None, (found.note, note))))
+
+
+def where(found: Difference) -> str:
+    """What differs and where: ``text, table “Orders” › row “Pump 2” › cell “Price”``."""
+    at = f", {found.place}" if found.place else ""
+    note = f" ({found.note})" if found.note else ""
+    return f"{_ASPECTS[found.what]}{at}{note}"
 
 
 def in_words(found: Difference) -> str:
@@ -39,32 +61,28 @@ def in_words(found: Difference) -> str:
         return found.met
     if found.what == "alert":
         return f"a new alert, “{found.met}”"
-    recorded, met = found.recorded.strip(), found.met.strip()
+    subject, recorded, met = _sides(found)
+    subject = f"{where(found)}{subject}"
     if not met:
-        return f"{found.what}: nothing instead of “{recorded}”"
+        return f"{subject}: nothing instead of “{recorded}”" if recorded else subject
     if not recorded:
-        return f"{found.what}: “{met}”, where nothing was recorded"
-    return f"{found.what} “{met}” instead of “{recorded}”"
+        return f"{subject}: “{met}”, where nothing was recorded"
+    return f"{subject}: “{met}”" if recorded == met else f"{subject}: “{met}” instead of “{recorded}”"
 
 
-def weight(what: Aspect, recorded: str, met: str) -> int:
-    """How much a difference matters, 0 most.
-
-    0: what was extracted, not performed or did not hold; a new alert, a heading, a control, an amount of money. 1: another
-    line. 2: title or address. 3: a number.
-    """
-    if what in ("extracted", "action", "assertion", "alert"):
-        return 0
-    if what in ("title", "address"):
-        return 2
-    if any(_MONEY.search(line) or _role(line) in INTERACTIVE_ROLES | {"heading"} for line in (recorded, met)):
-        return 0
-    return 3 if recorded and met and _NUMBER.sub("#", recorded) == _NUMBER.sub("#", met) else 1
-
-
-def _role(line: str) -> str:
-    found = _ROLE.match(line)
-    return found[1] if found else ""
+def _sides(found: Difference) -> tuple[str, str, str]:
+    """Of two lines of one element that differ in one part: the element, and that part of both. Else both as they are."""
+    recorded, met = (side.strip().removeprefix("- ") for side in (found.recorded, found.met))
+    old, new = (parsed(side) for side in (found.recorded, found.met))
+    if found.what != "text" or not old.role or (old.role, old.states) != (new.role, new.states):
+        return "", recorded, met
+    # A cell is the last part of its place.
+    subject = "" if found.place.rpartition(" › ")[2].startswith(f"{old.role} ") else f", {old.role}"
+    if old.text == new.text and old.name and new.name:
+        return subject, old.name, new.name
+    if old.name == new.name and old.text and new.text:
+        return subject + (f" “{old.name}”" if old.name else ""), old.text, new.text
+    return "", recorded, met
 
 
 def merged(differences: Iterable[Difference]) -> tuple[Difference, ...]:

@@ -1,14 +1,9 @@
-"""Compares the text of a page with the recorded text: whether they are equal, and the first lines that differ.
-
-Both texts are redacted already and may be as long as a snapshot. The recorded text may come from a malicious peer. So the work
-is limited by the number of compared lines and does not grow with repeated content.
-"""
+"""Compares the text of a page with the recorded text: whether they are equal, and how two lines are shown that are not."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Final
 
@@ -19,6 +14,8 @@ from protocol.recording.session import TextMatch
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _BEFORE_CHARS: Final = 30
 """How much of a long line is shown before the place where it begins to differ."""
+_WORD_CHARS_MAX: Final = 60
+"""Of a word in which the difference is, how much of it is shown before the difference."""
 
 
 def compare_text(recorded: str, met: str) -> TextMatch:
@@ -41,37 +38,35 @@ def _between_numbers(text: str) -> Iterator[str]:
     yield text[end:]
 
 
-def differing_lines(recorded: str, met: str) -> list[tuple[str, str]]:
-    """The lines that differ, as pairs of ``contrast``, in the order of the text.
-
-    Lines that took the place of others stand beside them; an added line stands beside nothing. Looked through are
-    ``DIFFERENCE_LINES_MAX`` lines of each text, from the first that differs.
-    """
-    old, new = recorded.split("\n"), met.split("\n")
-    same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    old, new = (lines[same : same + limits.DIFFERENCE_LINES_MAX] for lines in (old, new))
-    pairs: list[tuple[str, str]] = []
-    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind != "equal":
-            pairs += zip_longest(old[a:b], new[c:d], fillvalue="")
-    return [contrast(*pair) for pair in pairs]
-
-
 def contrast(recorded: str, met: str) -> tuple[str, str]:
-    """Both without the indentation that they share, cut to where they differ if they are long. What cannot be seen is written by
-    its number: ``‹U+E001›``.
+    """Both without the indentation that they share, cut around the place where they begin to differ if they are long.
+
+    They are cut between words, unless a word alone is too long. What cannot be seen is written by its number: ``‹U+E001›``.
     """
     both = min(len(recorded), len(met))
     shared = next((i for i in range(both) if recorded[i] != met[i]), both)
     indent = min((len(line) - len(line.lstrip()) for line in (recorded, met) if line), default=0)
-    start = (
-        max(indent, shared - _BEFORE_CHARS) if max(len(recorded), len(met)) > limits.DIFFERENCE_CHARS_MAX else indent
-    )
-    return _piece(recorded, start, indent), _piece(met, start, indent)
+    is_long = max(len(recorded), len(met)) > limits.DIFFERENCE_CHARS_MAX
+    start = _start(recorded[:shared], indent) if is_long else indent
+    return _piece(recorded, start, indent, shared), _piece(met, start, indent, shared)
 
 
-def _piece(line: str, start: int, indent: int) -> str:
+def _start(alike: str, indent: int) -> int:
+    """Where a long line begins to be shown, of which ``alike`` stands before the difference."""
+    start = max(indent, len(alike) - _BEFORE_CHARS)
+    if start == indent or alike[start - 1].isspace():
+        return start
+    word = next((i + 1 for i in range(start, len(alike)) if alike[i].isspace()), 0)
+    word = word or next((i + 1 for i in range(start - 1, indent - 1, -1) if alike[i].isspace()), indent)
+    return word if len(alike) - word <= _WORD_CHARS_MAX else start
+
+
+def _piece(line: str, start: int, indent: int, shared: int) -> str:
     whole = line[start:]
     cut = whole[: limits.DIFFERENCE_CHARS_MAX]
+    if len(whole) > len(cut):
+        end = cut.rfind(" ")
+        # Beyond the difference, of which something has to be seen.
+        cut = cut[:end] if end > shared - start else cut
     shown = "".join(" " if char.isspace() else char for char in visible(cut))
     return ("…" if start > indent else "") + shown + ("…" if len(whole) > len(cut) else "")

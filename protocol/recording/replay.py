@@ -13,7 +13,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
-from protocol.page.action import Action, Assert, Extract, Goto, Wait, describe
+from protocol.page.action import Action, Assert, Extract, Goto, Wait
 from protocol.page.dialogs import Dialog
 from protocol.page.downloads import Download
 from protocol.page.observation import Observation
@@ -22,18 +22,18 @@ from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.recording.alerts import Alert
 from protocol.recording.effects import redact_dialogs, redact_downloads
 from protocol.recording.extracts import same_extracted
-from protocol.recording.findings import Aspect, Difference, weight
 from protocol.recording.inputs import Exchange
 from protocol.recording.known_changes import KnownChanges
 from protocol.recording.masks import apply_masks, mask_address, mask_text
-from protocol.recording.page_text import compare_text, contrast, differing_lines
+from protocol.recording.page_outline import outline
+from protocol.recording.page_text import compare_text
 from protocol.recording.session import Level, RequestFault, Step, StepMatch, TextMatch
 from protocol.recording.snapshot import snapshot_text
 from protocol.recording.verdicts import matches
 
 TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
     "same": "same",
-    "masked": "same but for masks",
+    "masked": "same but for masks and wrappers",
     "numbers": "only numbers differ",
     "differs": "differs",
 }
@@ -246,53 +246,10 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
         return "same"
     recorded, text = common(recorded, met.text)
     old, new = apply_masks(recorded, step.masks, text)
+    if old == new:
+        return "masked"
+    old, new = outline(old).text, outline(new).text
     return "masked" if old == new else compare_text(old, new)
-
-
-def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = False) -> tuple[Difference, ...]:
-    """The differences between page and recording, those first that matter most: at most ``DIFFERENCES_PER_STEP_MAX``.
-
-    Both sides are redacted as the recording is: a secret that was not given to the replay is in ``met`` as the page said it.
-    """
-    parts: tuple[tuple[Aspect, str, str], ...] = (
-        ("address", step.url, met.url),
-        ("title", step.title, met.title),
-    )
-    plain = (lambda text: text) if strict else mask_text
-    found: list[tuple[Aspect, tuple[str, str]]] = [("alert", contrast("", met.alert.words))] if met.alert else []
-    compared = ((what, *common(old, new)) for what, old, new in parts)
-    found += [(what, contrast(old, new)) for what, old, new in compared if plain(old) != plain(new)]
-    if not same_extracted(step.action, *common(step.extracted, met.extracted), strict=strict):
-        # Not masked: of two dates that were read as dates both are the same mask.
-        found.append(("extracted", contrast(step.extracted, met.extracted)))
-    recorded = snapshot_text(snapshot)
-    if recorded is not None and recorded != met.text:
-        recorded, text = common(recorded, met.text)
-        old, new = apply_masks(recorded, () if strict else step.masks, text)
-        found += [("text", pair) for pair in differing_lines(old, new)]
-    found.sort(key=lambda one: weight(one[0], *one[1]))
-    return tuple(
-        Difference(step=step.index, what=what, recorded=old, met=new)
-        for what, (old, new) in found[: limits.DIFFERENCES_PER_STEP_MAX]
-    )
-
-
-def explain_stop(
-    step: Step,
-    error: MeshError,
-    secrets: Mapping[str, str],
-    mapping: Rebase = Rebase(),  # noqa: B008 - frozen
-    what: Aspect = "action",
-) -> tuple[Difference, ...]:
-    """What was to be done or to hold, and why it was not or did not: redacted as the recording is.
-
-    An address is given as it was tried.
-    """
-    tried = rebased(step.action, mapping)
-    reason = f"{describe(tried)}: {error.message}" if isinstance(tried, Goto) else str(error.message)
-    recorded, met = (" ".join(redact_text(text, secrets).split()) for text in (describe(step.action), reason))
-    cut = limits.DIFFERENCE_CHARS_MAX
-    return (Difference(step=step.index, what=what, recorded=recorded[:cut], met=met[:cut]),)
 
 
 def not_performed(step: Step, error: str, duration_ms: int) -> StepMatch:

@@ -44,8 +44,9 @@ def holds(match: StepMatch, level: Level, *, strict: bool = False) -> bool:
     place = LEVELS.index(level)
     return (
         (place < 1 or (match.held and not match.alert))
-        # The text names every element with its role, name and states: if it is the same, so is the structure.
-        and (place < 2 or (match.url and (match.state or (bool(match.text) and text))))
+        # The text names every element with its role, name and states: if it is the same, so is the structure. Of wrappers only the
+        # state knows, and of numbers neither.
+        and (place < 2 or (match.url and (match.state or match.text == "numbers" or (bool(match.text) and text))))
         and (place < 3 or (match.title and match.extracted and text))
     )
 

@@ -459,6 +459,60 @@ async def test_an_alert_that_was_not_recorded_is_no_pass_beside_an_assertion_tha
     ]
 
 
+DEBTS = """
+<p id=sum>Total: £197.17</p><p id=due>due 2026-11-23</p>
+<table aria-label=Debts><tr><th>Who<th>Owes</tr><tr><td>Ann<td>£10</tr><tr><td>Bob<td>£7</tr></table>
+"""
+READ = (
+    Extract(name="sum", target=Locator(selectors=("css=#sum",))),
+    Extract(name="due", target=Locator(selectors=("css=#due",))),
+    Extract(name="debts", target=Locator(role="table", name="Debts")),
+    Extract(name="free", target=Locator(selectors=("css=#sum",)), compare="none"),
+    Assert(what="text", target=Locator(role="heading", name="Mug"), expected="Mug"),
+)
+
+
+async def test_what_is_extracted_counts_beside_an_assertion_and_what_differs_is_told_by_its_place(
+    browser: Browser, nodes: tuple[Node, Node]
+) -> None:
+    anna, _ = nodes
+    bodies = [DEBTS]
+    row, owes = "table “Debts” › row “Ann” › cell “Owes”", "table “Debts”"
+    cases: list[tuple[str, str, list[tuple[str, str, str, str]]]] = [
+        (f"<main><section><div>{DEBTS}</div></section></main>", "", []),
+        (
+            f"<main><section>{DEBTS.replace('£10', '£12')}</section></main>",
+            "step 4: another extracted value",
+            [("text", row, '- cell "£10"', '- cell "£12"')],
+        ),
+        (
+            DEBTS.replace("<tr><td>Ann<td>£10</tr>", ""),
+            "step 4: another extracted value",
+            [("text", owes, "- row: Ann · £10", "")],
+        ),
+        (
+            DEBTS.replace("197", "191"),
+            "step 2: another extracted value",
+            [("extracted", "", "Total: £197.17", "Total: £191.17")],
+        ),
+        # On the page a date is masked; an author who extracts it wants this one.
+        (DEBTS.replace("2026", "2025"), "step 3: another extracted value", []),
+        (DEBTS.replace("id=due", "id=gone"), "step 3: not performed (action.target_missing)", []),
+    ]
+    async with priced_shop(bodies) as url:
+        recorder = await recorded_by(anna, browser, (Goto(url=url), *READ), url=url)
+        for body, reason, told in cases:
+            bodies[0] = body
+            done = await replayed_by(anna, browser, recorder.session.id)
+            assert (done.report.level, done.report.reason) == ("asserted", reason), body
+            shown = [(one.what, one.place, one.recorded, one.met) for one in done.differences]
+            assert [one for one in told if one not in shown] == [], shown
+            assert (
+                open_report(done.artefact.envelope, anna.find_key, await loaded(anna, recorder.session.id))
+                == done.report
+            )
+
+
 async def test_a_text_that_comes_after_the_state_is_waited_for(browser: Browser, nodes: tuple[Node, Node]) -> None:
     anna, _ = nodes
     late = "<p id=p>Wait</p><script>setTimeout(() => {p.textContent = 'Price: £10.00'}, 60)</script>"

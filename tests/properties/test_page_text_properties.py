@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import limits
-from protocol.recording.page_text import compare_text, differing_lines
+from protocol.recording.page_diff import differing
+from protocol.recording.page_outline import outline
+from protocol.recording.page_text import compare_text, contrast
 
 WORDS = st.text(st.sampled_from("ab £-:\n"), min_size=1, max_size=12)
 NUMBERS = st.from_regex(r"[0-9]{1,4}([.,][0-9]{1,3}){0,2}", fullmatch=True)
@@ -28,11 +30,21 @@ def test_another_word_is_never_only_another_number(pieces: list[tuple[str, str, 
 
 
 @given(TEXTS, TEXTS)
-def test_what_is_shown_is_bounded_printable_and_there_exactly_if_the_texts_differ(recorded: str, met: str) -> None:
+def test_what_is_told_is_bounded_printable_and_there_exactly_if_the_outlines_differ(recorded: str, met: str) -> None:
     assert compare_text(recorded, met) == compare_text(met, recorded)
-    lines = differing_lines(recorded, met)
-    assert bool(lines) == (recorded != met) == (compare_text(recorded, met) != "same")
-    assert len(lines) <= 2 * limits.DIFFERENCE_LINES_MAX
-    for line in (side for pair in lines for side in pair):
-        assert line.isprintable()
-        assert len(line) <= limits.DIFFERENCE_CHARS_MAX + 2
+    changes = differing(recorded, met, 5)
+    assert bool(changes.found) == (outline(recorded).text != outline(met).text)
+    assert len(changes.found) <= 5 and changes.whole
+    for side in (side for change in changes.found for side in contrast(change.recorded, change.met)):
+        assert side.isprintable()
+        assert len(side) <= limits.DIFFERENCE_CHARS_MAX + 2
+
+
+@given(
+    st.lists(st.sampled_from(["- a", "- b", "- row", "- cell: 1", '  - cell "2"', "    - link", '- row "x"', "- main"]))
+)
+def test_a_page_in_a_wrapper_and_further_in_is_the_same_page(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    wrapped = "- main\n  - generic\n" + "\n".join(f"      {line}" for line in lines)
+    if any(line.strip() not in ("", "- main") for line in lines):
+        assert differing(text, wrapped, 5).found == []

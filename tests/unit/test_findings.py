@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from protocol.recording.findings import Aspect, Difference, changed_part, in_words, merged, weight
+from protocol.recording.findings import Aspect, Difference, changed_part, in_words, merged, noted, where
 
 
 def found(step: int, what: Aspect, recorded: str, met: str) -> Difference:
     return Difference(step=step, what=what, recorded=recorded, met=met)
-
-
-@pytest.mark.parametrize(
-    ("what", "recorded", "met", "weighs"),
-    [
-        ("extracted", "3", "4", 0),
-        ("action", "click", "gone", 0),
-        ("text", '- heading "Mugs" [level=1]', "", 0),
-        ("text", '- button "Buy"', '- button "Buy" [disabled]', 0),
-        ("text", "- paragraph: £10", "- paragraph: £12", 0),
-        ("text", "- cell: 10 EUR", "", 0),
-        ("text", "- paragraph: In stock", "- paragraph: Sold out", 1),
-        ("text", "", "- paragraph: 3", 1),
-        ("title", "Mugs", "Cups", 2),
-        ("address", "/a", "/b", 2),
-        ("text", "- paragraph: 3 of 4", "- paragraph: 3 of 5", 3),
-    ],
-)
-def test_what_a_person_must_see_first_weighs_most(what: Aspect, recorded: str, met: str, weighs: int) -> None:
-    assert weight(what, recorded, met) == weighs
 
 
 def test_a_prefix_of_all_titles_and_an_id_in_all_addresses_are_one_finding_each() -> None:
@@ -62,13 +43,30 @@ def test_the_part_that_changed_ends_at_words() -> None:
 @pytest.mark.parametrize(
     ("what", "recorded", "met", "said"),
     [
-        ("text", "- text: a", "- text: b", "text “- text: b” instead of “- text: a”"),
-        ("text", "- text: a", "", "text: nothing instead of “- text: a”"),
-        ("text", "", "  - text: b", "text: “- text: b”, where nothing was recorded"),
-        ("extracted", "3", "", "extracted: nothing instead of “3”"),
+        ("text", "- text: a", "- text: b", "text, text: “b” instead of “a”"),
+        ("text", '- button "Buy"', '- button "Order"', "text, button: “Order” instead of “Buy”"),
+        ("text", '- textbox "Name": a', '- textbox "Name": b', "text, textbox “Name”: “b” instead of “a”"),
+        (
+            "text",
+            '- button "Buy"',
+            '- button "Buy" [disabled]',
+            'text: “button "Buy" [disabled]” instead of “button "Buy"”',
+        ),
+        ("text", "- cell: a", "", "text: nothing instead of “cell: a”"),
+        ("text", "", "  - cell: b", "text: “cell: b”, where nothing was recorded"),
+        ("extracted", "3", "", "extracted value: nothing instead of “3”"),
         ("alert", "", "Saving failed", "a new alert, “Saving failed”"),
         ("action", "click", "it is gone", "it is gone"),
     ],
 )
 def test_what_is_there_instead_is_said_without_empty_quotes(what: Aspect, recorded: str, met: str, said: str) -> None:
     assert in_words(found(1, what, recorded, met)) == said
+
+
+def test_where_a_line_stands_and_what_else_is_to_be_said_is_told_with_it() -> None:
+    change = found(1, "text", '- cell "£12"', '- cell "£13"')
+    placed = msgspec.structs.replace(change, place="row “Pump 2” › cell “Price”")
+    assert in_words(placed) == "text, row “Pump 2” › cell “Price”: “£13” instead of “£12”"
+    assert where(noted(noted(placed, "a"), "b")) == "text, row “Pump 2” › cell “Price” (a; b)"
+    moved = msgspec.structs.replace(change, met=change.recorded, note="in another order")
+    assert in_words(moved) == "text (in another order), cell: “£12”"

@@ -10,12 +10,12 @@ import pytest
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
+from protocol.recording.explaining import explain_stop
 from protocol.recording.findings import Difference
-from protocol.recording.page_text import contrast, differing_lines
+from protocol.recording.page_text import contrast
 from protocol.recording.replay import (
     Rebase,
     differences,
-    explain_stop,
     not_performed,
     rebase,
     stopped_at,
@@ -117,7 +117,7 @@ def test_why_a_replay_stopped_is_one_redacted_line_on_each_side() -> None:
     assert (found.step, found.what) == (1, "action")
     assert "hunter2" not in found.recorded + found.met
     assert found.met.startswith("no button for ‹secret:password› xxx")
-    assert len(found.met) == limits.DIFFERENCE_CHARS_MAX
+    assert found.met.endswith("xxx")
 
 
 def test_of_a_page_that_did_not_open_the_address_is_said_that_was_tried() -> None:
@@ -159,24 +159,6 @@ def test_the_first_step_that_did_not_match_says_whether_its_page_was_met() -> No
 LONG = limits.DIFFERENCE_CHARS_MAX
 
 
-def test_what_differs_behind_many_equal_lines_is_shown() -> None:
-    same = [f"- item {number}" for number in range(limits.DIFFERENCE_LINES_MAX + 50)]
-    recorded, met = "\n".join([*same, "old"]), "\n".join([*same, "new", "more"])
-    assert differing_lines(recorded, met) == [("old", "new"), ("", "more")]
-    assert differing_lines("\n".join(same), "\n".join([*same, "added"])) == [("", "added")]
-    assert differing_lines("", "") == []
-
-
-def test_only_so_many_lines_from_the_first_that_differs_are_looked_through() -> None:
-    tail = [f"- item {number}" for number in range(limits.DIFFERENCE_LINES_MAX - 1)]
-    recorded, met = ["old", *tail, "beyond"], ["new", *tail, "other"]
-    assert differing_lines("\n".join(recorded), "\n".join(met)) == [("old", "new")]
-    assert differing_lines("\n".join([*recorded[:-2], "last"]), "\n".join([*met[:-2], "end"])) == [
-        ("old", "new"),
-        ("last", "end"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("recorded", "met", "shown"),
     [
@@ -185,7 +167,7 @@ def test_only_so_many_lines_from_the_first_that_differs_are_looked_through() -> 
         ("x" * (LONG + 1), "y", ("x" * LONG + "…", "y")),
         ("x" * (LONG + 1), "", ("x" * LONG + "…", "")),
         ("  " + "x" * (LONG + 1), "  y", ("x" * LONG + "…", "y")),
-        ("x" * 31 + "a" * LONG, "x" * 31 + "b", ("…" + "x" * 30 + "a" * 90 + "…", "…" + "x" * 30 + "b")),
+        ("x" * 31 + "a" * LONG, "x" * 31 + "b", ("x" * 31 + "a" * 89 + "…", "x" * 31 + "b")),
         ("x" * 30 + "a" * LONG, "x" * 30 + "b", ("x" * 30 + "a" * 90 + "…", "x" * 30 + "b")),
         ("    a", "  b", ("  a", "b")),
         ("    a", "", ("a", "")),

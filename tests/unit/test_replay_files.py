@@ -79,7 +79,10 @@ def test_each_step_is_a_test_case_with_its_element_and_its_time() -> None:
 
 def test_a_difference_is_a_failure_that_says_what_was_met() -> None:
     data = junit_xml(RED)
-    assert cases(data)[3] == ("4. extract “price” from status “Total”", [("failure", "extracted text")])
+    assert cases(data)[3] == (
+        "4. extract “price” from status “Total”",
+        [("failure", "extracted value: “Sold out” instead of “9.90”")],
+    )
     assert "recorded  9.90\n  met       Sold out" in data.decode()
     assert counts(data) == [4, 1, 0, 0]
 
@@ -142,7 +145,7 @@ def test_the_summary_names_verdict_steps_and_differences() -> None:
     text = markdown(RED)
     assert "**partial, level text\\: 3 of 4 steps matched**" in text
     assert "| ✗ | 4\\. extract “price” from status “Total” | differs: extracted text |" in text
-    assert "| 4 | extracted | 9\\.90 | Sold out |" in text
+    assert "| 4 | extracted value | 9\\.90 | Sold out |" in text
     assert "not reached" in markdown(told(not_performed(STEPS[0], "action.target_missing", 1)))
 
 
@@ -152,7 +155,7 @@ def test_a_page_cannot_put_links_mentions_or_html_into_the_summary() -> None:
     said = Difference(step=4, what="extracted", recorded="9.90", met=f"{evil}\n# heading")
     text = markdown(told(*map(matched, STEPS[:3]), other(4), differences=(said,)))
     (row,) = (line for line in text.splitlines() if "everyone" in line)
-    plain = row.removeprefix("| 4 | extracted | 9\\.90 | ").removesuffix(" |")
+    plain = row.removeprefix("| 4 | extracted value | 9\\.90 | ").removesuffix(" |")
     for each in "!<@|`.&#[](":
         assert plain.count(each) == plain.count(f"\\{each}") > 0, each
 

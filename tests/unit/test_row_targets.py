@@ -234,3 +234,31 @@ async def test_a_link_that_stands_alone_is_followed_again_wherever_it_leads() ->
     bench.site.documents[HOME] = Document(title="Shop", controls=(control("link", "Oak", 0, url="/shelf/oak"),))
     again = await replayed(bench, RecordedSession(session=recorder.session, steps=recorder.steps, manifest=bytes(32)))
     assert again.report.steps[-1].performed
+
+
+async def test_of_a_row_that_is_not_the_recorded_one_is_said_which_cell_differs() -> None:
+    look = Look(linked=False, numbered=True, cards=False, icon="x")
+    rows = [Row(number=n, name=name, kind="dark", stock="1", since="") for n, name in ((1, "Ale"), (2, "Beer"))]
+    bench = Bench()
+    bench.site.documents[HOME] = shown(rows, look)
+    # By role and name both rows are candidates; a selector finds one, which must be the recorded one.
+    for target, said in (
+        (
+            Locator(role="button", name="x Delete", nth=1),
+            "nearest is the one at “No 2 · Bear · dark”; its cell 2 says “Bear”, not “Beer”",
+        ),
+        (Locator(selectors=("css=.it",)), "recorded was one at “No 2 · Beer”; its cell 2 says “Bear”, not “Beer”"),
+    ):
+
+        def page(rows: list[Row]) -> Document:
+            document = shown(rows, look)
+            last = msgspec.structs.replace(document.controls[-1], selectors=("css=.it",))
+            return msgspec.structs.replace(document, controls=(*document.controls[:-1], last))
+
+        bench.site.documents[HOME] = page(rows)
+        recorder = await bench.record(actions=(Goto(url=HOME), Click(target=target)), allow=ALLOWED, gate=GATE)
+        bench.site.documents[HOME] = page([rows[0], msgspec.structs.replace(rows[1], name="Bear")])
+        recorded = RecordedSession(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
+        again = await replayed(bench, recorded)
+        assert again.report.steps[-1].error == "action.target_differs"
+        assert said in again.differences[-1].met

@@ -66,6 +66,7 @@ def test_a_recording_in_which_nothing_was_performed_failed() -> None:
         ({"text": "masked"}, "text"),
         ({"text": "masked", "state": False}, "text"),
         ({"text": "numbers"}, "structure"),
+        ({"text": "numbers", "state": False}, "structure"),
         ({"title": False}, "structure"),
         ({"extracted": False}, "structure"),
         ({"text": "differs", "state": False}, "asserted"),

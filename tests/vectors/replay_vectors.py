@@ -114,6 +114,7 @@ def cases() -> list[dict[str, Any]]:
 
     made: list[tuple[str, Fields, bool]] = [
         ("every step matched", good, True),
+        ("numbers and wrappers differ", red("other numbers in the text", text="numbers", state=False), True),
         ("numbers differ", red("other numbers in the text", text="numbers"), True),
         ("a text differs", red("other text", text="differs"), True),
         ("a title differs", red("other title", title=False), True),
@@ -193,6 +194,11 @@ def cases() -> list[dict[str, Any]]:
         ),
         ("an input has another value", good | {"inputs": [bob]}, True),
         ("and something differs", differing | {"inputs": [bob], "differences": [found]}, True),
+        (
+            "and it is told where",
+            differing | {"inputs": [bob], "differences": [found | {"place": "row “Ada”", "note": "in another order"}]},
+            True,
+        ),
         ("and what differs is of no step", differing | {"inputs": [bob], "differences": [found | {"step": 9}]}, False),
         ("and also of no step", differing | {"inputs": [bob], "differences": [found | {"also": [9]}]}, False),
         ("differences without another input", differing | {"differences": [found]}, False),

@@ -10,7 +10,7 @@ from typing import Final
 from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, TestSuite
 
 from node.sessions.showing.told import Ended, Told, ToldStep
-from protocol.recording.findings import in_words
+from protocol.recording.findings import in_words, where
 from protocol.wire.line import without_controls
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -85,17 +85,13 @@ def _case(told: Told, each: ToldStep) -> TestCase:
     return case
 
 
-_SAID: Final = ("action", "assertion", "alert")
-"""Differences that say by themselves what is wrong."""
-
-
 def _first(each: ToldStep) -> str:
-    """Why a step was not performed or did not hold: what was there instead, if that may be shown; else what differs."""
-    return next((in_words(item) for item in each.differences if item.what in _SAID), each.why)
+    """What was there instead of what is recorded, the most important of it, if that may be shown; else what differs."""
+    return next(map(in_words, each.differences), each.why)
 
 
 def _details(told: Told, each: ToldStep) -> str:
-    lines = [f"{item.what}\n  recorded  {item.recorded}\n  met       {item.met}" for item in each.differences]
+    lines = [f"{where(item)}\n  recorded  {item.recorded}\n  met       {item.met}" for item in each.differences]
     return "\n".join([*lines, *each.call_log, *told.reasons])
 
 

@@ -1,14 +1,16 @@
-"""Compares the texts of two pages line by line, with some lines around each change."""
+"""Compares the texts of two pages line by line, with some lines around each change. Wrappers and indentation are no change."""
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Iterator
 from typing import Final, Literal
 
 import msgspec
 
+from protocol.recording.aligning import align
+from protocol.recording.page_outline import outline
+
 _AROUND: Final = 3
-_LINES_COMPARED_MAX: Final = 3_000
 _LINES_SHOWN_MAX: Final = 400
 _CHARS_MAX: Final = 400
 
@@ -22,18 +24,33 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_lines(recorded: str, met: str) -> tuple[Line, ...]:
-    """What changed between the two, in order; empty if nothing did. Of long texts the first ``_LINES_COMPARED_MAX`` lines."""
-    old, new = (text.splitlines()[:_LINES_COMPARED_MAX] for text in (recorded, met))
-    lines: list[Line] = []
-    for group in difflib.SequenceMatcher(None, old, new, autojunk=True).get_grouped_opcodes(_AROUND):
-        if lines or group[0][1] or group[0][3]:
-            lines.append(Line(sign="…", text=""))
-        for tag, old_from, old_to, new_from, new_to in group:
-            if tag == "equal":
-                lines += [Line(sign=" ", text=line[:_CHARS_MAX]) for line in old[old_from:old_to]]
-                continue
-            lines += [Line(sign="-", text=line[:_CHARS_MAX]) for line in old[old_from:old_to]]
-            lines += [Line(sign="+", text=line[:_CHARS_MAX]) for line in new[new_from:new_to]]
-        if len(lines) > _LINES_SHOWN_MAX:
-            return (*lines[:_LINES_SHOWN_MAX], Line(sign="…", text="more is not shown"))
-    return tuple(lines)
+    """What changed between the two, in order; empty if nothing did. Each line is indented as it is on its page."""
+    lines = list(_compared(recorded, met))
+    near = {place for change, line in enumerate(lines) if line.sign != " " for place in _around(change)}
+    shown: list[Line] = []
+    last = -1
+    for place in sorted(place for place in near if place < len(lines)):
+        if place > last + 1:
+            shown.append(Line(sign="…", text=""))
+        if len(shown) >= _LINES_SHOWN_MAX:
+            return (*shown[:_LINES_SHOWN_MAX], Line(sign="…", text="more is not shown"))
+        shown.append(lines[place])
+        last = place
+    return tuple(shown)
+
+
+def _around(place: int) -> range:
+    return range(max(0, place - _AROUND), place + _AROUND + 1)
+
+
+def _compared(recorded: str, met: str) -> Iterator[Line]:
+    """All lines of both texts."""
+    pages = outline(recorded), outline(met)
+    texts = [page.text.split("\n") if page.lines else [] for page in pages]
+    i = j = 0
+    for a, b in (*align(pages[0].lines, pages[1].lines).pairs, (len(texts[0]), len(texts[1]))):
+        yield from (Line(sign="-", text=text[:_CHARS_MAX]) for text in texts[0][i:a])
+        yield from (Line(sign="+", text=text[:_CHARS_MAX]) for text in texts[1][j:b])
+        if b < len(texts[1]):
+            yield Line(sign=" ", text=texts[1][b][:_CHARS_MAX])
+        i, j = a + 1, b + 1

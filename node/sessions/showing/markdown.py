@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from node.sessions.showing.told import Ended, Told, ToldStep
-from protocol.recording.findings import Difference
+from protocol.recording.findings import Difference, where
 from protocol.wire.line import without_controls
 
 _MARKS: Final = {"matched": "✓", "differs": "✗", "not performed": "✗", "not reached": "–"}
@@ -16,8 +16,8 @@ _MEANS_SOMETHING: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&@:.^$-])")
 def markdown(told: Told) -> str:
     """The text. Everything from a page is escaped: it can become no link, picture, mention or HTML."""
     report = told.replayed.report
-    where = f", replayed at {_plain(report.origin)}" if report.origin else ""
-    lines = [f"### {_plain(told.session.title)}", "", f"**{_plain(told.summary)}**{where}", ""]
+    elsewhere = f", replayed at {_plain(report.origin)}" if report.origin else ""
+    lines = [f"### {_plain(told.session.title)}", "", f"**{_plain(told.summary)}**{elsewhere}", ""]
     lines += [f"- {_plain(reason)}" for reason in told.reasons] + ([""] if told.reasons else [])
     lines += ["| | step | result |", "|---|---|---|", *(_row(each) for each in told.steps), ""]
     # Once, though each step that has it knows it.
@@ -25,7 +25,8 @@ def markdown(told: Told) -> str:
     if found:
         lines += ["| step | what | recorded | met |", "|---|---|---|---|"]
         lines += [
-            f"| {_steps(item)} | {_plain(item.what)} | {_plain(item.recorded)} | {_plain(item.met)} |" for item in found
+            f"| {_steps(item)} | {_plain(where(item))} | {_plain(item.recorded)} | {_plain(item.met)} |"
+            for item in found
         ]
         lines.append("")
     if report.blocked:

@@ -25,6 +25,7 @@ from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session_results import Shown
 from protocol import ids
 from protocol.capsule.policy import Policy
+from protocol.recording.findings import in_words, where
 from protocol.recording.session import Session, Step, Verdict
 from protocol.recording.snapshot import snapshot_text
 from protocol.recording.verdicts import doubts
@@ -190,6 +191,8 @@ def _environment() -> jinja2.Environment:
         moment=_moment,
         duration=_duration,
         counted=counted,
+        where=where,
+        in_words=in_words,
         doubts=doubts,
     )
     return env

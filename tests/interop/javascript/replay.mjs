@@ -34,6 +34,8 @@ const DIFFERENCE = {
   recorded: text(),
   met: text(),
   also: optional(list(whole()), []),
+  place: optional(text(), ''),
+  note: optional(text(), ''),
 }
 const REPORT = {
   id: isId('rep'),
@@ -83,7 +85,7 @@ function holds({ performed, held, alert, url, state, title, extracted, text: sai
   const tests = [
     performed,
     held && alert === '',
-    url && (state || (said !== '' && sameText)),
+    url && (state || said === 'numbers' || (said !== '' && sameText)),
     title && extracted && sameText,
   ]
   return tests.slice(0, LEVELS.indexOf(level) + 1).every(Boolean)
