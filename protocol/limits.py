@@ -267,6 +267,7 @@ SCREENSHOT_BYTES_MAX: Final = 8 * MIB
 PICTURE_PIXELS_MAX: Final = (
     16 * 1024 * 1024
 )  # of a screenshot that is compared with another; each pixel takes 3 bytes, several times
+ELEMENT_NAME_CHARS_MAX: Final = 400  # more of a name is not told from others by: what is looked for is cut as well
 OBSERVATION_ELEMENTS_MAX: Final = 200_000  # a table of 10,000 rows with three controls each has 80,000
 DIFFERENCES_PER_STEP_MAX: Final = 8  # differences are only shown to people, who need the first few
 DIFFERENCES_PER_REPLAY_MAX: Final = 100

@@ -26,7 +26,7 @@ from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
 from adapters.browser.options import label_of
 from adapters.browser.patience import Patience
-from adapters.browser.reading import Reading, missing
+from adapters.browser.reading import Reading
 from adapters.browser.stillness import POLL_S, Stillness
 from adapters.browser.view import Facts, View, assemble, masker
 from adapters.browser.worlds import Worlds, traits_of
@@ -44,7 +44,8 @@ from protocol.risk.refused import request_line
 T = TypeVar("T")
 
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
-_REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
+_REFS_ASKED_MAX: Final = 2_000  # controls of frames out of reach, asked one by one
+_REFS_AT_ONCE: Final = 50
 _LATE_S: Final = 3.0  # a slow answer to what a timer has asked for must not look like one that never came
 _SNAPSHOT_ATTEMPTS: Final = 3
 SLOW: Final = "browser.slow"
@@ -170,7 +171,7 @@ class ChromiumPage:
             self._hands.finding.see(self._view)
             self._looked = True
         except MeshError as error:
-            if error.code == SLOW:
+            if error.code in (SLOW, "browser.timeout"):
                 await self._require_readable()
             raise
         return self._view.observation
@@ -221,8 +222,7 @@ class ChromiumPage:
                 # A snapshot taken while one document replaces another is retried by Playwright only after a second.
                 await self._activity.changed(limits.NAVIGATION_TIMEOUT_MS / 1000)
             serial = self._activity.serial
-            roots, facts = await self._reading.now()
-            unknown = missing(roots, facts)
+            roots, facts, unknown = await self._reading.now()
             if unknown and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
                 continue  # the document changed between snapshot and facts
             if facts.clobbered:
@@ -237,11 +237,15 @@ class ChromiumPage:
 
     async def _ask(self, refs: list[str], facts: Facts) -> None:
         """The traits of single elements: those of frames whose isolated world is in another process."""
-        for ref in refs[:_REFS_ASKED_MAX]:
-            with contextlib.suppress(PlaywrightError):
-                handle = await self._page.get_by_ref(ref).element_handles()
-                if handle:
-                    facts.traits[ref] = traits_of(await handle[0].evaluate(scripts.ONE_FACT))
+        facts.unasked = max(0, len(refs) - _REFS_ASKED_MAX)
+        for start in range(0, min(len(refs), _REFS_ASKED_MAX), _REFS_AT_ONCE):
+            await asyncio.gather(*(self._ask_one(ref, facts) for ref in refs[start : start + _REFS_AT_ONCE]))
+
+    async def _ask_one(self, ref: str, facts: Facts) -> None:
+        with contextlib.suppress(PlaywrightError):
+            handle = await self._page.get_by_ref(ref).element_handles()
+            if handle:
+                facts.traits[ref] = traits_of(await handle[0].evaluate(scripts.ONE_FACT))
 
     async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
         """``adapters.ports.Page.find``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Final
+from typing import Final, NamedTuple
 
 from playwright.async_api import Page
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
@@ -18,6 +18,22 @@ from protocol import limits
 _EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a document will be missing
 
 
+class Read(NamedTuple):
+    """A page as it was read."""
+
+    roots: list[Node]
+    facts: Facts
+    unknown: list[str]
+    """Playwright refs of the controls that the facts say nothing about."""
+
+
+class _Parsed(NamedTuple):
+    roots: list[Node]
+    unread: int
+    wanted: dict[str, int]
+    """Playwright refs of the nodes whose traits an observation needs, and how soon each is asked."""
+
+
 class Reading:
     """Of one page."""
 
@@ -26,22 +42,23 @@ class Reading:
         self._worlds = worlds
         self._activity = activity
 
-    async def now(self) -> tuple[list[Node], Facts]:
-        """The snapshot, parsed, and the facts. A facts script finds the refs that the snapshot before it has left."""
+    async def now(self) -> Read:
+        """The page as it is read now. A facts script finds the refs that the snapshot before it has left."""
         if len(self._page.frames) == 1:
             # Both are sent at once, and reach the page in this order: to wait in between would cost each step a round trip.
             # If the order was another one, or another document came meanwhile, the facts do not belong to the snapshot.
             serial = self._activity.serial
-            (roots, left_out), facts = await asyncio.gather(self._parsed(), self._worlds.facts())
-            if self._activity.serial != serial or missing(roots, facts):
+            parsed, facts = await asyncio.gather(self._parsed(), self._worlds.facts())
+            if self._activity.serial != serial or parsed.wanted.keys() - facts.traits.keys():
                 facts = await self._worlds.facts()
         else:
             snapshot = await self._snapshot()
-            facts, (roots, left_out) = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
-        facts.unread = left_out
-        return roots, facts
+            facts, parsed = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
+        facts.unread = parsed.unread
+        unknown = parsed.wanted.keys() - facts.traits.keys()
+        return Read(parsed.roots, facts, sorted(unknown, key=parsed.wanted.__getitem__))
 
-    async def _parsed(self) -> tuple[list[Node], int]:
+    async def _parsed(self) -> _Parsed:
         return await asyncio.to_thread(_read, await self._snapshot())
 
     async def _snapshot(self) -> str:
@@ -56,15 +73,11 @@ class Reading:
         return await self._page.aria_snapshot(mode="ai", timeout=limits.STEP_TIMEOUT_MS + limits.READ_MORE_MS_MAX)
 
 
-def missing(roots: list[Node], facts: Facts) -> list[str]:
-    """Playwright refs of the controls of a snapshot that the facts say nothing about."""
-    return [ref for ref in wanted_refs(roots) if ref not in facts.traits]
-
-
-async def _parsed(snapshot: str) -> tuple[list[Node], int]:
+async def _parsed(snapshot: str) -> _Parsed:
     await asyncio.sleep(0)  # let concurrent requests to the browser be sent first, so that they are answered meanwhile
     return await asyncio.to_thread(_read, snapshot)
 
 
-def _read(snapshot: str) -> tuple[list[Node], int]:
-    return parse(snapshot), unread(snapshot)
+def _read(snapshot: str) -> _Parsed:
+    roots = parse(snapshot)
+    return _Parsed(roots, unread(snapshot), {ref: place for place, ref in enumerate(wanted_refs(roots))})

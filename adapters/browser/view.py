@@ -28,8 +28,7 @@ _GROUP_ROLES: Final = frozenset(
     ["listitem", "row", "article", "region", "form", "group", "dialog", "alertdialog", "figure", "tabpanel"]
 )
 _CONTEXT_CHARS_MAX: Final = 80
-_NAME_CHARS_MAX: Final = 400
-_LONG_CHARS: Final = 4 * _NAME_CHARS_MAX
+_LONG_CHARS: Final = 4 * limits.ELEMENT_NAME_CHARS_MAX
 _HEADINGS_TRIED_MAX: Final = 50
 _CLICKS_ELSEWHERE: Final = frozenset(["label", "summary"])
 """A click on a label goes to its control; a summary is one by itself."""
@@ -54,6 +53,8 @@ class Facts:
     """Title of the main frame's document."""
     unread: int = 0
     """How many lines of the snapshot were left out."""
+    unasked: int = 0
+    """Of how many controls in frames out of reach nobody asked the traits."""
     unseen: int = 0
     """How many frames show something of which the snapshot says nothing."""
     clobbered: str = ""
@@ -104,7 +105,7 @@ class View:
         )
         shown = tuple((key, mask(kept)) for key, kept in traits.attributes)
         traits = msgspec.structs.replace(traits, attributes=shown)
-        name = "" if traits.input_type == "password" else said[:_NAME_CHARS_MAX]
+        name = "" if traits.input_type == "password" else said[: limits.ELEMENT_NAME_CHARS_MAX]
         role = tree.roles[place] if place >= 0 else "generic"
         ref = f"{frame}n{place}" if place >= 0 else f"{frame}x{len(self.unlisted)}"
         element = Element(ref=ref, role=role, name=name, frame=frame, inside=around, traits=traits)
@@ -153,6 +154,7 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
         "elements": builder.unlisted,
         "text": total - text.count("\n") - bool(text),
         "frames": facts.unseen,
+        "controls": facts.unasked,
     }
     observation = Observation(
         url=cleaned(url),
@@ -163,6 +165,7 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
         tree=builder.tree(),
         cut=msgspec.convert([{"bound": key, "left_out": n} for key, n in left_out.items() if n], tuple[Cut, ...]),
     )
+    observation.prepare()
     return View(observation, builder.refs, builder.standing(), builder.nodes())
 
 
@@ -327,11 +330,11 @@ class _Builder:
     def _name(self, index: int, node: Node) -> str:
         """The accessible name; where the snapshot leaves it out because it repeats the content, the content."""
         if node.name:
-            return node.name[:_NAME_CHARS_MAX]
+            return node.name[: limits.ELEMENT_NAME_CHARS_MAX]
         if node.role in _FIELD_ROLES:
             return node.properties.get("placeholder", "")
         if node.role in INTERACTIVE_ROLES or node.role == "heading" or node.pointer:
-            return self._content(index)[:_NAME_CHARS_MAX]
+            return self._content(index)[: limits.ELEMENT_NAME_CHARS_MAX]
         return ""
 
     def _content(self, index: int) -> str:
@@ -340,7 +343,7 @@ class _Builder:
         # Only what speaks, and only as much as is kept: what nests would else be read once for each level.
         for speaker in range(bisect_left(self._speaking, index), len(self._speaking)):
             item = self._order[self._speaking[speaker]]
-            if self._speaking[speaker] >= self._end[index] or chars > _NAME_CHARS_MAX:
+            if self._speaking[speaker] >= self._end[index] or chars > limits.ELEMENT_NAME_CHARS_MAX:
                 break
             for part in filter(None, (item.name, item.text)):
                 folded = " ".join(part[:_LONG_CHARS].split())

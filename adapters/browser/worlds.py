@@ -94,25 +94,30 @@ class Worlds:
 
     async def facts(self) -> Facts:
         """Traits of the controls of every frame in reach, by Playwright ref."""
-        facts = Facts()
-        for text in await self.everywhere(_FACTS):
-            value = json.loads(text)  # as one string, because the driver walks through every value of a structure
-            prefix = ""
-            # Only escapes bring lone surrogates: to look at each of a thousand strings takes as long as to read them.
-            listed = _well_formed(value["items"]) if _ESCAPED in text else value["items"]
-            for ref, *traits in listed:
-                facts.traits[ref] = _traits(traits)
-                prefix = ref[: ref.rindex("e")]
-            facts.bases[prefix] = value["base"]
-            facts.leads.update(_well_formed(value["leads"]))
-            facts.labels.update(value["named"])
-            facts.standing.extend(map(standing_of, _well_formed(value["stood"])))
-            facts.title = value["title"] if value["top"] else facts.title
-            facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
-            facts.busy = facts.busy or value["busy"]
-            facts.clobbered = facts.clobbered or value["clobbered"]
-            facts.passwords.update(item for item in value["secrets"] if len(item) > 1)
-        return facts
+        # In a thread: of a large page it takes longer than everybody else may wait.
+        return await asyncio.to_thread(_gathered, await self.everywhere(_FACTS))
+
+
+def _gathered(texts: Sequence[str]) -> Facts:
+    facts = Facts()
+    for text in texts:
+        value = json.loads(text)  # as one string, because the driver walks through every value of a structure
+        prefix = ""
+        # Only escapes bring lone surrogates: to look at each of a thousand strings takes as long as to read them.
+        listed = _well_formed(value["items"]) if _ESCAPED in text else value["items"]
+        for ref, *traits in listed:
+            facts.traits[ref] = _traits(traits)
+            prefix = ref[: ref.rindex("e")]
+        facts.bases[prefix] = value["base"]
+        facts.leads.update(_well_formed(value["leads"]))
+        facts.labels.update(value["named"])
+        facts.standing.extend(map(standing_of, _well_formed(value["stood"])))
+        facts.title = value["title"] if value["top"] else facts.title
+        facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
+        facts.busy = facts.busy or value["busy"]
+        facts.clobbered = facts.clobbered or value["clobbered"]
+        facts.passwords.update(item for item in value["secrets"] if len(item) > 1)
+    return facts
 
 
 def traits_of(listed: Sequence[Any]) -> Traits:

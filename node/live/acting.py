@@ -291,12 +291,13 @@ async def prepare(
         return _unaimed(action, observation), observation
     if target.selectors:
         observation = await page.observe()
-        target = shown_name(target, observation, secrets)
+        # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
+        target = await asyncio.to_thread(shown_name, target, observation, secrets)
         element = await selected(
             page, observation, target, reads=isinstance(action, Extract), recorded=evidence is not None
         )
         if evidence is not None:
-            _require_recorded(evidence, element, observation, action, secrets)
+            await asyncio.to_thread(_require_recorded, evidence, element, observation, action, secrets)
     else:
         element, observation = await _named(page, observation, action, evidence, secrets)
     box = element
@@ -310,7 +311,7 @@ async def prepare(
         if target.within is not None and not other:
             found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
         action = with_target(action, found)
-    risk = judged(action, box, observation, history)
+    risk = await asyncio.to_thread(judged, action, box, observation, history)
     return Prepared(action=action, element=element, risk=risk, observation=observation, aim=aim), observation
 
 
@@ -329,7 +330,7 @@ async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secre
     if drag.onto.selectors:
         element = await selected(page, observation, drag.onto, reads=False)
         if evidence:
-            _require_recorded(evidence, element, observation, aim, secrets)
+            await asyncio.to_thread(_require_recorded, evidence, element, observation, aim, secrets)
     else:
         element = await _resolved(page, observation, aim, drag.onto, evidence, secrets)
     found = locate(element, observation, drag.onto.selectors)
@@ -346,7 +347,7 @@ async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secre
 async def _read_element(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
     """The element of ``observation`` that an action which only reads means. scope: the part of it in which it is looked for."""
     if not target.selectors:
-        return resolve(target, scope)
+        return await asyncio.to_thread(resolve, target, scope)
     return await selected(page, observation, target, reads=True)
 
 
@@ -436,7 +437,19 @@ async def _resolved(
     evidence: Evidence | None,
     secrets: Secrets,
 ) -> Element:
-    seen = part(await around(page, observation, target), observation)
+    outer = await around(page, observation, target)
+    return await asyncio.to_thread(_chosen, outer, observation, action, target, evidence, secrets)
+
+
+def _chosen(
+    outer: Element | None,
+    observation: Observation,
+    action: Action,
+    target: Locator,
+    evidence: Evidence | None,
+    secrets: Secrets,
+) -> Element:
+    seen = part(outer, observation)
     target = shown_name(target, seen, secrets)
     pool = fitting(target, seen)
     if evidence is None or not pool:

@@ -116,11 +116,12 @@ def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets) -> Find:
 
     async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
         judge = judge_of(evidence, observation, secrets)
-        pool = [] if target.selectors else fitting(target, scope)
+        pool = [] if target.selectors else await asyncio.to_thread(fitting, target, scope)
         if pool:
-            return judge.choose(target, pool, writes=False)
+            return await asyncio.to_thread(lambda: judge.choose(target, pool, writes=False))
         element = await find(page, observation, target, scope)
-        if other := judge.differs(element, reads=True, writes=False, placed=True):
+        other = await asyncio.to_thread(lambda: judge.differs(element, reads=True, writes=False, placed=True))
+        if other:
             raise disagrees(target, element, other)
         return element
 
@@ -141,10 +142,12 @@ async def _look(
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
     try:
-        scope = part(await around(page, observation, target), observation)
+        outer = await around(page, observation, target)
     except MeshError as error:
         return Seen(count=_count_around(error))
-    target = shown_name(target, scope, secrets)
+    # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
+    scope = await asyncio.to_thread(part, outer, observation)
+    target = await asyncio.to_thread(shown_name, target, scope, secrets)
     try:
         # One that is there is enough to say that something is visible, or not hidden, however much of the page was read.
         any_will_do = assertion.what in ("visible", "hidden")
@@ -154,10 +157,10 @@ async def _look(
             raise
         _require_counted(assertion, target, scope)
         instead = error.message if error.code == "action.target_differs" else ""
-        return Seen(count=_count(target, scope, error), instead=instead)
+        return Seen(count=await asyncio.to_thread(_count, target, scope, error), instead=instead)
     if assertion.what in _OF_CONTROLS:
         element = observation.labelled(element)
-    count = 1 if target.selectors else count_named(target, scope)
+    count = 1 if target.selectors else await asyncio.to_thread(count_named, target, scope)
     _require_counted(assertion, target, scope)
     try:
         text = await _text_of(page, assertion, element)
@@ -188,7 +191,7 @@ async def _table(
     if target is None:
         return None, observation
     try:
-        scope = part(await around(page, observation, target), observation)
+        scope = await asyncio.to_thread(part, await around(page, observation, target), observation)
         if assertion.what == "order" and not assertion.column:
             return None, scope
         return await find(page, observation, target, scope), observation

@@ -38,4 +38,7 @@ class Masking:
             masks = await asyncio.to_thread(learn_masks, text, again, masks)
         self._seen = text, masks
         # Where elements changed, refs are numbered anew: those of ``page`` would lead the next action to other elements.
-        return masks, later if later.elements != page.elements else page
+        if later is page:
+            return masks, page
+        same = await asyncio.to_thread(lambda: later.elements == page.elements)
+        return masks, page if same else later

@@ -251,7 +251,7 @@ class Recorder:
             extracted=await asyncio.to_thread(redact_text, said, secrets) if said else "",
             error=error,
             blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
-            evidence=self._redacted(prepared.evidence if prepared else None, secrets),
+            evidence=await asyncio.to_thread(lambda: self._redacted(prepared.evidence if prepared else None, secrets)),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
             expect=redact_expect(expect, given),
             held=outcome.held if outcome else unmet(action, error),
@@ -261,7 +261,9 @@ class Recorder:
             downloads=redact_downloads(outcome.downloads, secrets) if outcome else (),
             tab=outcome is not None and outcome.tab,
             on_tab=self._driver.on_tab,
-            evidence_onto=self._redacted(prepared.evidence_onto if prepared else None, secrets),
+            evidence_onto=await asyncio.to_thread(
+                lambda: self._redacted(prepared.evidence_onto if prepared else None, secrets)
+            ),
             unseen=await self.sightings.judge(action, self._driver.observation) and not error,
             console=self._console.new(),
             hidden=hidden.texts,

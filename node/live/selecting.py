@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 
@@ -32,7 +33,7 @@ async def around(page: Page, observation: Observation, target: Locator) -> Eleme
     if target.within is None:
         return None
     if not target.within.selectors:
-        return container(target.within, target.frame, observation)
+        return await asyncio.to_thread(container, target.within, target.frame, observation)
     for selector in target.within.selectors:
         found = await _by_way(page, observation, selector, target.frame, None)
         if found is not None:
@@ -54,7 +55,7 @@ async def selected(
     undecided: tuple[MeshError, Sequence[Element]] | None = None
     for selector in target.selectors:
         try:
-            pool = _named(selector, target.frame, outer, observation)
+            pool = await _named(selector, target.frame, outer, observation)
             if found is None and undecided is None and pool is not None and len(pool) > 1:
                 undecided = several(selector, len(pool)), pool
                 continue
@@ -97,17 +98,17 @@ async def missing(page: Page, target: Locator, error: MeshError) -> MeshError:
     return unseen(target, why, shown=shown) if why or not shown else error
 
 
-def _named(selector: str, frame: str, outer: Element | None, observation: Observation) -> list[Element] | None:
+async def _named(selector: str, frame: str, outer: Element | None, observation: Observation) -> list[Element] | None:
     """All that ``aria/Name`` fits; None for a selector of another kind."""
     named = by_aria(selector, frame)
-    return None if named is None else fitting(named, part(outer, observation))
+    return None if named is None else await asyncio.to_thread(lambda: fitting(named, part(outer, observation)))
 
 
 async def _by_way(
     page: Page, observation: Observation, selector: str, frame: str, outer: Element | None
 ) -> Element | None:
     require_selector(selector)
-    pool = _named(selector, frame, outer, observation)
+    pool = await _named(selector, frame, outer, observation)
     if pool is None:
         return await page.find(selector, frame, within=outer.ref if outer else "")
     if len(pool) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from adapters.ports import Page
@@ -39,11 +40,14 @@ class Sightings:
         """Whether ``action`` says that something is absent which no page so far has had; then ``page``, after it, counts too."""
         is_unseen = isinstance(action, Assert) and demands_absence(action) and self._lacks(action.target)
         if page is not None:
-            self._named.update((item.frame, item.role, item.name) for item in page.elements)
+            await asyncio.to_thread(self._note, page)
             for (frame, selector), seen in self._awaited.items():
                 if not seen:
                     self._awaited[frame, selector] = await self._fits(selector, frame)
         return is_unseen
+
+    def _note(self, page: Observation) -> None:
+        self._named.update((item.frame, item.role, item.name) for item in page.elements)
 
     def _lacks(self, target: Locator | None) -> bool:
         if target is None or references(target.name):

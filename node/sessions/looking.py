@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Final
 
@@ -110,26 +111,39 @@ class PageVerbs:
 
 async def take(page: Page, observation: Observation, params: SnapshotParams) -> PageSnapshot:
     """What can be named in ``observation``, the last one of ``page``."""
-    naming = Naming(observation)
+    # In a thread, like all that goes through the elements of a page: a table of 10,000 rows would hold up everybody.
+    naming = await asyncio.to_thread(Naming, observation)
+    meant = await asyncio.to_thread(_meant, naming, observation, params.text)
     named: list[NamedElement] = []
-    left_out = 0
-    for element in observation.elements:
-        scopes = tuple(filter(None, (_scope(naming, outer) for outer in naming.scopes(element))))
-        if not _is_meant(element, scopes, params.text) or not (_acts(element) or _reads(element)):
-            continue
+    looked = 0
+    for element in meant:
         if len(named) == params.limit:
-            left_out += 1
-            continue
-        if found := await _named(page, naming, element, scopes, reads=not params.actions_only):
+            break
+        looked += 1
+        if found := await _named(page, naming, element, reads=not params.actions_only):
             named.append(found)
-    start = redact_url(observation.url)
     return PageSnapshot(
-        url=start, title=observation.title, elements=tuple(named), left_out=left_out, cut=said(observation.cut)
+        url=redact_url(observation.url),
+        title=observation.title,
+        elements=tuple(named),
+        left_out=len(meant) - looked,
+        cut=said(observation.cut),
     )
 
 
-def _is_meant(element: Element, scopes: tuple[str, ...], text: str) -> bool:
-    return not text or fold(text) in fold(" ".join((element.role, element.name, *scopes, *element.options)))
+def _meant(naming: Naming, observation: Observation, text: str) -> list[Element]:
+    """What a person could act on or read, with ``text`` in what it is called or stands in."""
+    found = [item for item in observation.elements if _acts(item) or _reads(item)]
+    wanted = fold(text)
+    return [item for item in found if not text or wanted in fold(_said(naming, item))]
+
+
+def _said(naming: Naming, element: Element) -> str:
+    return " ".join((element.role, element.name, *_scopes(naming, element), *element.options))
+
+
+def _scopes(naming: Naming, element: Element) -> tuple[str, ...]:
+    return tuple(filter(None, (_scope(naming, outer) for outer in naming.scopes(element))))
 
 
 def _acts(element: Element) -> bool:
@@ -141,9 +155,7 @@ def _reads(element: Element) -> bool:
     return element.role in _READ or not element.interactive
 
 
-async def _named(
-    page: Page, naming: Naming, element: Element, scopes: tuple[str, ...], *, reads: bool
-) -> NamedElement | None:
+async def _named(page: Page, naming: Naming, element: Element, *, reads: bool) -> NamedElement | None:
     """``element`` with its lines; None if there is none that says something."""
     target = await _locator(page, naming, element)
     actions = list(_actions(element, target)) if _acts(element) else []
@@ -159,7 +171,7 @@ async def _named(
         frame=element.frame,
         states=element.states,
         level=next((int(state[6:]) for state in element.states if state.startswith("level=")), 0),
-        within=scopes,
+        within=await asyncio.to_thread(_scopes, naming, element),
         options=element.options,
         only_by_place=by_place,
         lines=tuple(map(write_step, actions)),
@@ -168,7 +180,8 @@ async def _named(
 
 async def _locator(page: Page, naming: Naming, element: Element) -> Locator:
     """The first locator of ``element`` that holds on the page: only the page knows what else a selector matches."""
-    for target in naming.locators(element):
+    ways = naming.locators(element)
+    while target := await asyncio.to_thread(next, ways, None):
         if not target.selectors:
             return target
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Locator, Wait, demand
 from protocol.page.downloads import Download, describe_download, named
@@ -176,9 +177,10 @@ def failed(assertion: Assert, seen: Seen, stored: Seen) -> MeshError:
 
 def count_named(target: Locator, page: Observation) -> int:
     """How many elements of ``page`` have role and name of ``target``; one that it does not give may be any."""
+    wanted = fold(target.name[: limits.ELEMENT_NAME_CHARS_MAX]).casefold()
     return sum(
         item.frame == target.frame
         and target.role in ("", item.role)
-        and (not target.name or fold(target.name).casefold() == fold(item.name).casefold())
+        and (not target.name or wanted == fold(item.name).casefold())
         for item in page.elements
     )

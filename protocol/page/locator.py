@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Locator
 from protocol.page.names import akin, same_name, visible
@@ -95,10 +96,11 @@ def _place(element: Element) -> str:
 
 def fitting(locator: Locator, observation: Observation) -> list[Element]:
     """The elements with role and name of ``locator``: those with exactly this name, else those whose name reads alike."""
+    name = locator.name[: limits.ELEMENT_NAME_CHARS_MAX]
+    if locator.role and (exact := observation.named(locator.role, name, locator.frame)):
+        return exact
     pool = _of_role(locator, observation)
-    found = [item for item in pool if item.name == locator.name] or [
-        item for item in pool if same_name(item.name, locator.name)
-    ]
+    found = [item for item in pool if item.name == name] or [item for item in pool if same_name(item.name, name)]
     # Who gives a name alone means the control, and not the label that calls it so.
     return found if locator.role else [item for item in found if item.traits.tag != "label"] or found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
@@ -62,7 +62,7 @@ class Naming:
         self._observation = observation
         self._elements = observation.elements
         self._place = {item.ref: place for place, item in enumerate(self._elements)}
-        self._node = {place: node for node, place in enumerate(observation.tree.elements) if place >= 0}
+        self._node = [observation.nodes.get(item.ref, -1) for item in self._elements]
         self._ends = observation.tree.ends
         self._folded = [fold(item.name) for item in self._elements]
         self._by_fold: dict[tuple[str, str, str], list[int]] = defaultdict(list)
@@ -75,6 +75,7 @@ class Naming:
             for name, value in item.traits.attributes:
                 self._attributes[item.frame, name, value] += 1
         self._texts: dict[_Key, dict[str, list[int]]] = {}
+        self._called: dict[str, str] = {}
 
     def locator(self, element: Element) -> Locator:
         """The shortest locator of ``element`` that no other element fits."""
@@ -113,13 +114,15 @@ class Naming:
 
     def said(self, element: Element) -> str:
         """The text of ``element`` itself, and not of what it holds; empty for fields."""
-        node = self._node.get(self._place[element.ref], -1)
+        node = self._node[self._place[element.ref]]
         return self._observation.tree.said[node] if node >= 0 else ""
 
     def called(self, element: Element) -> str:
         """What people call something that others stand in: a record by a text that only it says, else by its name; or empty."""
-        within = next(self._withins(self._place[element.ref]), None)
-        return (within.text or within.name) if within else ""
+        if element.ref not in self._called:
+            within = next(self._withins(self._place[element.ref]), None)
+            self._called[element.ref] = (within.text or within.name) if within else ""
+        return self._called[element.ref]
 
     # --- by name ---
 
@@ -128,13 +131,13 @@ class Naming:
 
         within: the place of the element in which they are looked for; -1 for the whole frame.
         """
-        start, end = (-1, 0) if within < 0 else self._span(within)
         folded = fold(name)
-        pool = [
-            place
-            for place in self._by_fold[element.frame, element.role, folded]
-            if within < 0 or start < self._node.get(place, -1) < end
-        ]
+        pool = self._by_fold.get((element.frame, element.role, folded), [])
+        if within >= 0:
+            # Elements stand in the order of the document, so that those in one of them follow each other.
+            start, end = self._span(within)
+            node_of = self._node.__getitem__
+            pool = pool[bisect_right(pool, start, key=node_of) : bisect_left(pool, end, key=node_of)]
         exact = [place for place in pool if self._elements[place].name == name]
         alike = pool if folded else [place for place in pool if self._elements[place].name.strip() == name.strip()]
         return exact or alike
@@ -155,7 +158,7 @@ class Naming:
 
     def _around(self, place: int) -> Iterator[int]:
         """The places of what the element stands in, from the inside out: of the same frame, and of one of ``SCOPE_ROLES``."""
-        node = self._node.get(place, -1)
+        node = self._node[place]
         tree = self._observation.tree
         while node >= 0:
             node = tree.parents[node]
@@ -185,10 +188,7 @@ class Naming:
     def _by_text(self, outer: int) -> Iterator[Within]:
         found = self._elements[outer]
         known = self._said_by(found.frame, found.role)
-        texts = [text for text in self._said(outer) if 0 < len(text) <= _NAME_CHARS_MAX and fold(text)]
-        # What has letters and no time is what a person would call it.
-        texts.sort(key=lambda text: (bool(_CLOCK.search(fold(text))), not any(map(str.isalpha, text))))
-        for text in list(dict.fromkeys(texts))[:_TEXTS_TRIED_MAX]:
+        for text in _telling(self._said(outer)):
             if self._innermost(known[fold(text)]) == [outer]:
                 yield Within(role=found.role, text=_names(text)[0])
 
@@ -210,7 +210,7 @@ class Naming:
         return [text for text in said[start + 1 : end] if text] or [said[start]]
 
     def _span(self, place: int) -> tuple[int, int]:
-        node = self._node.get(place, -1)
+        node = self._node[place]
         return (node, self._ends[node]) if node >= 0 else (-1, -1)
 
     def _innermost(self, pool: list[int]) -> list[int]:
@@ -237,6 +237,17 @@ class Naming:
             else:
                 continue
             yield Locator(role=element.role, name=name, frame=element.frame, selectors=(selector,))
+
+
+def _telling(texts: list[str]) -> list[str]:
+    """Those of ``texts`` that something may be called by, at most ``_TEXTS_TRIED_MAX``; what has letters and no time is first."""
+    sorts: list[dict[str, None]] = [{}, {}, {}, {}]
+    for text in texts:
+        if len(text) <= _NAME_CHARS_MAX and (folded := fold(text)):
+            sorts[2 * bool(_CLOCK.search(folded)) + (not any(map(str.isalpha, text)))][text] = None
+            if len(sorts[0]) == _TEXTS_TRIED_MAX:
+                break  # a table says a hundred thousand
+    return [text for sort in sorts for text in sort][:_TEXTS_TRIED_MAX]
 
 
 def _names(name: str) -> list[str]:

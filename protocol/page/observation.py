@@ -128,7 +128,7 @@ _INNER_NODES_MAX: Final = 1_000
 """What holds more nodes is no control: nobody looks through them, since all elements of a large page may be asked about."""
 
 
-class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a risk decision needs and the accessibility tree does not contain."""
 
     tag: str = ""
@@ -160,7 +160,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether it is in a form by GET that holds a hidden token against forged requests (``_wpnonce``, ``csrf_token``)."""
 
 
-class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One element of the snapshot that has a ref."""
 
     ref: str
@@ -225,8 +225,9 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=T
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """What a bound has left out of an observation: from there on, nothing is known of the page."""
 
-    bound: Literal["lines", "elements", "text", "frames"]
-    """What is bounded: lines of the browser's snapshot, elements, lines of the text, or frames that could not be read."""
+    bound: Literal["lines", "elements", "text", "frames", "controls"]
+    """What is bounded: lines of the browser's snapshot, elements, lines of the text, frames that could not be read, or controls of
+    frames of other sites, of which no more than role and name is known."""
     left_out: int
     """How many of them."""
 
@@ -336,10 +337,17 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             found.setdefault((item.role, item.name, item.frame), []).append(place)
         return found
 
+    def named(self, role: str, name: str, frame: str) -> list[Element]:
+        """All elements with exactly this role, name and frame, in their order."""
+        return [self.elements[place] for place in self._named.get((role, name, frame), ())]
+
     def alike(self, element: Element) -> list[Element]:
         """All elements with the role, name and frame of ``element``, in their order; it is one of them if it is listed."""
-        places = self._named.get((element.role, element.name, element.frame), ())
-        return [self.elements[place] for place in places]
+        return self.named(element.role, element.name, element.frame)
+
+    def prepare(self) -> None:
+        """Make what is asked of every page, in the thread that has made it: of a large one it takes longer than others may wait."""
+        _ = self.state, self.places, self._named, self.tree.ends
 
     def element(self, ref: str) -> Element | None:
         """The element with this ref."""

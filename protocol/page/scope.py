@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Within
 from protocol.page.names import fold, same_name, visible
@@ -44,7 +45,8 @@ def container(within: Within, frame: str, observation: Observation) -> Element:
     """
     pool = [item for item in observation.elements if item.frame == frame and item.role == within.role]
     if within.name:
-        pool = [item for item in pool if same_name(item.name, within.name)]
+        name = within.name[: limits.ELEMENT_NAME_CHARS_MAX]
+        pool = [item for item in pool if same_name(item.name, name)]
     if within.text:
         texts = [(item, _texts(item, observation)) for item in pool]
         wanted = fold(within.text)

@@ -15,6 +15,7 @@ _WORDS: Final = {
     "elements": "elements",
     "text": "lines of its text",
     "frames": "frames, which could not be read",
+    "controls": "values and traits of controls in frames of other sites",
 }
 
 
@@ -41,6 +42,7 @@ def said(cut: tuple[Cut, ...]) -> str:
 
 def _missing(page: Observation, *, frame: str, text: bool) -> tuple[Cut, ...]:
     if text:
-        return tuple(each for each in page.cut if each.bound != "elements")
+        return tuple(each for each in page.cut if each.bound in ("lines", "text", "frames"))
     # A locator says in which frame it looks: the main frame is read whatever other frames do.
-    return tuple(each for each in page.cut if each.bound in ("lines", "elements") or (each.bound == "frames" and frame))
+    elsewhere = ("frames", "controls") if frame else ()
+    return tuple(each for each in page.cut if each.bound in ("lines", "elements", *elsewhere))
