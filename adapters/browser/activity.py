@@ -43,6 +43,8 @@ class Activity:
         self._leaves = leaves
         self.serial = 0
         """Grows with every navigation and scripted request that begins."""
+        self.documents = 0
+        """How many documents the page has come to."""
         self.popups: list[str] = []
         self.dialogs: list[Dialog] = []
         self.chooser = False
@@ -84,6 +86,7 @@ class Activity:
         self._page = page
         self._main = main_frame
         session.on("Page.frameRequestedNavigation", self._navigation_requested)
+        session.on("Page.frameNavigated", self._navigated)
         session.on("Page.frameStartedLoading", self._started)
         session.on("Page.frameNavigated", self._came)
         session.on("Page.frameStoppedLoading", self._stopped)
@@ -109,6 +112,9 @@ class Activity:
     def _navigation_requested(self, event: Mapping[str, Any]) -> None:
         if event.get("disposition", "currentTab") == "currentTab":
             self._began()
+
+    def _navigated(self, event: Mapping[str, Any]) -> None:
+        self.documents += event["frame"]["id"] == self._main
 
     def _started(self, event: Mapping[str, Any]) -> None:
         self._loading.add(event["frameId"])

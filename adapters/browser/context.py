@@ -214,7 +214,7 @@ class ChromiumContext:
             try:
                 await activity.alive(
                     self._admit(page, activity),
-                    timeout_ms=limits.STEP_TIMEOUT_MS,
+                    timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
                     otherwise="browser.launch",
                     doing="opening a tab",
                 )

@@ -7,7 +7,7 @@ import contextlib
 import json
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from playwright.async_api import ElementHandle, Locator, Page
 from playwright.async_api import Error as PlaywrightError
@@ -24,6 +24,7 @@ from adapters.browser.labels import Pressing, is_box, pressing
 from adapters.browser.options import choose_options
 from adapters.browser.view import Mask, masker, well_formed
 from adapters.browser.worlds import Worlds
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import (
     WITHOUT_TABS,
@@ -55,6 +56,8 @@ from protocol.page.names import visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element
 from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 
+T = TypeVar("T")
+
 _HELD: Final = "held "
 _HIDDEN_ASKED_MAX: Final = 20  # of what a selector finds and is not shown
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
@@ -65,7 +68,6 @@ _DONE: Final = "waiting for scheduled navigations"  # Playwright's log of an act
 _UNKNOWN: Final = "it was hidden, disabled, moving or covered, and is not any more"
 _NAME_CHARS: Final = 80
 _EXPLAINS_MS: Final = 2_000  # for the reason why an element could not be used
-_READ_MS: Final = 1_000  # for an element that was observed a moment ago
 _NO_FOCUS: Final = "the element cannot take the focus: its key would go to another one"
 _NO_LINES: Final = "only a text area takes several lines, and no field a control character"
 _AT_ONCE: Final = "a secret is filled at once, since a page could lead its keys to another field"
@@ -139,7 +141,7 @@ class Hands:
         except PlaywrightTimeoutError:
             raise MeshError("action.text_missing", f"“{shown[:80]}” did not appear in {limit / 1000:g} s") from None
 
-    async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, str]) -> str:
+    async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work``, unless its target is gone: Playwright would wait for it until the timeout.
 
         Whether it is there is asked only of work that takes long: asking first would cost every action a twentieth of its time.
@@ -283,14 +285,17 @@ class Hands:
     async def read(self, element: Element | None, internal: str | None, attribute: str) -> str | None:
         """As ``adapters.ports.Page.read``, of ``element`` with the Playwright ref ``internal``."""
         if element is None or internal is None:
-            return tidy(await self._page.locator("body").inner_text(timeout=_READ_MS))
+            return tidy(await self._page.locator("body").inner_text(timeout=limits.STEP_TIMEOUT_MS))
         if attribute and element.traits.input_type == "password" and attribute.lower() == "value":
             return ""
         held = self.finding.held.get(internal)
         target = self.finding.at(internal)
+        limit = limits.STEP_TIMEOUT_MS
+        if held:
+            return await (_text_of(element, held) if not attribute else _attribute_of(held, attribute))
         if not attribute:
-            return await (_text_of(element, held) if held else self._read(element, target, _READ_MS))
-        value = await (held.get_attribute(attribute) if held else target.get_attribute(attribute, timeout=_READ_MS))
+            return await self._while_there(target, element, self._read(element, target, limit))
+        value = await self._while_there(target, element, target.get_attribute(attribute, timeout=limit))
         return None if value is None else well_formed(value)
 
     async def _on_held(self, action: Action, element: Element, handle: ElementHandle, limit: int) -> str:
@@ -319,7 +324,12 @@ async def _text_of(element: Element, handle: ElementHandle) -> str:
     return "" if element.traits.input_type == "password" else tidy(await handle.inner_text())
 
 
-async def _ends(task: asyncio.Task[str]) -> bool:
+async def _attribute_of(handle: ElementHandle, name: str) -> str | None:
+    value = await handle.get_attribute(name)
+    return None if value is None else well_formed(value)
+
+
+async def _ends(task: asyncio.Task[Any]) -> bool:
     """Whether ``task`` ends within a moment."""
     await asyncio.wait({task}, timeout=_MOMENT_S)
     return task.done()

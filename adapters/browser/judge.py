@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from playwright.async_api import CDPSession, Frame, Page
 from playwright.async_api import Error as PlaywrightError
@@ -21,8 +21,6 @@ from adapters.browser.plain import PlainReads
 from adapters.browser.wall import Turned, Wall
 from adapters.browser.windows import Windows
 from protocol import limits
-
-_OWNER_TIMEOUT_S: Final = 2.0  # a renderer that does not say which frame sends the request in time gets it refused
 
 
 class BrowserJudge:
@@ -196,10 +194,12 @@ class BrowserJudge:
 
     async def _owner(self, frame: str) -> NetworkGuard | None:
         """The guard of a frame below one of another site: only that site's process knows of it."""
-        async with asyncio.timeout(_OWNER_TIMEOUT_S):
-            for guard, page in list(self._pages.items()):
-                trees = await asyncio.gather(*(_tree(child) for child in page.frames if child is not page.main_frame))
-                if any(frame in tree for tree in trees):
+        for guard, page in list(self._pages.items()):
+            left = {asyncio.ensure_future(_tree(child)) for child in page.frames if child is not page.main_frame}
+            while left:
+                # Who answers first: a process that hangs must not have the requests of another one refused.
+                done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+                if any(frame in task.result() for task in done):
                     return guard
         return None
 
@@ -213,12 +213,13 @@ def _refused(event: Mapping[str, Any], guard: NetworkGuard) -> None:
 
 
 async def _tree(frame: Frame) -> set[str]:
-    """The ids of ``frame`` and of all below it in its process; none if the process is its parent's."""
+    """The ids of ``frame`` and of all below it in its process; none if the process is its parent's, or does not answer in time."""
     try:
-        session = await frame.page.context.new_cdp_session(frame)
-        tree = await session.send("Page.getFrameTree")
-        await session.detach()
-    except PlaywrightError:
+        async with asyncio.timeout(limits.STEP_TIMEOUT_MS / 1000):
+            session = await frame.page.context.new_cdp_session(frame)
+            tree = await session.send("Page.getFrameTree")
+            await session.detach()
+    except (PlaywrightError, TimeoutError):
         return set()
     return set(_ids(tree["frameTree"]))
 

@@ -59,7 +59,8 @@ _COMMANDING: Final = frozenset(
 """Headers that name what a POST does, whatever its address and its body say."""
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
 _SCRIPTED: Final = frozenset({"fetch", "xhr"})
-_POP_UP_S: Final = 0.5  # how long a window that opened may take to ask for its document
+_POP_UP_S: Final = 3.0
+"""How long a window that opened may take to ask for its document: it needs a process of its own first."""
 
 
 class Said(NamedTuple):

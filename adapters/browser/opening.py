@@ -17,16 +17,15 @@ async def until_opened(work: Coroutine[Any, Any, object], activity: Activity, gu
     asked for in its place was refused.
 
     A script that submits a form while the page is still being parsed ends the parsing. Such a page never says that it is complete.
+    Of a navigation that was itself refused no page has come: its own end is waited for, however late it is told.
     """
-    task, stayed = asyncio.ensure_future(work), False
+    task, before = asyncio.ensure_future(work), activity.documents
     try:
         while not task.done():
             await asyncio.wait({task}, timeout=_POLL_S)
-            stays = guard.document is not None and not activity.navigating
-            if stays and stayed and not task.done():
+            came = activity.documents > before
+            if came and guard.document is not None and not activity.navigating and not task.done():
                 return
-            # Twice, because the end of a navigation that was itself refused is told a moment later.
-            stayed = stays
         await task
     finally:
         if not task.done():

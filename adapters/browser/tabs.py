@@ -25,7 +25,8 @@ from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 
 _DOWNLOADED_S: Final = 0.5
-_BEGINS_S: Final = 2.0  # from the announcement of a window to its first request; ``javascript:`` has none
+_BEGINS_S: Final = 2.0
+"""From the announcement of windows, and from one to the next, until a window asks for something; ``javascript:`` never does."""
 
 
 class Tabs:
@@ -128,12 +129,16 @@ class Tabs:
 
         expected: how many windows must have begun or been refused by then, in the whole session.
         """
-        began = time.monotonic()
-        while (late := time.monotonic() - began) < limit_s:
-            missing = self._windows.begun + self._windows.refused < expected and late < _BEGINS_S
+        began = stirred = time.monotonic()
+        known = 0
+        while (now := time.monotonic()) - began < limit_s:
+            if (there := self._windows.begun + self._windows.refused) != known:
+                known, stirred = there, now
+            missing = known < expected and now - stirred < _BEGINS_S
             if not missing and not self._windows.coming(before):
                 break
-            await self._windows.changed(min(_BEGINS_S, limit_s) - late if missing else limit_s - late)
+            end = min(stirred + _BEGINS_S, began + limit_s) if missing else began + limit_s
+            await self._windows.changed(end - now)
         self._windows.give_up(before)
         new = [number for number, page in self._tabs.items() if number > before and page.is_open]
         return self._come(max(new)) if new else None
