@@ -54,7 +54,7 @@ GOAL_PATH = "/ash/elm/fir"
 FOUND = Condition(url=f"*{GOAL_PATH}")
 NEVER = Condition(url="*/never")
 EXPLORE = parse_grants("explore")
-_WAIT_S = 20.0
+_WAIT_S = 120.0
 
 
 class QuickClock:

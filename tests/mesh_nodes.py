@@ -54,7 +54,7 @@ class Node(MeshNode):
         return self
 
 
-def cli(*arguments: str, home: Path | None = None, cwd: Path = ROOT, timeout_s: float = 60) -> tuple[int, str, str]:
+def cli(*arguments: str, home: Path | None = None, cwd: Path = ROOT, timeout_s: float = 120) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of one command."""
     command = [*arguments, *(["--home", str(home)] if home else [])]
     with Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd) as process:
@@ -66,7 +66,7 @@ def cli(*arguments: str, home: Path | None = None, cwd: Path = ROOT, timeout_s: 
     return process.returncode, out, err
 
 
-def refusal(*arguments: str, home: Path | None = None, timeout_s: float = 60) -> tuple[str, int, dict[str, Any]]:
+def refusal(*arguments: str, home: Path | None = None, timeout_s: float = 120) -> tuple[str, int, dict[str, Any]]:
     """Code, exit code and error of a command that is refused; nothing of a traceback is shown."""
     status, out, err = cli(*arguments, "--json", home=home, timeout_s=timeout_s)
     assert "Traceback" not in out + err, err
@@ -114,7 +114,7 @@ def effects_of(log: Path) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
-def until(condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
+def until(condition: Callable[[], Any], what: str, seconds: float = 120) -> Any:
     """Poll ``condition()`` until it is true; its value. Raises ``TimeoutError``."""
     began = time.monotonic()
     deadline = began + seconds
@@ -168,7 +168,7 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Ctrl-C: exit code, output and errors; what it started must be gone with it."""
     below = children(process.pid)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     until(lambda: not alive(below), f"the end of {alive(below)}", 10)
     return process.returncode, out, err
 

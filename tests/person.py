@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-_WAIT_S = 15.0
+_WAIT_S = 120.0
 _KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "ArrowDown": (40, "")}
 
 

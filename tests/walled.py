@@ -13,7 +13,7 @@ from adapters.browser.wall import Turned
 from protocol.risk.requests import GuardPolicy
 
 OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)
-WAIT_S = 10.0
+WAIT_S = 120.0
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 

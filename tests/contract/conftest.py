@@ -12,11 +12,13 @@ from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser, Page
+from protocol import limits
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 
+_PATIENCE: Final = {"STEP_TIMEOUT_MS": 60_000, "SETTLE_TIMEOUT_MS": 60_000, "NAVIGATION_TIMEOUT_MS": 120_000}
 _EVERY_THIRD: Final = {"test_browser.py", "test_browser_context.py", "test_browser_state.py"}
 
 
@@ -27,6 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for place, item in enumerate(attached):
         if place % 3:
             item.add_marker(pytest.mark.field)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is only slow on a busy machine is never given up. A test of such a limit sets it itself, and small."""
+    for name, limit_ms in _PATIENCE.items():
+        monkeypatch.setattr(limits, name, limit_ms)
 
 
 @pytest_asyncio.fixture(loop_scope="module")

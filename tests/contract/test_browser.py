@@ -40,7 +40,7 @@ from tests.given_secrets import given_all
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANY = Locator()
 WORD, WHO = "word", "who"
 

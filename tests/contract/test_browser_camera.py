@@ -16,7 +16,7 @@ from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 _PAGES = {
     "plain": "<h1>Plain</h1><input autofocus value=Ada>",

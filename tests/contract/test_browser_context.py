@@ -21,7 +21,7 @@ from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 NEW, KNOWN = ["none", "none"], ["seen=yes", "mark=left"]
 
 
@@ -214,7 +214,7 @@ async def test_a_browser_that_closes_ends_its_contexts_and_says_that_it_ended(na
         await asyncio.sleep(0)
         assert not ended.done()
         await world.browser.close()
-        await asyncio.wait_for(ended, 5)
+        await asyncio.wait_for(ended, 120)
         for call in (page.observe(), contexts[1].page(), world.browser.open(Profile(), GuardPolicy())):
             assert await crashed(call)
 

@@ -19,7 +19,7 @@ from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.hiding import HIDING, SHOWING, hiding_page
 from tests.sites.pages.server import PageServer
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORD = "hunter2xyz"
 SECRETS = Secrets({"word": GivenSecret(value=WORD, origins=("https://a.example",))})

@@ -29,7 +29,7 @@ from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 CLOSE: Final = "/account/close?x"
 RULES: Final = json.dumps(
     {
@@ -106,7 +106,7 @@ async def test_no_datagram_of_webrtc_leaves_a_page_of_an_attached_browser(site: 
         attached = await attacher(BrowserSettings(cdp_url=address))()
         page = await (await attached.open(Profile(), GuardPolicy())).page()
         await page.perform(Goto(url=site.origin + "/shown.html"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while (await page.observe()).title != "done":  # noqa: ASYNC110  (the page has no event)
                 await asyncio.sleep(0.1)
         await attached.close()
@@ -125,7 +125,7 @@ async def test_no_datagram_of_a_web_transport_is_sent(launched: Browser, site: P
     page = await (await launched.open(Profile(), GuardPolicy())).page()
     await shown(page, site, f"<title>waits</title><script>{script}</script>")
     title = ""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         while title != "refused" and not heard.count:
             title = (await page.observe()).title
     await page.close()
@@ -251,19 +251,18 @@ async def test_a_name_that_leads_elsewhere_once_it_is_judged_gets_nowhere(
 async def title_of_next(browsers: Browsers, site: PageServer) -> str:
     """What the next page says; empty if none opens."""
     with contextlib.suppress(MeshError, TimeoutError):
-        async with asyncio.timeout(20), browsers.page(Profile(), GuardPolicy()) as page:
+        async with asyncio.timeout(120), browsers.page(Profile(), GuardPolicy()) as page:
             return (await page.perform(Goto(url=site.origin + "/popup.html"))).observation.title
     return ""
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.field
 async def test_after_a_storm_of_requests_the_next_page_opens(site: PageServer) -> None:
     """Guard: adapters/browser/judge.py, BrowserJudge._paused."""
     browsers = Browsers(launcher(SETTINGS), navigation_timeout_ms=5_000)
     try:
         code = ""
-        async with asyncio.timeout(60), browsers.page(Profile(), GuardPolicy()) as page:
+        async with asyncio.timeout(240), browsers.page(Profile(), GuardPolicy()) as page:
             site.extra["/shown.html"] = STORM
             action: Action = Goto(url=site.origin + "/shown.html")
             while code != "browser.crashed":  # ended, not given up: on a busy machine a step may time out before
@@ -347,8 +346,9 @@ async def test_a_preflight_is_sent_for_what_may_be_sent_itself(browser: Browser,
     page = await (await browser.open(Profile(), GuardPolicy(allow=(f"PUT {other}/put",)))).page()
     await shown(page, site, f"<script>{script}</script>")
     await page.perform(Scroll())
+    for permitted in ("GET /more", "POST /graphql", "PUT /put"):
+        await site.was_asked(permitted)
     await page.close()
-    assert {"GET /more", "POST /graphql", "PUT /put"} <= set(site.reached)
     assert not {entry for entry in site.reached if entry.endswith(("/items/7", CLOSE))}
     assert "POST /graphql?m" not in site.reached
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, cast
 
 import pytest
@@ -21,7 +21,7 @@ from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 GET, POST = "GET /account/close", "POST /send"
 CLOSE: Final = "/account/close?x"
 SCRIPT: Final = f"fetch('{CLOSE}'); fetch('/send', {{method: 'POST'}}); fetch('/innocent')"
@@ -123,13 +123,24 @@ HARMLESS: Final = ("GET /shown.html", "GET /in.html", "GET /out.html", "GET /inn
 
 
 @pytest.fixture
+def restless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages of the test never rest, and are not waited for."""
+    monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 1_000)
+
+
+@pytest.fixture
 def site(site: PageServer) -> PageServer:
     site.extra["/worker.js"] = SCRIPT
     return site
 
 
-async def blocked(page: Page, site: PageServer, html: str, frame: str) -> set[str]:
-    """What was refused of a page with ``html`` in a ``frame``, until after its one control was clicked."""
+async def blocked(
+    page: Page, site: PageServer, html: str, frame: str, awaited: Collection[str] = frozenset()
+) -> set[str]:
+    """What was refused of a page with ``html`` in a ``frame``, until after its one control was clicked.
+
+    awaited: what is refused at some time, since a worker begins when it likes.
+    """
     other = site.origin.replace("127.0.0.1", "localhost")
     site.reached.clear()
     site.extra |= {
@@ -141,9 +152,15 @@ async def blocked(page: Page, site: PageServer, html: str, frame: str) -> set[st
     first = await page.perform(Goto(url=site.origin + path))
     ref = next(item.ref for item in first.observation.elements if item.name == "Go")
     second = await page.perform(Click(target=Locator()), ref=ref)
-    await asyncio.sleep(0.1)
-    told = {*first.blocked, *second.blocked, *(await page.perform(Scroll())).blocked}
-    # A frame of the other site asks that site, which is then named.
+    told = _own({*first.blocked, *second.blocked, *(await page.perform(Scroll())).blocked}, other)
+    async with asyncio.timeout(120):
+        while not told.issuperset(awaited):
+            told |= _own((await page.perform(Scroll())).blocked, other)
+    return told
+
+
+def _own(told: Iterable[str], other: str) -> set[str]:
+    """A frame of the ``other`` site asks that site, which is then named: without its name."""
     return {item.replace(f" {other}", " ").replace(f" {other.replace('http', 'ws', 1)}", " ") for item in told}
 
 
@@ -157,16 +174,15 @@ async def test_no_window_sends_anything(browser: Browser, site: PageServer, chan
     """Guard: adapters/browser/judge.py, _refused. Guard: adapters/browser/context.py, ChromiumContext.start."""
     html, refused = POP_UPS[channel]
     page = await (await browser.open(Profile(), GuardPolicy())).page()
-    seen = await blocked(page, site, html, frame)
+    await blocked(page, site, html, frame, refused if browser.info.backend == "launched" else ())
     await page.close()
     assert leaks(site) == []
-    assert refused <= seen or browser.info.backend != "launched"
 
 
-async def _judged(page: Page, site: PageServer, html: str, frame: str) -> set[str]:
+async def _judged(page: Page, site: PageServer, html: str, frame: str, awaited: Collection[str] = ()) -> None:
     """``blocked``, of a page that opens: where no request is judged, the tunnel lets none through, the first one included."""
     try:
-        return await blocked(page, site, html, frame)
+        await blocked(page, site, html, frame, awaited)
     except MeshError as error:
         raise AssertionError("the page does not open") from error
 
@@ -177,14 +193,14 @@ async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, chann
     """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     html, refused = OTHERS[channel]
     page = await (await browser.open(Profile(), GuardPolicy())).page()
-    seen = await _judged(page, site, html, frame)
+    unseen = browser.info.backend != "launched" and "other site" in frame
+    await _judged(page, site, html, frame, () if unseen else refused)
     await page.close()
-    if browser.info.backend != "launched" and "other site" in frame:
+    if unseen:
         # A redirect among the first requests of another process is the one hop that routing does not see.
         assert [entry for entry in leaks(site) if "confirm" not in entry] == []
         return
     assert leaks(site) == []
-    assert refused <= seen
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -207,8 +223,9 @@ async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
     free = await (await browser.open(Profile(), GuardPolicy(allow=allow))).page()
     html = "<button onclick=\"fetch('/send', {method: 'POST'})\">Go</button>"
     assert await blocked(free, site, html, frame) == set()
-    assert leaks(site) == ["POST /send"]
-    assert await blocked(strict, site, html, frame) == {POST}
+    await site.was_asked(POST)
+    assert leaks(site) == [POST]
+    assert await blocked(strict, site, html, frame, {POST}) == {POST}
     assert leaks(site) == []
     assert (await free.perform(Scroll())).blocked == ()
     await strict.close()
@@ -301,7 +318,7 @@ async def said_by_socket(page: Page, site: PageServer) -> tuple[str, tuple[str, 
     )
     outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
     title = outcome.observation.title
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not title.endswith("closed"):
             title = (await page.observe()).title
     return title, (*outcome.blocked_by, *page.blocked().rules)
@@ -336,18 +353,19 @@ async def test_an_event_source_is_ended_once_too_much_came_to_it_and_opened_no_m
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
     title = outcome.observation.title
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not title.endswith("closed"):
             title = (await page.observe()).title
     later = page.blocked()
     refused = zip((*outcome.blocked, *later.requests), (*outcome.blocked_by, *later.rules), strict=True)
     assert set(refused) == {("GET /other", "stream limit"), ("GET /news", "stream limit")}
-    assert 20 <= int(title.split()[1].rstrip(",")) < 200
+    assert int(title.split()[1].rstrip(",")) >= 20
     assert [entry for entry in site.reached if "shown" not in entry] == ["GET /news"]
     site.hold.set()
     await page.close()
 
 
+@pytest.mark.usefixtures("restless")
 async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: Browser, site: PageServer) -> None:
     html = (
         "<a href=#x>Go</a><script>setInterval(() => { navigator.sendBeacon('/send', 'x'); "
@@ -363,6 +381,7 @@ async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: 
     await page.close()
 
 
+@pytest.mark.usefixtures("restless")
 async def test_a_page_that_closes_amid_its_requests_beside_another_sends_none_and_leaves_the_other_its_network(
     browser: Browser, site: PageServer
 ) -> None:
@@ -379,6 +398,7 @@ async def test_a_page_that_closes_amid_its_requests_beside_another_sends_none_an
     await context.close()
 
 
+@pytest.mark.usefixtures("restless")
 async def test_a_context_that_closes_amid_the_requests_of_its_pages_sends_none_of_them(
     browser: Browser, site: PageServer
 ) -> None:
@@ -391,6 +411,7 @@ async def test_a_context_that_closes_amid_the_requests_of_its_pages_sends_none_o
         assert leaks(site) == []
 
 
+@pytest.mark.usefixtures("restless")
 async def test_a_window_that_opens_while_a_page_is_opened_beside_it_is_none_of_its_context(
     browser: Browser, site: PageServer
 ) -> None:
@@ -440,9 +461,7 @@ async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
     path = {"top": "/shown.html", "frame": "/in.html"}.get(frame, "/out.html")
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     await page.perform(Goto(url=site.origin + path))
-    async with asyncio.timeout(20):
-        while "GET /shown.html?through" not in site.reached:  # noqa: ASYNC110  (the log has no event to wait for)
-            await asyncio.sleep(0.02)
+    await site.was_asked("GET /shown.html?through")
     await page.close()
     assert leaks(site) == []
 
@@ -471,7 +490,7 @@ async def test_a_request_that_cannot_be_judged_is_refused(event: dict[str, objec
     session = Answers()
     await BrowserJudge(cast(CDPSession, session)).start()
     session.pause({"requestId": "1", **event})
-    await asyncio.wait_for(session.answered.wait(), 5)
+    await asyncio.wait_for(session.answered.wait(), 120)
     assert session.sent == ["Fetch.enable", "Fetch.failRequest"]
 
 

@@ -17,7 +17,7 @@ from tests.sites.pages.server import PageServer
 from tests.unit.test_instructions import HIDDEN, PLAIN_SHAPES
 from tests.unit.test_instructions import SAID as WORDINGS
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PLAIN = SAID.format("audit")
 _HIDDEN = "<p style='display:none'>{}</p>"
@@ -43,7 +43,6 @@ def rows(count: int) -> str:
     )
 
 
-@pytest.mark.timeout(120)
 async def test_what_a_page_of_thousands_of_rows_hides_is_found_at_its_end(browser: Browser, site: PageServer) -> None:
     # What is not displayed is not in the snapshot either, which would take far longer.
     html = f"<table>{rows(100)}</table><table hidden>{rows(2_000)}</table>{_HIDDEN.format(PLAIN)}"
@@ -107,7 +106,6 @@ def hidden_as(text: str) -> tuple[HiddenText, ...]:
     return (HiddenText(why="display", text=text),)
 
 
-@pytest.mark.timeout(120)
 async def test_a_page_that_is_not_read_to_its_end_says_so(browser: Browser, site: PageServer) -> None:
     """Guard: adapters/browser/hidden_text.py, hidden_texts."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()

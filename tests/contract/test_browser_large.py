@@ -16,7 +16,7 @@ from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ROWS = 500
 ROW = "<tr><td><a href=/part?{0}>Part {0}</a><td>{0}<td><button onclick=\"document.title = 'pressed'\">Pick</button>"
 HEAD = "<h1>Parts</h1><table id=all><tr><th>Part<th>Number<th>Choice"

@@ -23,7 +23,7 @@ from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANY = Locator()
 
 
@@ -116,7 +116,7 @@ async def test_what_a_download_has_written_so_far_goes_with_the_directory_of_its
     await page.perform(Goto(url=site.origin + "/saves.html"))
     before = written_now()
     saving = asyncio.create_task(use(page, Click(target=ANY), "link", "Endless"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not (written := written_now() - before):  # noqa: ASYNC110 (Chromium writes it)
             await asyncio.sleep(0.02)
     assert all((path.parent.parent / "owner.lock").exists() for path in written), "the next start removes it"

@@ -25,7 +25,7 @@ from tests.sites.key_login import NOTES, PASSWORD, PRIVATE, WELCOME, KeySite
 from tests.sites.pages.backends import SETTINGS
 from tests.slices import slice_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def directories(root: Path) -> list[Path]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not holds():  # noqa: ASYNC110  (there is no event to wait for)
             await asyncio.sleep(0.02)
 
@@ -150,7 +150,7 @@ async def test_a_browser_that_ends_by_itself_gives_no_slice_and_leaves_nothing(s
     assert list(directory.glob("Default/IndexedDB/*"))
     for pid in browser_processes(directory):
         os.kill(pid, signal.SIGKILL)
-    await asyncio.wait_for(browser.ended(), 20)
+    await asyncio.wait_for(browser.ended(), 120)
     with pytest.raises(MeshError) as caught:
         await context.last_state((site.origin,))
     assert caught.value.code == "browser.crashed"

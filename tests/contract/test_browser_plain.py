@@ -18,7 +18,7 @@ from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 FILES: Final = "".join(f"<img src=/pictures/{number}.png>" for number in range(3)) + (
     "<link rel=stylesheet href=/shown.css?v=2><script src=/shown.js></script>"
 )

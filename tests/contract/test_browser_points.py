@@ -17,7 +17,7 @@ from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANY = Locator()
 SAY = "onclick=\"document.getElementById('o').textContent='{}'\""
 BOX = "style='width:400px;height:80px;display:flex'"

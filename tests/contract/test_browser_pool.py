@@ -24,8 +24,6 @@ from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 
-pytestmark = pytest.mark.timeout(90)
-
 
 @pytest.fixture
 def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -37,7 +35,7 @@ def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     remove_profile_directory(made)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 15) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 120) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  (there is no event to wait for)
             await asyncio.sleep(0.02)
@@ -128,7 +126,7 @@ async def test_closing_a_browser_while_contexts_are_opened_in_it_leaves_nothing(
     browser: Browser = await launcher(SETTINGS)()
     opening = [asyncio.create_task(browser.open(Profile(), GuardPolicy())) for _ in range(4)]
     await asyncio.sleep(0.01)
-    await asyncio.wait_for(browser.close(), 20)
+    await asyncio.wait_for(browser.close(), 120)
     for result in await asyncio.gather(*opening, return_exceptions=True):
         assert not isinstance(result, BaseException) or (
             isinstance(result, MeshError) and result.code.startswith("browser.")

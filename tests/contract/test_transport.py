@@ -20,7 +20,8 @@ from protocol.routes import INTRODUCE, ROUTES
 from protocol.wire.envelope import content_type
 from tests.twins.transport import Leg, MemoryNetwork
 
-WAIT_S = 5
+WAIT_S = 25
+"""Less than what is given up by itself takes."""
 MEDIA = content_type("probe")
 ALICE, BOB, CAROL = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
 

@@ -24,7 +24,8 @@ from adapters.transport.server import MeshServer
 from protocol import ids
 from protocol.wire.envelope import content_type
 
-WAIT_S = 5
+WAIT_S = 25
+"""Less than what is given up by itself takes."""
 MEDIA = content_type("probe")
 ALICE, BOB, CAROL = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
 

@@ -16,7 +16,7 @@ import pytest
 from tests.mesh_nodes import CONFIG, ROOT, serving, shop
 from trailmesh.shop import ShopConfig
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.browser
 
 PAGE = (ROOT / "docs/action-files.md").read_text(encoding="utf-8")
 SHOP, SITE = "http://127.0.0.1:8321", "https://site.example"

@@ -132,7 +132,7 @@ def test_a_token_is_in_no_argument_and_no_variable_of_its_command_and_browser_ti
                 assert found_in((Path("/proc") / str(running.pid) / name).read_bytes(), secret) == []
             assert node.process is not None
             node.process.send_signal(signal.SIGKILL)
-            out, _ = running.communicate(timeout=60)
+            out, _ = running.communicate(timeout=120)
         assert json.loads(out)["error"]["code"] == "node.stopped"
         node.start()
         assert used(node) == (1, 5) or used(node) == (1, 8), "what was taken in advance is not given back by a crash"
@@ -163,7 +163,7 @@ def test_an_agent_in_another_account_reaches_the_socket_and_nothing_else(tmp_pat
                 extra_groups=[],
                 cwd="/",
                 env={"PATH": "/usr/local/bin:/usr/bin:/bin"},
-                timeout=60,
+                timeout=120,
                 check=False,
             )
 

@@ -14,8 +14,6 @@ from node.process.setup import free_port
 from tests.mesh_nodes import CONFIG, Node, cli, refusal, serving, shop
 from trailmesh.shop import ShopConfig
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def rows(node: Node, *options: str) -> list[dict[str, Any]]:
     return list(node.run("audit", *options)["rows"])

@@ -28,7 +28,7 @@ from protocol.wire.envelope import content_type
 from tests.canaries import files_with, forms, found_in, layers
 from tests.mesh_nodes import CONFIG, Node, cli
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 PASSWORD = "Zq7 /canary+pä55 wörd=1"
 COOKIE, SCRIPT_COOKIE = "cookie-canary-5f1c9d02aa", "script-cookie-canary-77ab01"
@@ -116,7 +116,7 @@ async def serving_here(home: Path) -> AsyncIterator[None]:
     task = asyncio.create_task(serve(home, lambda said: ready.set()))
     waiting = asyncio.create_task(ready.wait())
     try:
-        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED, timeout=120)
         assert ready.is_set(), task.exception() if task.done() else "it does not serve"
         yield
     finally:

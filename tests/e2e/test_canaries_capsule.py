@@ -19,7 +19,7 @@ from tests.e2e.test_canaries import PASSWORD, Ear, Said, Site, seed_of, serving_
 from tests.mesh_nodes import CONFIG, Node
 from trailmesh.demo.mesh import pair
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.browser
 
 COOKIE, SEEN = "Q7x9ZpL2vK8mW3tR6yB1nD5sF0hJ4gTc", "Hn3Vb8Xr1Kd6Wq0Zs5Lf9Pj2Mt7Yc4Ga"
 STORED, KEPT, TAB = (

@@ -29,7 +29,7 @@ from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.ways_out.ground import Ground, Tried, Way, listed
 from tests.sites.ways_out.rows import ROWS
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 _AT_ONCE: Final = 3
 _QUIET_MOST_S: Final = 10.0
 _LISTEN_S: Final = 3

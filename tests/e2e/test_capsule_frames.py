@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from node.api.node import Node
 from protocol.capsule.contents import KIND_CONTENTS, Contents
@@ -19,7 +18,6 @@ from tests.login_site import LoginSite
 from tests.two_sites import COOKIE, KEY, TOKEN, TwoSites
 
 KNOWN = "frame knows cookie local base"
-pytestmark = pytest.mark.timeout(180)
 CANARIES = SHOP | {"cookie": COOKIE.encode(), "token": TOKEN.encode(), "key": KEY.encode()}
 
 

@@ -18,7 +18,7 @@ from tests.person import person_at
 from tests.sites.pages.backends import running_chromium
 from trailmesh.shop import ShopConfig
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.browser
 KNOWN = ShopConfig()
 
 
@@ -62,7 +62,7 @@ async def test_the_window_of_a_person_ends_with_the_login_and_ctrl_c_leaves_noth
             with Forked([*begin, "--home", str(node.home)], **given) as process:
                 await _began(process)
                 process.send_signal(signal.SIGINT)
-                out, err = await asyncio.to_thread(process.communicate, timeout=20)
+                out, err = await asyncio.to_thread(process.communicate, timeout=120)
                 assert json.loads(out)["error"]["code"] == "internal.cancelled", err
             assert node.run("capsule", "ls")["capsules"] == []
             with Forked([*begin, "--home", str(node.home)], **given) as process:
@@ -73,7 +73,7 @@ async def test_the_window_of_a_person_ends_with_the_login_and_ctrl_c_leaves_noth
                     await person.click("#login-password")
                     await person.type(KNOWN.password)
                     await person.press("Enter")
-                    out, err = await asyncio.to_thread(process.communicate, timeout=60)
+                    out, err = await asyncio.to_thread(process.communicate, timeout=120)
                 assert process.returncode == 0, out + err
     kept = json.loads(out)
     assert kept["session"] == "" and "the page asks for a password" in kept["proof"][0]
@@ -82,6 +82,6 @@ async def test_the_window_of_a_person_ends_with_the_login_and_ctrl_c_leaves_noth
 
 async def _began(process: subprocess.Popen[str]) -> None:
     assert process.stderr is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         line = await asyncio.to_thread(process.stderr.readline)
     assert "log in at" in line, line

@@ -15,7 +15,7 @@ from node.process.setup import init_home
 from tests.login_site import SESSION, TOKEN, LoginSite
 from tests.mesh_nodes import ROOT
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.browser
 CANARIES = {"cookie": SESSION.encode(), "entry": TOKEN.encode()}
 USES = 3
 USED_MAX = 32
@@ -39,7 +39,7 @@ class Node:
     async def says(self) -> str:
         """Its next line."""
         assert self._process.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             return (await self._process.stdout.readline()).decode().strip()
 
     def copies(self) -> dict[str, int]:

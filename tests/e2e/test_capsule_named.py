@@ -6,15 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from node.api.node import Node
 from node.verbs.caller import OWNER
 from protocol.errors import MeshError
 from tests.e2e.test_mounting import SHOWN, actions, ask, leaks, node_with, refusal
 from tests.login_site import LoginSite
-
-pytestmark = pytest.mark.timeout(180)
 
 
 def named(site: LoginSite, *steps: str, capsule: str = "shop") -> str:

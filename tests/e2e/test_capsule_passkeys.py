@@ -16,7 +16,7 @@ from tests.canaries import found_in
 from tests.mesh_nodes import Node, cli, refusal
 from tests.passkey_site import PASSWORD, PasskeySite
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 
 def flow(directory: Path, site: PasskeySite, name: str, *steps: str) -> list[str]:

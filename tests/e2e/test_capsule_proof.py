@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from node.api.node import Node
 from protocol.capsule.contents import KIND_CONTENTS, Contents
 from protocol.recording.snapshot import snapshot_text
@@ -16,7 +14,6 @@ from tests.canaries import found_in
 from tests.e2e.test_mounting import CANARIES, actions, ask, leaks, node_with, refusal
 from tests.login_site import TOKEN, LoginSite
 
-pytestmark = pytest.mark.timeout(180)
 WELCOME = "assert: {text: Welcome}"
 
 

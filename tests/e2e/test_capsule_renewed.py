@@ -18,7 +18,7 @@ from tests.e2e.test_canaries_capsule import cells
 from tests.e2e.test_mounting import SHOWN, actions, ask, node_with, refusal
 from tests.login_site import LoginSite
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.browser
 
 _PAGE = """<title>Account NEW</title><h1>Welcome anna</h1><p>your session is NEW</p><p hidden>and still NEW</p>
 <a href=/orders>Orders</a> <a href=/more title="more of NEW">More of NEW</a> <a href=/shown>Shown</a>

@@ -28,7 +28,7 @@ from tests.sites.key_login import NOTES, PASSWORD, PRIVATE, WELCOME, KeySite
 from tests.sites.pages.backends import SETTINGS
 from trailmesh.demo.mesh import pair
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 SECRETS = {"key": PRIVATE, "notes": NOTES[:22], "word": PASSWORD.encode()}
 
 

@@ -15,7 +15,7 @@ from tests.auth_site import PASSWORD, USER, AuthSite
 from tests.canaries import found_in
 from tests.mesh_nodes import Node, cli, refusal
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.browser
 
 
 @contextlib.asynccontextmanager

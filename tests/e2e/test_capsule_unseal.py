@@ -15,7 +15,7 @@ from tests.canaries import found_in
 from tests.e2e.test_mounting import CANARIES, ask, leaks, node_with, refusal
 from tests.login_site import LoginSite
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 
 async def test_a_script_of_playwright_is_logged_in_with_what_was_unsealed(

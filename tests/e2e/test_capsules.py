@@ -8,14 +8,10 @@ import sqlite3
 import tarfile
 from pathlib import Path
 
-import pytest
-
 from tests.canaries import found_in
 from tests.capsules import CANARY, SHOP
 from tests.mesh_nodes import Node, cli, refusal
 from trailmesh.demo.mesh import pair
-
-pytestmark = pytest.mark.timeout(120)
 
 
 def _state(path: Path) -> Path:

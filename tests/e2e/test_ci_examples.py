@@ -19,7 +19,7 @@ import yaml
 from tests.forked import Forked
 from tests.mesh_nodes import ROOT, Node, cli, interrupt, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 EXAMPLES = ROOT / "examples/ci"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.mesh_nodes import CONFIG, Node, cli, shop
 from trailmesh.shop import ShopConfig
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 
 def _forms(value: bytes) -> list[bytes]:

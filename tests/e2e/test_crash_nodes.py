@@ -16,7 +16,7 @@ from protocol.recording.session import Session, Verdict
 from tests.mesh_nodes import CONFIG, Node, effects_of, kill_group, shop, until
 from trailmesh.demo.mesh import pair
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 KILLS = 10
 SEED = 20_260_102
 LATEST_S = 3.0

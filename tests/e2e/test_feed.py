@@ -17,7 +17,7 @@ from tests.mesh_nodes import CONFIG, Node, kill_group, refusal, shop, until
 from trailmesh.demo.mesh import pair
 from trailmesh.shop import ShopConfig
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 _GO_ON = re.compile(r"--since (\d+)\n$")
 
 

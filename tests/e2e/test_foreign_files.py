@@ -15,7 +15,7 @@ from adapters.browser.settings import BrowserSettings, find_executable
 from tests.e2e.test_action_files_page import _pages
 from tests.mesh_nodes import cli, serving
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 _SCRIPT = """\
 import os

@@ -23,7 +23,7 @@ from tests.person import Person
 from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.server import PageServer
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 _FORGING = """<!doctype html><title>Forging</title>
 <label><input type=checkbox id=box autocomplete=off> Agree</label><label id=label><input type=checkbox id=second> Rules</label>
 <label>Note <textarea id=note></textarea></label><div id=rich contenteditable role=textbox aria-label=Rich>text</div>
@@ -105,7 +105,7 @@ async def test_what_scripts_do_with_the_trust_of_the_browser_is_no_step(
         await person.sees("sessionStorage.visits === '3' && document.querySelector('#said')?.textContent === 'forged'")
         await person.click("#box")
         await desk.noted("uncheck: ")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while page.scripted < 5:  # noqa: ASYNC110 (it is told of a moment later)
                 await asyncio.sleep(0.02)
     assert [describe(action) for action in book.actions] == ["click button “Go”", "uncheck checkbox “Agree”"]

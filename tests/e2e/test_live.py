@@ -16,7 +16,7 @@ import pytest
 
 from tests.mesh_nodes import Node, browsers_of, cli, serving, shop, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.browser
 
 
 def ref_of(observed: dict[str, Any], words: str) -> str:

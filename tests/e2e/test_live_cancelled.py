@@ -17,11 +17,11 @@ from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 from tests.unit.test_live_sessions import Bench, ref_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 _POLL_S = 0.01
-_PROMPT_S = 8.0
-"""Far less than the waits that are given up here take, on a slow machine too."""
+_PROMPT_S = 40.0
+"""Less than the wait that is given up here takes, on a slow machine too; the steps tell of the navigation and the click."""
 
 
 class ChromiumBench(Bench):
@@ -56,7 +56,7 @@ async def bench() -> AsyncIterator[ChromiumBench]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(_POLL_S)
 
@@ -96,7 +96,7 @@ async def test_a_navigation_whose_caller_is_gone_is_given_up_and_opens_nothing_l
     opened = await bench.call("open", url=f"{site.origin}/form.html")
     session = opened.session
     going = asyncio.create_task(bench.call("navigate", session, url=f"{site.origin}/held.html"))
-    await asyncio.wait_for(site.held.wait(), 30)
+    await asyncio.wait_for(site.held.wait(), 120)
     await cancelled(going)
     async with asyncio.timeout(_PROMPT_S):
         assert (await bench.call("snapshot", session)).url == f"{site.origin}/form.html"
@@ -113,7 +113,7 @@ async def test_a_click_that_has_begun_is_recorded_as_what_it_was_although_its_ca
     opened = await bench.call("open", url=f"{site.origin}/asks.html")
     session = opened.session
     clicking = asyncio.create_task(bench.call("click", session, ref=ref_of(opened.observation, "Load more")))
-    await asyncio.wait_for(site.held.wait(), 30)
+    await asyncio.wait_for(site.held.wait(), 120)
     await cancelled(clicking)
     assert [(step.ok, step.error) for step in await bench.steps(session)] == [(True, "")] * 2
     await bench.call("snapshot", session)
@@ -123,7 +123,7 @@ async def test_an_opening_whose_caller_is_gone_leaves_no_live_session_open(
     bench: ChromiumBench, site: PageServer
 ) -> None:
     opening = asyncio.create_task(bench.call("open", url=f"{site.origin}/held.html"))
-    await asyncio.wait_for(site.held.wait(), 30)
+    await asyncio.wait_for(site.held.wait(), 120)
     await cancelled(opening)
     (left,) = (await bench.call("list", all=True)).sessions
     assert (left.reason, bench.live._open) == ("failed", {})

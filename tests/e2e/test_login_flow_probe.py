@@ -13,7 +13,7 @@ from tests.auth_site import PASSWORD, SEED, USER, AuthSite
 from tests.mesh_nodes import CONFIG, cli, refusal
 
 TOKEN = "ab12Cd34Ef56Gh78Jk90Lm12Np34"
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.browser
 
 
 def flow(directory: Path, site: AuthSite, start: str = "/login", *more: str) -> list[str]:

@@ -16,7 +16,7 @@ from protocol.errors import MeshError
 from tests.sites.mechanisms import NAMES, MechanismSite
 from tests.sites.pages.backends import SETTINGS
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.browser
 CONFIG = "browser: {sandbox: false}\n"
 
 

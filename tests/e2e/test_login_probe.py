@@ -17,7 +17,7 @@ from tests.mesh_nodes import CONFIG, cli, shop
 from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.logins import login_sites
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 KINDS = {
     "/form": (["form"], []),
     "/passkey": (["passkey"], []),

@@ -23,7 +23,6 @@ from protocol.recording.snapshot import snapshot_text
 from tests.canaries import found_in
 from tests.login_site import SESSION, TOKEN, LoginSite
 
-pytestmark = pytest.mark.timeout(120)
 CANARIES = {"session": SESSION.encode(), "token": TOKEN.encode()}
 
 

@@ -21,10 +21,9 @@ from node.process.wiring import open_node
 from tests.sites.pages.server import PageServer
 
 pytestmark = [
-    pytest.mark.timeout(120),
     pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing ties Chromium to the node"),
 ]
-END_S = 10
+END_S = 60
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +73,7 @@ async def held(directory: Path, *options: str) -> AsyncIterator[Held]:
     pids = [process.pid]
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             told = json.loads(await process.stdout.readline())
         node = Held(
             directory=directory, process=process, driver=told["driver"], browser=Path(told["profile_directory"])

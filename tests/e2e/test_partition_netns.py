@@ -20,7 +20,6 @@ import pytest
 from protocol import limits
 from trailmesh.demo.mesh import COMMAND, CommandFailed, MeshNode, pair
 
-pytestmark = pytest.mark.timeout(240)
 PORT = 7443
 MARGIN_S = 15
 NAMES = ("anna", "bruno", "chiara")

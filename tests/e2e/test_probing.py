@@ -32,7 +32,7 @@ from tests.sites.pages.doubtful import BEHIND, FOLDED, IDIOMS, SOCKETS, pages
 from tests.sites.pages.server import PageServer
 from tests.twins.storage import MemoryStore
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.browser
 
 _NEVER = Condition(url="*/never")
 

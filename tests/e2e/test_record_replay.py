@@ -349,7 +349,7 @@ async def test_a_cancelled_recording_is_shown_as_interrupted_and_not_exported(
             await asyncio.Event().wait()
 
     task = asyncio.create_task(endless())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await stored.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

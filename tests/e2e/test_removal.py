@@ -9,7 +9,7 @@ import pytest
 
 from tests.mesh_nodes import CONFIG, Node, cli, interrupt, refusal, serving, shop, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 NEVER = json.dumps({"title": "no page is called this"})
 
 
@@ -43,7 +43,7 @@ def test_a_search_of_two_nodes_is_removed_where_it_does_not_run_and_the_peer_has
         assert bruno.run("log", "audit")["sound"]
         # Its coordinator cannot bring it back; alone it goes on, and removes its own copy in the end.
         again = anna.spawn("explore", "run", "--resume", search["id"], "--seconds", "3")
-        again.communicate(timeout=60)
+        again.communicate(timeout=120)
         assert bruno.run("explore", "show")["searches"] == []
         assert anna.run("explore", "rm", search["id"], "--yes")["search"] == search["id"]
         assert anna.run("explore", "show")["searches"] == []

@@ -11,7 +11,7 @@ from benchmarks.risk.driving import _HEAR_COMPLAINTS, Visit
 from benchmarks.risk.records import Control
 from tests.sites.pages.server import PageServer
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.browser
 
 _PAGE: Final = """<!doctype html><title>Forms</title>
 <form method=post action=/a><input id=wrong type=email value=figs></form>

@@ -33,7 +33,7 @@ from tests.key_logs import log_of
 from tests.mesh_nodes import ROOT, Node, refusal
 from tests.village import Village, pair
 
-WAIT_S = 20
+WAIT_S = 120
 
 
 @pytest_asyncio.fixture
@@ -432,7 +432,6 @@ def serving_strangers(directory: Path) -> Iterator[list[Node]]:
             node.stop()
 
 
-@pytest.mark.timeout(300)
 def test_two_people_pair_at_their_terminals(tmp_path: Path) -> None:
     with serving_strangers(tmp_path) as (anna, bruno):
         # Without a terminal nobody can compare: refused before anything is sent.
@@ -459,7 +458,6 @@ def test_two_people_pair_at_their_terminals(tmp_path: Path) -> None:
         assert [peer["name"] for peer in anna.run("node", "peers")["peers"]] == ["bruno"]
 
 
-@pytest.mark.timeout(300)
 def test_scripts_pair_by_fingerprint_and_change_grants(tmp_path: Path) -> None:
     with serving_strangers(tmp_path) as (anna, bruno):
         of = {node.name: node.run("node", "id")["node"] for node in (anna, bruno)}

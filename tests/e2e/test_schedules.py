@@ -11,7 +11,7 @@ import pytest
 
 from tests.mesh_nodes import CONFIG, Node, browsers_of, interrupt, refusal, serving, shop, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(150)]
+pytestmark = pytest.mark.browser
 HERE = json.dumps({"url": "*"})
 NEVER = json.dumps({"title": "no page is called this"})
 
@@ -79,7 +79,7 @@ def test_a_node_that_is_killed_during_a_run_writes_it_down_as_interrupted_and_do
         code, status, _ = refusal("explore", "schedule", "run-now", schedule, home=anna.home)
         assert (code, status) == ("schedule.running", 1)
         anna.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
         anna.start()
         (run,) = runs(anna, schedule)
         assert (run["status"], run["reason"]) == ("interrupted", "node.stopped")

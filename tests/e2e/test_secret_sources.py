@@ -17,7 +17,7 @@ from tests.auth_site import PASSWORD, SEED, USER, AuthSite
 from tests.canaries import found_in
 from tests.mesh_nodes import ROOT, Node, cli, refusal
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.browser
 _PASSWORD_STEPS = f"""\
   - fill: {{role: textbox, name: Name, value: {USER}}}
   - fill: {{role: textbox, name: Password, value: {{secret: word}}}}
@@ -120,7 +120,7 @@ def _typed(command: list[str], answer: str) -> tuple[int, str]:
             os.write(ours, answer.encode() + b"\n")
             answered = True
     os.close(ours)
-    return process.wait(timeout=60), seen
+    return process.wait(timeout=120), seen
 
 
 def _take_terminal() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.mesh_nodes import Node, cli, interrupt, kill_group, refusal, serving
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 _PRICED = "<title>Mug</title><h1>Mug</h1><p>Price: {price}</p><p>In stock</p>"
 _PAGE = b"<title>Till</title><h1>Till</h1><form method=post action=/buy><button>Buy now</button></form>"

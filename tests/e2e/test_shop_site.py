@@ -407,7 +407,7 @@ async def test_command_serves_until_told_to_stop(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=root, stdout=asyncio.subprocess.PIPE)
     try:
         assert process.stdout is not None
-        line = json.loads(await asyncio.wait_for(process.stdout.readline(), 30))
+        line = json.loads(await asyncio.wait_for(process.stdout.readline(), 120))
         assert json.loads(ready.read_text(encoding="utf-8")) == line
         address, form = line["url"] + "/newsletter", {"email": "a@b.example"}
         async with aiohttp.ClientSession() as client, client.post(address, data=form) as response:
@@ -415,4 +415,4 @@ async def test_command_serves_until_told_to_stop(tmp_path: Path) -> None:
         assert json.loads(log.read_text(encoding="utf-8"))["kind"] == "newsletter.subscribe"
     finally:
         process.send_signal(signal.SIGTERM)
-    assert await asyncio.wait_for(process.wait(), 30) == 0
+    assert await asyncio.wait_for(process.wait(), 120) == 0

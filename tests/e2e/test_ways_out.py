@@ -32,7 +32,6 @@ from tests.sites.ways_out.left_out import LEFT_OUT
 from tests.sites.ways_out.rows import ROWS
 from tests.sites.ways_out.secure import AT_LEISURE
 
-pytestmark = pytest.mark.timeout(300)
 _AT_ONCE: Final = 4
 _ROUNDS: Final = 4
 _QUIET_MOST_S: Final = 10.0

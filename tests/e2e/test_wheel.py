@@ -17,7 +17,7 @@ import pytest
 from tests.mesh_nodes import until
 
 ROOT = Path(__file__).parents[2]
-pytestmark = [pytest.mark.field, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.field
 """Building it and making an environment take ten seconds."""
 
 
@@ -96,7 +96,7 @@ def test_the_installed_command_runs_its_own_packages_and_not_those_of_others(ins
         assert (status["node"], status["serving"]) == (made["node"], True)
     finally:
         serving.send_signal(signal.SIGTERM)
-        assert serving.wait(timeout=20) == 0
+        assert serving.wait(timeout=120) == 0
 
 
 def test_every_shell_that_the_readme_names_gets_its_completion(installed: Path) -> None:

@@ -75,7 +75,7 @@ class Peer:
         """End it."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=120)
         self._process.stdout.close()
 
 
@@ -178,7 +178,7 @@ def test_a_second_implementation_takes_part_in_a_search_and_declines_its_branche
             return [one for one in peer.do("searches") if one["declined"] and one["nodes"] and one["stats"]]
 
         (search,) = until(entered, "a search of anna with a share and a branch", 20)
-        running.communicate(timeout=60)
+        running.communicate(timeout=120)
         assert search["goal"] == "g"
         assert until(lambda: peer.do("searches")[0]["closed"], "the end of the search", 10)
 

@@ -224,7 +224,7 @@ async def test_removing_an_agent_ends_its_call_over_the_socket(served: Served, m
     token = await served.token()
     monkeypatch.setitem(served.node.verbs, "session.list", (verb, hang))
     task = asyncio.create_task(served.ask(token, "session.list", {}))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await began.wait()
         assert (await call(served.home, "agent.list", {}, nothing))["agents"][0]["running"] == 1
         assert (await call(served.home, "agent.remove", {"name": "helper"}, nothing))["ended"] == 1
@@ -321,7 +321,7 @@ async def goes_away(served: Served, verb: str, params: dict[str, Any], waits: Ca
     """An agent whose client ends, as by Ctrl-C, while its call waits; returns once nothing of the call is left."""
     agents = served.node.agents
     task = asyncio.create_task(served.ask(await served.token(), verb, params))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not (agents._uses and waits()):  # noqa: ASYNC110  (there is no event to wait for)
             await asyncio.sleep(0.001)
         task.cancel()

@@ -190,7 +190,7 @@ async def test_who_may_be_guessing_waits_so_long_and_within_a_minute_only(place:
     await turns()
     assert not task.done()
     place.clock.advance(1)
-    assert await asyncio.wait_for(task, 1) == ""
+    assert await asyncio.wait_for(task, 120) == ""
     assert place.agents._tokens._waiting == 0
 
 
@@ -205,7 +205,7 @@ async def test_a_minute_after_the_first_wrong_token_nobody_waits(place: Place, p
     await turns()
     assert task.done() is not delayed
     place.clock.advance(PAUSE_MS)
-    assert await asyncio.wait_for(task, 1) == ""
+    assert await asyncio.wait_for(task, 120) == ""
 
 
 @pytest.mark.parametrize("bad", ["nonsense", make_token("x", bytes(32))], ids=["form", "unknown"])
@@ -215,12 +215,12 @@ async def test_each_wrong_token_counts_and_a_right_one_does_not(place: Place, ba
         await place.agents.authenticate(made.token)
     for _ in range(limits.CONTROL_FAILURES_PER_MINUTE - 1):
         assert await code_of(place.agents.authenticate(bad)) == "control.unauthorised"
-    assert await code_of(asyncio.wait_for(place.agents.authenticate(other.token), 1)) == ""
+    assert await code_of(asyncio.wait_for(place.agents.authenticate(other.token), 120)) == ""
     assert await code_of(place.agents.authenticate(bad)) == "control.unauthorised"
     task = await waits(place, bad)
-    assert await code_of(asyncio.wait_for(place.agents.authenticate(made.token), 1)) == "", "it was right before"
+    assert await code_of(asyncio.wait_for(place.agents.authenticate(made.token), 120)) == "", "it was right before"
     place.clock.advance(PAUSE_MS)
-    assert await asyncio.wait_for(task, 1) == "control.unauthorised"
+    assert await asyncio.wait_for(task, 120) == "control.unauthorised"
 
 
 async def test_an_agent_that_the_store_confuses_with_another_is_not_let_in(
@@ -251,7 +251,7 @@ async def test_a_removed_agent_waits_like_anybody(place: Place) -> None:
     await wrong(place, limits.CONTROL_FAILURES_PER_MINUTE - 1)
     waiting = [await waits(place, each.token) for each in (made, second)]
     place.clock.advance(PAUSE_MS)
-    assert [await asyncio.wait_for(task, 1) for task in waiting] == ["control.unauthorised"] * 2
+    assert [await asyncio.wait_for(task, 120) for task in waiting] == ["control.unauthorised"] * 2
 
 
 async def test_only_so_many_wait_and_the_places_become_free(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +266,7 @@ async def test_only_so_many_wait_and_the_places_become_free(place: Place, monkey
     await asyncio.gather(waiting[0], return_exceptions=True)
     third = await waits(place, made.token)
     place.clock.advance(PAUSE_MS)
-    assert [await asyncio.wait_for(task, 1) for task in (waiting[1], third)] == ["", ""]
+    assert [await asyncio.wait_for(task, 120) for task in (waiting[1], third)] == ["", ""]
 
 
 # --- calls -----------------------------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ class Told(list[dict[str, Any]]):
 
     async def asked(self) -> str:
         """The id of the next question."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             return await self.questions.get()
 
 
@@ -254,7 +254,7 @@ async def test_the_question_of_a_running_node_is_answered_over_its_socket(tmp_pa
         return True
 
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             result = await call(tmp_path, "session.replay", {}, events.append, person=person)
     finally:
         await server.close()
@@ -308,7 +308,7 @@ async def test_only_yes_is_a_yes(keyboard: int, typed: bytes, said: bool) -> Non
     answer = asyncio.create_task(asking.ask(QUESTION))
     await asyncio.sleep(0)
     os.write(keyboard, typed)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         assert await answer is said
 
 

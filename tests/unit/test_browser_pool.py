@@ -48,7 +48,7 @@ async def opened(browsers: Browsers, **more: float) -> Context:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110  (there is no event to wait for)
             await asyncio.sleep(0.001)
 
@@ -136,7 +136,7 @@ async def test_a_caller_that_gives_up_takes_no_place_not_even_one_it_was_just_gi
         await asyncio.sleep(0)  # no longer: in the next turn it would have its context
     first.cancel()
     await closing
-    got = await asyncio.wait_for(second, 5)
+    got = await asyncio.wait_for(second, 120)
     with pytest.raises(asyncio.CancelledError):
         await first
     assert (browsers.contexts, browsers.waiting) == (1, 0)
@@ -351,7 +351,7 @@ async def test_closing_amid_a_start_leaves_no_browser_and_refuses_everybody() ->
     closing = asyncio.create_task(browsers.close())
     await asyncio.sleep(0)
     started.may_start.set()
-    await asyncio.wait_for(closing, 5)
+    await asyncio.wait_for(closing, 120)
     assert started.running == [False]
     assert [await code(task) for task in (opening, waiting)] == ["node.stopped", "node.stopped"]
     assert await code(opened(browsers)) == "node.stopped"

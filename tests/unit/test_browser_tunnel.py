@@ -13,7 +13,7 @@ from adapters.browser.tunnel import Tunnel
 from protocol import limits
 from protocol.risk.requests import GuardPolicy
 
-WAIT_S = 10.0
+WAIT_S = 120.0
 OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

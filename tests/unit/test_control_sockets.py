@@ -123,7 +123,7 @@ async def test_a_body_that_does_not_come_whole_is_waited_for_no_longer_than_its_
     reader, writer = await asyncio.open_unix_connection(str(home / SOCKET_FILE))
     head = f"POST /v1/echo HTTP/1.1\r\nHost: node\r\nAuthorization: Bearer {info.token}\r\nContent-Length: 9\r\n\r\n{{"
     writer.write(head.encode())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         answer = (await reader.readuntil(b"\r\n\r\n")).decode()
         text = await reader.readexactly(int(answer.partition("Content-Length: ")[2].partition("\r")[0]))
     assert " 400 " in answer.splitlines()[0] and b"the call did not come whole within 0.01 s" in text
@@ -148,7 +148,7 @@ async def test_what_is_no_http_is_no_fault_of_the_node_and_is_not_repeated(
     for path in (home / SOCKET_FILE, home / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE):
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(sent)
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), 120)
         assert answer.startswith(b"HTTP/1.0 400 ") and b"aaa" not in answer and b"x16" not in answer
         writer.close()
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
@@ -302,7 +302,7 @@ async def said(server: MetricsServer, request: str) -> str:
     """Everything that the server says to one request."""
     reader, writer = await asyncio.open_connection(server._host, server._port)
     writer.write(request.replace("PORT", str(server._port)).encode())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         answer = await reader.read()
     writer.close()
     return answer.decode()
@@ -372,7 +372,7 @@ async def test_a_metrics_server_that_closes_waits_for_nobody() -> None:
     await server.start()
     _, writer = await asyncio.open_connection("127.0.0.1", server._port)
     await until(lambda: len(server._tasks) == 1, "it is let in")
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(120):
         await server.close()
     assert server._server is None
     writer.close()

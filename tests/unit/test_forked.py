@@ -25,7 +25,7 @@ def test_it_says_and_ends_as_a_command_that_was_started(tmp_path: Path, argument
     where = ["--home", str(tmp_path)] if arguments[0] in ("node", "session") else []
     started = subprocess.run([*COMMAND, *arguments, *where], capture_output=True, text=True, cwd=tmp_path, check=False)
     with Forked([*arguments, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as forked:
-        assert forked.communicate(timeout=60) == (started.stdout, started.stderr)
+        assert forked.communicate(timeout=120) == (started.stdout, started.stderr)
     assert forked.returncode == started.returncode
 
 
@@ -35,7 +35,7 @@ def test_it_has_its_own_directory_and_environment(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("TRAILMESH_TOKEN_FILE", "wrong")
     whoami = ["node", "whoami", "--home", str(node.home), "--json"]
     with Forked(whoami, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as forked:
-        out, _ = forked.communicate(timeout=60)
+        out, _ = forked.communicate(timeout=120)
     assert json.loads(out)["error"]["message"].startswith("wrong does not contain a complete agent token")
 
 
@@ -47,6 +47,6 @@ def test_a_signal_reaches_it_alone_and_its_end_is_told(tmp_path: Path, number: s
     assert os.getpgid(running.pid) == os.getsid(running.pid) == running.pid
     assert running.poll() is None
     os.killpg(running.pid, number)
-    running.communicate(timeout=30)
+    running.communicate(timeout=120)
     assert running.returncode == (-number if number == signal.SIGKILL else 0)
     assert alive([running.pid]) == []

@@ -158,7 +158,7 @@ async def test_a_revocation_while_a_capsule_is_being_mounted_ends_the_work_at_on
 
     monkeypatch.setattr(alice.capsules.kept, "state", late)
     with pytest.raises(MeshError) as caught:
-        async with asyncio.timeout(10), mounted(mounting, "shop", wish()):
+        async with asyncio.timeout(120), mounted(mounting, "shop", wish()):
             await asyncio.Event().wait()
     assert caught.value.code == "capsule.revoked"
     assert mounting.running == 0
@@ -175,7 +175,7 @@ async def test_work_ends_if_its_capsule_cannot_be_judged_again(
 
     monkeypatch.setattr(alice.capsules, "still", broken)
     with pytest.raises(MeshError) as caught:
-        async with asyncio.timeout(10), mounted(Mounting(alice.capsules, check_s=0.01), "shop", wish()):
+        async with asyncio.timeout(120), mounted(Mounting(alice.capsules, check_s=0.01), "shop", wish()):
             await asyncio.Event().wait()
     assert caught.value.code.startswith("capsule.")
 

@@ -62,7 +62,7 @@ class Rented(Bench):
 
     async def ended(self, session: str) -> LiveRecord:
         """The record of a live session, once it has ended without being asked."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(120):
             while not (record := await self.store.live(session)) or not record.ended_ms or self.browsers.contexts:
                 await self.clock.run(1)
         return record
@@ -110,7 +110,7 @@ async def test_waiting_for_a_free_browser_is_not_counted() -> None:
     token = await bench.add(browser_seconds=60)
     held = await bench.open(ttl=3_600, idle=3_600)
     opening = asyncio.create_task(bench.opened(token))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         while not bench.browsers.waiting:  # noqa: ASYNC110
             await asyncio.sleep(0)
     await bench.clock.run(20_000)
@@ -128,7 +128,7 @@ async def test_an_agent_whose_time_is_used_up_while_it_waits_opens_nothing_and_k
     token = await bench.add(browser_seconds=1)
     held = await bench.open(ttl=3_600, idle=3_600)
     opening = asyncio.create_task(bench.denied(token, "open", url=f"{ORIGIN}/"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         while not bench.browsers.waiting:  # noqa: ASYNC110
             await asyncio.sleep(0)
     await bench.store.charge_agent(token_hash(token), 1_000)
@@ -217,7 +217,7 @@ async def test_an_agent_that_is_removed_while_it_opens_one_leaves_nothing_open(b
 
     bench.site.document = told  # type: ignore[method-assign]
     opening = asyncio.create_task(bench.denied(await bench.add(), "open", url=f"{ORIGIN}/"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         await asked.wait()
         assert await bench.remove() == 2, "the call, and its time with a browser"
         assert (await opening).code == "control.unauthorised"

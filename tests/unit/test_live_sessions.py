@@ -498,7 +498,7 @@ async def test_it_ends_before_what_was_recorded_is_too_large_for_a_bundle(
 
 async def until_ended(bench: Bench, *sessions: str) -> None:
     """Wait, without calling, until all of them have ended and their places are free."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         while set(sessions) & set(bench.live._open) or not all(
             record and record.ended_ms for record in [await bench.store.live(session) for session in sessions]
         ):

@@ -225,7 +225,7 @@ async def test_a_peer_has_only_so_much_done_at_once_and_none_once_it_is_distrust
         await bob.node.calls.call(alice.node.id, "work/ask", ask, WorkTell)
     assert await code_of(bob.ask(alice, actions=ORDERS)) == "work.busy"
     await alice.work.drop_peer(bob.node.id)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while alice.work.running:  # noqa: ASYNC110 (nobody tells)
             await asyncio.sleep(0.01)
     assert await code_of(alice.work.on_look(bob.node.id, WorkLook(id=bytes(16)))) == "work.unknown"
@@ -363,7 +363,7 @@ async def test_work_that_waits_for_its_turn_is_not_done_once_the_grant_is_withdr
     turn = alice.work._turns.setdefault(kept.id, asyncio.Lock())
     async with turn:
         asking = asyncio.create_task(bob.ask(alice, actions=ORDERS))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while not alice.work.running:  # noqa: ASYNC110 (nobody tells)
                 await asyncio.sleep(0.01)
         record = alice.node.peers.record(bob.node.id)

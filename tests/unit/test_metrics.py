@@ -139,7 +139,7 @@ async def door() -> AsyncIterator[MetricsServer]:
 async def asked(door: MetricsServer, text: str) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", door._port)
     writer.write(text.replace("HERE", f"127.0.0.1:{door._port}").encode())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         answer = await reader.read()
     writer.close()
     return answer

@@ -109,7 +109,7 @@ class Told:
         self.changed.set()
 
     async def next(self) -> list[dict[str, str]]:
-        await asyncio.wait_for(self.changed.wait(), 5)
+        await asyncio.wait_for(self.changed.wait(), 120)
         self.changed.clear()
         return self.patterns[-1]
 

@@ -64,7 +64,7 @@ async def serving(home: Path) -> AsyncIterator[dict[str, Any]]:
     """Serve within the block; what the node said when it was ready."""
     ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(home, ready.set_result))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await asyncio.wait([asyncio.ensure_future(each) for each in (ready, task)], return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         task.result()
@@ -154,7 +154,7 @@ async def test_a_follower_learns_that_the_node_stops_before_the_doors_close(home
         waiting = asyncio.create_task(asked(home, "events.list", since=last, wait_s=20))
         feed = Scheduler.last.added["_anchor"]["args"][0].witness.feed
         await until(lambda: feed._grown._waiters, "it waits")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         assert [change["kind"] for change in (await waiting)["changes"]] == ["node.stopped"]
 
 

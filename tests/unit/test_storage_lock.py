@@ -55,7 +55,7 @@ def test_a_directory_that_another_process_owns_is_refused_with_its_pid(tmp_path:
 
 def test_the_lock_is_free_after_its_process_has_ended(tmp_path: Path) -> None:
     with other_process(tmp_path) as process:
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     with locked(tmp_path):
         assert holder(tmp_path) == os.getpid()
 
@@ -63,7 +63,7 @@ def test_the_lock_is_free_after_its_process_has_ended(tmp_path: Path) -> None:
 def test_the_lock_is_free_after_its_process_was_killed(tmp_path: Path) -> None:
     with other_process(tmp_path) as process:
         process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         assert holder(tmp_path) == 0
         with locked(tmp_path):
             assert holder(tmp_path) == os.getpid()
@@ -72,7 +72,7 @@ def test_the_lock_is_free_after_its_process_was_killed(tmp_path: Path) -> None:
 def test_a_child_that_outlives_its_killed_parent_does_not_keep_the_lock(tmp_path: Path) -> None:
     with other_process(tmp_path, "--child") as process:
         process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         with locked(tmp_path):
             pass
 

@@ -32,7 +32,7 @@ def nothing(event: dict[str, Any]) -> None:
 
 
 async def said(caplog: pytest.LogCaptureFixture, text: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while text not in caplog.text:  # noqa: ASYNC110  (the log has no event to wait for)
             await asyncio.sleep(0.01)
 
@@ -64,7 +64,7 @@ async def test_nobody_waits_for_a_node_that_serves_nor_for_ever(home: Path, capl
     try:
         for serves, wait_s in ((True, 300.0), (False, 0.0)):
             with pytest.raises(MeshError) as caught:
-                async with asyncio.timeout(20), open_in_turn(home, None, partial(bool, serves), wait_s=wait_s):
+                async with asyncio.timeout(120), open_in_turn(home, None, partial(bool, serves), wait_s=wait_s):
                     pass
             assert (caught.value.code, caught.value.detail["pid"]) == ("node.locked", os.getpid())
     finally:

@@ -167,5 +167,5 @@ async def test_every_verb_that_only_looks_answers_a_new_node_as_declared(tmp_pat
 
 async def ask(node: Node, verb: Verb) -> None:
     """Ask ``verb`` of ``node``; its result was held when it comes back."""
-    result = await asyncio.wait_for(node.dispatch(verb.name, b"{}", lambda event: None), 30)
+    result = await asyncio.wait_for(node.dispatch(verb.name, b"{}", lambda event: None), 120)
     assert type(result) in verb.kinds

@@ -19,7 +19,7 @@ from tests.twins.browser import MemoryBrowser
 # The tests may run as root, where Chromium refuses to start with its sandbox.
 SETTINGS = BrowserSettings(sandbox=False)
 NAMES = ("launched", "attached", "memory")
-_START_TIMEOUT_S = 20
+_START_TIMEOUT_S = 120
 
 
 @dataclass

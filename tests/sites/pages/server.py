@@ -32,7 +32,7 @@ class PageServer(LoopbackSite):
         """While it is not set, ``/held.html`` does not answer; ``held`` is set once somebody waits there."""
         self.held = asyncio.Event()
 
-    async def was_asked(self, entry: str, within_s: float = 10.0) -> None:
+    async def was_asked(self, entry: str, within_s: float = 120.0) -> None:
         """Wait until ``reached`` lists ``entry``. Raises ``TimeoutError``."""
         async with asyncio.timeout(within_s):
             while entry not in self.reached:

@@ -24,7 +24,7 @@ PASSWORD_FILE: Final = "superuser-password"
 _READY: Final = re.compile(r"ready (http://127\.0\.0\.1:\d+)")
 _PREPARED: Final = re.compile(r"prepared (\d+)")
 _PROJECT: Final = HERE / "django_project.py"
-_PREPARE_TIMEOUT_S: Final = 15.0
+_PREPARE_TIMEOUT_S: Final = 120.0
 
 
 @asynccontextmanager

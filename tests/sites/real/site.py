@@ -19,7 +19,7 @@ REPOSITORY: Final = HERE.parents[2]
 ENVIRONMENTS: Final = Path(os.environ.get("TRAILMESH_REAL_APPS", REPOSITORY / ".venv-real"))
 """Where ``scripts/real_apps.py`` installs; the variable moves it."""
 REMEDY: Final = "install them with `python scripts/real_apps.py install`"
-START_TIMEOUT_S: Final = 15.0
+START_TIMEOUT_S: Final = 120.0
 STOP_TIMEOUT_S: Final = 5.0
 
 
