@@ -172,6 +172,16 @@ def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
     )
 
 
+def set_back(row: LedgerRecord | None, now_ms: int) -> LedgerRecord | None:
+    """``row`` at a time that its owner has accepted, after the clock was ahead; None if there is none. Everything else stays.
+
+    When its tenant was last heard is forgotten: it is asked again before the next use.
+    """
+    if row is None:
+        return None
+    return msgspec.structs.replace(row, latest_ms=min(row.latest_ms, now_ms), heard_ms=0)
+
+
 def last_revoked(rows: Iterable[LedgerRecord], name: str) -> LedgerRecord | None:
     """Of the revoked capsules with this name the one that was revoked last."""
     named = [row for row in rows if row.revoked_ms and row.name == name]

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import inspect as types
 
 from node.health.backup_file import Contents as BackupContents
-from protocol import audit, messages
+from protocol import audit, clock, messages
 from protocol.approval import approval, owners, question
 from protocol.capsule import artefacts, attestation, capsule, contents, state, work
 from protocol.keys import key_event, keylog
@@ -42,6 +42,7 @@ ARTEFACTS: Final[Mapping[str, Records]] = {
     "capsule-contents": (contents.Contents,),
     "capsule-revocation": (artefacts.Revocation,),
     "capsule-use": (artefacts.Use,),
+    "clock-acceptance": (clock.ClockAcceptance,),
     "cookie-attestation": (attestation.Attestation,),
     "delta": (delta.Delta, entry.NodeEntry, entry.LeaseEntry, *get_args(entry.TreeAction)),
     "distrust-notice": (messages.DistrustNotice,),
@@ -64,6 +65,7 @@ _ON_NO_ROUTE: Final = frozenset(
         "approval-use",
         "audit-head",
         "capsule-contents",
+        "clock-acceptance",
         "log-register",
         "owner-change",
         "owners",

@@ -363,6 +363,9 @@ class CapsuleStore(Protocol):
     async def give_back_capsule(self, capsule_id: str, holder: str) -> bool:
         """End the lease of ``holder``; whether it had it."""
 
+    async def put_clock_back(self, capsule_id: str, now_ms: int) -> None:
+        """Let the row of a capsule know no later time than ``now_ms``, which the owner has accepted."""
+
     async def prune_ledger(self, now_ms: int) -> int:
         """Forget the rows of capsules that have expired and are not here; how many there were."""
 

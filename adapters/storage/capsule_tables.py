@@ -13,6 +13,7 @@ from adapters.capsule_records import (
     entered,
     last_revoked,
     merged,
+    set_back,
     with_use,
     without_holder,
 )
@@ -93,6 +94,13 @@ def give_back(db: sqlite3.Connection, capsule_id: str, holder: str) -> bool:
     return row is not None
 
 
+def put_clock_back(db: sqlite3.Connection, capsule_id: str, now_ms: int) -> None:
+    """Implements ``Store.put_clock_back``."""
+    row = set_back(row_of(db, capsule_id), now_ms)
+    if row is not None:
+        _keep(db, row)
+
+
 def prune(db: sqlite3.Connection, now_ms: int) -> int:
     """Implements ``Store.prune_ledger``."""
     sql = "DELETE FROM capsule_ledger WHERE expires_ms < ? AND id NOT IN (SELECT id FROM capsules)"
@@ -161,6 +169,9 @@ class CapsuleMethods:
 
     async def give_back_capsule(self, capsule_id: str, holder: str) -> bool:
         return await self._database.write(lambda db: give_back(db, capsule_id, holder))
+
+    async def put_clock_back(self, capsule_id: str, now_ms: int) -> None:
+        await self._database.write(lambda db: put_clock_back(db, capsule_id, now_ms))
 
     async def prune_ledger(self, now_ms: int) -> int:
         return await self._database.write(lambda db: prune(db, now_ms))

@@ -11,6 +11,7 @@ import msgspec
 
 from node import __version__
 from node.api.agents import Agents
+from node.api.clock import ClockVerbs
 from node.api.federation import FederationApi
 from node.api.refusal_rows import RefusalRows
 from node.api.sights import Sights
@@ -40,6 +41,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
     """All verbs with the functions that implement them."""
     return {
         **MeshVerbs(rooms).bound,
+        **ClockVerbs(rooms).bound,
         **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
         **SessionVerbs(rooms.sessions).bound,
         **LiveVerbs(rooms.live, read_step).bound,

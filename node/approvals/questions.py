@@ -143,6 +143,23 @@ class Approvals:
         else:
             await self._witness.feed.along(lambda news: self._store.put_question(record, news=news), kind, record.id)
 
+    @property
+    def latest_ms(self) -> int:
+        """The latest time that was seen: while the clock is behind it, that is the time of answers."""
+        return self._latest_ms
+
+    async def accept_clock(self, now_ms: int) -> int:
+        """Take ``now_ms`` for the time though a later one was seen. Every yes ends, so that none comes back. How many. Errors:
+        ``store.*``."""
+        ended = [item for item in self._items.values() if item.record.state == "yes"]
+        ahead = [item for item in self._items.values() if item.record.state == "open" and item.record.asked_ms > now_ms]
+        for item in (*ended, *ahead):
+            item.record = msgspec.structs.replace(item.record, state="over")
+        self._latest_ms = now_ms
+        for item in self._items.values():
+            await self._put(item)
+        return len(ended)
+
     async def _revoked(self) -> int:
         """End the answers of keys that are active no longer."""
         active = {each.id for each in self.keys.owners.active}

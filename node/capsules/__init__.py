@@ -8,6 +8,7 @@ Never writes state in clear to a disk, a log or a result, but to the file that i
 from node.capsules.asking_work import WorkAsking
 from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules
+from node.capsules.clock import ahead
 from node.capsules.exchange import CapsuleExchange
 from node.capsules.from_live import from_live
 from node.capsules.handles import CookieHandles
@@ -44,6 +45,7 @@ __all__ = [
     "Upkeep",
     "Wanted",
     "WorkAsking",
+    "ahead",
     "digests",
     "from_browser",
     "from_live",

@@ -309,7 +309,13 @@ class Capsules:
             raise MeshError("capsule.copied", capsule=record.id)
         before = await self.kept.store.ledger(record.id)
         now_ms = self.kept.clock.now_ms()
-        self._judge(capsule, before, wanted, now_ms)
+        try:
+            self._judge(capsule, before, wanted, now_ms)
+        except MeshError as error:
+            if before is not None and error.code != "capsule.clock":
+                # What has run out at this time has run out for good, also with a clock that is set back and accepted.
+                await self.kept.store.raise_ledger(msgspec.structs.replace(before, latest_ms=now_ms))
+            raise
         await self.attesting.of(record)
         self.kept.witness.check_signs()
         taken = Taken(

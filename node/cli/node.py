@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,9 +28,10 @@ from node.cli.common import (
     short_caller,
     table,
 )
-from node.verbs import CallerKind
+from node.verbs import CallerKind, clock
 from node.verbs import backup as backups
 from node.verbs import node as verbs
+from protocol.errors import MeshError
 from protocol.trust.grants import in_words
 
 
@@ -363,7 +366,27 @@ def _show_doctor(result: Result) -> None:
             click.echo(f"    → {check['remedy']}")
 
 
+def _at_terminal(params: Result, typed: Result) -> None:
+    """Errors: ``input.invalid``."""
+    if not sys.stdin.isatty():
+        raise MeshError("input.invalid", "only a person can say that the clock is right: run this in a terminal")
+    question = f"This machine says that it is {moment(int(time.time() * 1000))} UTC. Is that right?"
+    if not click.confirm(question, err=True):
+        raise MeshError("input.invalid", "then correct the clock first: timedatectl set-ntp true")
+
+
+def _show_accepted(r: Result) -> None:
+    click.echo(f"the time is {moment(r['to_ms'])} UTC; {moment(r['from_ms'])} had been seen")
+    for id in r["capsules"]:
+        click.echo(f"can be used again: {id}")
+    for blocked in r["blocked"]:
+        click.echo(f"stays blocked: {blocked['id']}: {blocked['why']}: capture it again")
+    if r["answers"]:
+        click.echo(f"ended: {counted(r['answers'], 'yes', 'yeses')} to questions")
+
+
 LOOKS: Final = {
+    "node.accept_clock": Look(text=_show_accepted, prepare=_at_terminal),
     "node.backup": Look(text=_show_backup),
     "node.status": Look(text=_show_status),
     "node.whoami": Look(text=_show_myself),
@@ -374,6 +397,7 @@ LOOKS: Final = {
 for _command in (
     *commands_of((verbs.STATUS, verbs.WHOAMI, verbs.PEERS, verbs.DISCOVER, verbs.KNOCK), LOOKS),
     *commands_of(backups.VERBS, LOOKS),
+    *commands_of(clock.VERBS, LOOKS),
     *keys.COMMANDS,
     *pairing.COMMANDS,
     *distrust.COMMANDS,

@@ -16,6 +16,7 @@ import msgspec
 
 from adapters.ports import Store
 from node.base import counted
+from node.capsules import ahead
 from node.config import CONFIG_FILE, Config, check_private, settings
 from node.health.doctor_capsules import check_capsules
 from node.health.doctor_peers import check_peer
@@ -42,7 +43,15 @@ async def examine(rooms: Rooms, *, browser: bool) -> Health:
     found += await _witness_key(rooms)
     found += await _owner_key(rooms)
     found += await _store(rooms.home, rooms.store)
-    checkers: list[_Checker] = [_configuration, _witness_log, _clock, _peer_listener, check_schedules, check_capsules]
+    checkers: list[_Checker] = [
+        _configuration,
+        _witness_log,
+        _clock,
+        _seen_times,
+        _peer_listener,
+        check_schedules,
+        check_capsules,
+    ]
     for checker in checkers:
         found += await checker(rooms)
     if browser:
@@ -217,6 +226,18 @@ async def _clock(rooms: Rooms) -> list[Check]:
         return [Check(name="clock", status="warn", finding=finding, remedy=CLOCKS)]
     finding = f"{apart}: messages of peers are refused until it reaches that time"
     return [Check(name="clock", status="fault", finding=finding, remedy=CLOCKS)]
+
+
+async def _seen_times(rooms: Rooms) -> list[Check]:
+    """Nothing, unless the clock is behind a time at which capsules or answers were seen."""
+    now_ms = rooms.clock.now_ms()
+    blocked = [each.latest_ms for each in await ahead(rooms.capsules.kept, now_ms) if not each.why]
+    ahead_s = (max([rooms.approvals.latest_ms, *blocked]) - now_ms) // 1000
+    if ahead_s <= limits.CLOCK_SKEW_S:
+        return []
+    finding = f"is {ahead_s} s behind a time at which capsules or answers were seen: they are refused until then"
+    remedy = f"{CLOCKS}; if it is right now and was ahead: trailmesh node accept-clock --home {quote(str(rooms.home))}"
+    return [Check(name="clock", status="fault", finding=finding, remedy=remedy)]
 
 
 async def _peer_listener(rooms: Rooms) -> list[Check]:

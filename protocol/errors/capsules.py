@@ -74,7 +74,7 @@ CAPSULES: Final[dict[str, Code]] = {
         _E,
         False,
         "The clock of this machine is behind a time at which the capsule was seen before: its policy cannot be judged.",
-        "Correct the clock, then repeat the command.",
+        "Correct the clock, then repeat the command. If it is right now and had jumped ahead: `trailmesh node accept-clock`.",
     ),
     "capsule.expired": Code(
         _O,

@@ -37,6 +37,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "capsule-contents": Format(),
     "capsule-revocation": Format(),
     "capsule-use": Format(),
+    "clock-acceptance": Format(),
     "cookie-attestation": Format(),
     "delta": Format(2),
     "distrust-notice": Format(),

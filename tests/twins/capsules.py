@@ -12,6 +12,7 @@ from adapters.capsule_records import (
     entered,
     last_revoked,
     merged,
+    set_back,
     with_use,
     without_holder,
 )
@@ -92,6 +93,11 @@ class MemoryCapsules:
         if row is not None:
             self._enter(row)
         return row is not None
+
+    async def put_clock_back(self, capsule_id: str, now_ms: int) -> None:
+        row = set_back(await self.ledger(capsule_id), now_ms)
+        if row is not None:
+            self._enter(row)
 
     async def prune_ledger(self, now_ms: int) -> int:
         self._open()

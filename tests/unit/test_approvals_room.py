@@ -256,6 +256,25 @@ async def test_an_open_question_whose_time_is_over_stays_over_with_the_clock_set
     assert not bench.approvals.answered(sought, OWNER), "nothing was stored in between"
 
 
+async def test_a_clock_that_is_accepted_ends_every_yes_and_takes_new_ones(bench: Asks) -> None:
+    """Guard: node/approvals/questions.py, Approvals.accept_clock."""
+    session = (await bench.open()).session
+    id = (await bench.doubt(session)).detail["question"]
+    await bench.say(id, scope="site", expires_ms=(bench.now_s + 20 * DAY_S) * 1000)
+    bench.clock.advance(10 * DAY_S * 1000)
+    await bench.questions()
+    bench.clock._now_ms -= 10 * DAY_S * 1000
+    again = (await bench.open(by=AGENT)).session
+    other = (await bench.doubt(again, by=AGENT)).detail["question"]
+    assert await code_of(bench.say(other)) == "approval.invalid", "signed ten days before the latest time"
+    assert await bench.approvals.accept_clock(bench.clock.now_ms()) == 1
+    assert [asked.state for asked in await bench.questions(every=True)] == ["over", "over"]
+    fresh = (await bench.doubt(again, by=AGENT)).detail["question"]
+    await bench.say(fresh)
+    restarted = await Asks(bench).ready()
+    assert restarted.approvals.latest_ms <= bench.clock.now_ms()
+
+
 async def test_an_approval_ends_with_its_time_and_a_clock_that_is_set_back_revives_nothing(bench: Asks) -> None:
     session = (await bench.open()).session
     id = (await bench.doubt(session)).detail["question"]

@@ -6,7 +6,8 @@ import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -14,9 +15,12 @@ from nacl.signing import SigningKey
 
 from adapters.capsule_records import LedgerRecord
 from adapters.storage.records import pack, unpack
-from node.capsules import Wanted
+from node.api.clock import ClockVerbs
+from node.approvals import Approvals
+from node.capsules import Wanted, ahead
 from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
 from node.verbs.capsule_upkeep import RevokeParams
+from node.verbs.clock import AcceptedClock
 from node.verbs.owner import ChangeParams
 from protocol import limits
 from protocol.approval.owners import sign_change
@@ -24,6 +28,7 @@ from protocol.capsule import file as files
 from protocol.capsule.artefacts import Consent, seal_consent
 from protocol.capsule.capsule import KIND_CAPSULE, Sealed
 from protocol.capsule.state import CapsuleState, Cookie
+from protocol.clock import KIND_CLOCK
 from protocol.errors import MeshError
 from protocol.log import witness_log
 from protocol.wire import cbor, envelope
@@ -568,3 +573,86 @@ async def test_a_revoked_capsule_that_is_put_back_stays_revoked(nodes: list[Caps
     stored._capsules, stored._rows = kept, {}
     alice = await alice.again()
     assert await alice.refused() == "capsule.revoked"
+
+
+# --- a clock that was ahead ----------------------------------------------------------------------------------------------
+
+
+async def accept(node: CapsuleNode) -> AcceptedClock:
+    """The owner of the node says that its clock is right now."""
+    parts = node.node
+    approvals = Approvals(parts.witness, parts.store, parts.mesh.clock, node.owners)
+    rooms = SimpleNamespace(
+        clock=parts.mesh.clock,
+        witness=parts.witness,
+        store=parts.store,
+        identity=parts.witness.identity,
+        capsules=node.capsules,
+        approvals=approvals,
+    )
+    return await ClockVerbs(cast(Any, rooms)).accept()
+
+
+async def test_a_clock_that_was_ahead_can_be_accepted_and_gives_nothing_back(nodes: list[CapsuleNode]) -> None:
+    """Guard: protocol/clock.py, over_at."""
+    alice, _ = nodes
+    assert await code_of(accept(alice)) == "input.invalid", "nothing to accept"
+    whole = await alice.capture(name="whole", expires_s=30 * 86_400, replays_max=3)
+    short = await alice.capture(name="short", expires_s=86_400)
+    factor = await alice.capture(name="factor", expires_s=30 * 86_400, mfa_s=3_600, mfa_now=True)
+    for name in ("whole", "short", "factor"):
+        await alice.use(name)
+    pass_ms(alice, 10 * DAY_MS)  # it jumps ahead …
+    assert [await alice.refused(name) for name in ("whole", "short", "factor")] == [
+        "",
+        "capsule.expired",
+        "capsule.mfa",
+    ]
+    late = await alice.capture(name="late")
+    pass_ms(alice, -10 * DAY_MS)  # … and is set right
+    every = ("whole", "short", "factor", "late")
+    assert [await alice.refused(name) for name in every] == ["capsule.clock"] * 4
+    told = {each.id: each.why == "" for each in await ahead(alice.capsules.kept, alice.now_ms)}
+    assert told == {whole.id: True, short.id: False, factor.id: False, late.id: False}
+    found = await accept(alice)
+    assert found.capsules == (whole.id,)
+    assert 0 <= 10 * DAY_MS - (found.from_ms - found.to_ms) < DAY_MS
+    assert {each.id: each.why for each in found.blocked} == {
+        short.id: "it had expired",
+        factor.id: "its second factor was too old",
+        late.id: "it was sealed while the clock was ahead",
+    }
+    (kept,) = await alice.node.store.artefacts(kind=KIND_CLOCK)
+    assert await alice.node.store.log_leaf(kept.digest), "in the witness log"
+    assert await alice.use("whole") == CANARY
+    assert await alice.refused("whole") == "capsule.replays", "three, with those before"
+    assert [await alice.refused(name) for name in every[1:]] == ["capsule.clock"] * 3
+
+
+async def test_what_was_refused_as_expired_stays_so_with_the_clock_set_back(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/capsules.py, Capsules.using."""
+    alice, _ = nodes
+    await alice.capture(expires_s=3_600)
+    pass_ms(alice, 1_800_000)
+    await alice.use()
+    pass_ms(alice, 1_800_000)
+    assert await alice.refused() == "capsule.expired"
+    for back_ms in (600_000, 2_000_000):
+        pass_ms(alice, -back_ms)
+        assert await alice.refused() == "capsule.clock"
+        assert (await accept(alice)).capsules == ()
+        assert await alice.refused() == "capsule.clock"
+        pass_ms(alice, back_ms)
+
+
+async def test_a_capsule_of_a_peer_is_asked_for_once_the_clock_was_accepted(nodes: list[CapsuleNode]) -> None:
+    """Guard: adapters/capsule_records.py, set_back."""
+    alice, bob = nodes
+    await alice.capture(fresh_s=20 * 86_400, expires_s=30 * 86_400)
+    await bob.take(await alice.give(bob))
+    pass_ms(bob, 10 * DAY_MS)
+    await bob.use()
+    pass_ms(bob, -10 * DAY_MS)
+    await alice.node.stop()
+    assert len((await accept(bob)).capsules) == 1
+    assert await bob.refused() == "capsule.stale"

@@ -170,6 +170,22 @@ async def test_a_clock_that_has_gone_back_is_told(behind_s: int, status: str, wo
     assert words in found.finding
 
 
+async def test_a_clock_that_is_behind_what_was_seen_has_a_way_out() -> None:
+    store, now_ms = MemoryStore(), 1_000_000_000
+    kept = SimpleNamespace(store=store)
+    for ahead_ms, told in ((60_000, False), (61_000, True)):
+        seen = rooms(
+            clock=SimpleNamespace(now_ms=lambda: now_ms),
+            capsules=SimpleNamespace(kept=kept),
+            approvals=SimpleNamespace(latest_ms=now_ms + ahead_ms),
+        )
+        found = await doctor._seen_times(seen)
+        assert bool(found) is told
+    (check,) = found
+    assert (check.name, check.status) == ("clock", "fault")
+    assert check.remedy.endswith(f"trailmesh node accept-clock {AT_HOME}")
+
+
 def test_where_another_program_has_the_port_the_remedy_changes_it_to_a_free_one(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]

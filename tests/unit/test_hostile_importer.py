@@ -161,6 +161,8 @@ async def test_a_store_that_was_put_back_gives_no_use_more(nodes: list[CapsuleNo
     assert [await bob.refused(), await bob.refused()] == ["", ""]
     put_back(bob, before)
     bob = await bob.again()
+    assert await bob.refused() == "capsule.replays", "its own witness log has its uses"
+    put_back(bob, before)  # and one that does not ask it
     found = [await bob.refused() for _ in range(3)]
     assert found == ["capsule.counted", "capsule.counted", "capsule.replays"]
     assert await counted(alice) == 2
@@ -204,7 +206,11 @@ async def test_a_row_of_the_ledger_that_was_deleted_resets_nothing(nodes: list[C
     assert await bob.refused() == ""
     bob.node.store._rows.clear()
     assert await bob.refused() == "input.not_found"
-    # Imported once more, its own count begins anew; its issuer's does not.
+    # Imported once more, its own count is that of its witness log. Where that is gone too, its issuer's is not.
+    await bob.take(file)
+    assert await bob.refused() == "capsule.replays"
+    bob.node.store._rows.clear()
+    bob.node.witness._entries.clear()
     await bob.take(file)
     assert await bob.refused() == "capsule.counted"
     assert await bob.refused() == "capsule.replays"

@@ -59,6 +59,7 @@ GIVEN = {"password": {"value": SECRET, "origins": ["https://x.test"]}}
 _CALLS: dict[str, dict[str, Any]] = {
     "node.backup": {"out": "/nowhere/x"},
     "node.rotate": {},
+    "node.accept_clock": {},
     "node.recover": {"key_file": "/nowhere", "since_s": 5},
     "node.revoke_self": {"words_file": "/nowhere"},
     "node.invite": {"grant": ["explore"]},

@@ -173,6 +173,7 @@ async def _capsules(store: Store) -> None:
     await store.revoked_as("shop")
     await store.take_capsule(capsule().id, taken())
     await store.give_back_capsule(capsule().id, "one")
+    await store.put_clock_back(capsule().id, 1)
     await store.remove_capsule(capsule().id)
     await store.prune_ledger(10)
 

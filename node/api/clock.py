@@ -1,0 +1,45 @@
+"""Accepts the clock as it is now, after it was ahead: the one way in which a time that was seen goes back."""
+
+from __future__ import annotations
+
+from node.capsules import ahead
+from node.rooms import Rooms
+from node.verbs import Bound
+from node.verbs import clock as verbs
+from node.verbs.clock import AcceptedClock, StillBlocked
+from protocol import limits
+from protocol.clock import KIND_CLOCK, ClockAcceptance
+from protocol.errors import MeshError
+
+
+class ClockVerbs:
+    """Implements ``node.accept_clock``."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self.bound: Bound = {verbs.ACCEPT: lambda params, tell: self.accept()}
+
+    async def accept(self) -> AcceptedClock:
+        """Sign the acceptance, then take the time back where nothing comes back with it.
+
+        Errors: ``input.invalid`` (the clock is not behind), ``store.tampered``, ``log.rollback``, ``keylog.*``, ``store.*``.
+        """
+        rooms, now_ms = self._rooms, self._rooms.clock.now_ms()
+        rooms.witness.check_untampered()
+        blocked = await ahead(rooms.capsules.kept, now_ms)
+        latest_ms = max([rooms.approvals.latest_ms, *(each.latest_ms for each in blocked)])
+        if latest_ms <= now_ms + limits.CLOCK_SKEW_S * 1000:
+            told = "the clock is not behind any time that was seen: there is nothing to accept"
+            raise MeshError("input.invalid", told)
+        said = ClockAcceptance(from_ms=latest_ms, to_ms=now_ms)
+        await rooms.store.put_artefact(await rooms.witness.artefact(KIND_CLOCK, rooms.identity.node, said))
+        for each in blocked:
+            if not each.why:
+                await rooms.store.put_clock_back(each.id, now_ms)
+        return AcceptedClock(
+            from_ms=latest_ms,
+            to_ms=now_ms,
+            capsules=tuple(each.id for each in blocked if not each.why),
+            blocked=tuple(StillBlocked(id=each.id, why=each.why) for each in blocked if each.why),
+            answers=await rooms.approvals.accept_clock(now_ms),
+        )
