@@ -25,7 +25,7 @@ from node.live.metering import End
 from node.live.mounting import CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted, mounted_context
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
-from node.live.policy import guard_for, may_open
+from node.live.policy import guard_for, may_open, opening
 from node.live.probe_ledger import Ledger, Probes
 from node.live.probing import Probing
 from node.live.recorder import Recorder, record, record_actions
@@ -80,6 +80,7 @@ __all__ = [
     "may_open",
     "mounted",
     "mounted_context",
+    "opening",
     "proposed",
     "record",
     "record_actions",

@@ -166,7 +166,7 @@ class Driver:
                 ready, self.observation = await limit.find(self._page, self.observation, look)
             except MeshError as error:
                 raise await self._explained(error, action) from None
-        self.prepared = msgspec.structs.replace(ready, risk=with_answer(ready.risk, answer))
+        self.prepared = msgspec.structs.replace(ready, risk=with_answer(self._gate.weighed(action, ready.risk), answer))
         sought = self._sought(self.prepared)
         covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
         if condition is not None:

@@ -11,8 +11,9 @@ from node.live.history import Known, Nothing
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
-from protocol.page.action import Action
+from protocol.page.action import Action, Goto
 from protocol.risk.classes import APPROVAL_CLASS, Risk
+from protocol.risk.judgement import settled
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
@@ -38,8 +39,15 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """What presses of controls did on this node before."""
     class_max: int = 7
     """The highest class that any yes lets pass: what the policy of a mounted capsule allows."""
+    named: str = ""
+    """The address that a person named for this work to begin at; empty if nobody did."""
     asking: Asking | None = None
     """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
+
+    def weighed(self, action: Action, risk: Risk) -> Risk:
+        """``risk``, the one of ``action``; but what a person named is not judged by the words of its address."""
+        named = self.named and isinstance(action, Goto) and action.url == self.named
+        return settled(1, "opens the page that a person named") if named else risk
 
     async def admit(self, action: Action, risk: Risk, sought: Sought | None = None) -> tuple[Cover, ...]:
         """Let ``action`` pass, once the decision is reported; the requests that a yes of the owner lets through with it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from node.config import PolicyConfig
 from node.verbs import Caller, CallerKind, current_caller
 from protocol.errors import MeshError
+from protocol.risk.addresses import destructive_url
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import ANY, common, fits, origin_of
@@ -32,6 +33,12 @@ def guard_for(
         private=_private(caller, policy, within),
         sites=policy.sites,
     )
+
+
+def opening(url: str) -> tuple[str, ...]:
+    """What has to be allowed so that a browser opens ``url``, which a person named: whatever the words of its address say."""
+    plain = url.partition("#")[0]
+    return (f"GET {plain}",) if destructive_url(plain) and "*" not in plain else ()
 
 
 def may_open(policy: PolicyConfig, url: str) -> bool:

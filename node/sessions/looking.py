@@ -10,8 +10,9 @@ import msgspec
 
 from adapters.ports import Page
 from node.config import Config
-from node.live import Browsers, Driver, Gate, guard_for
+from node.live import Browsers, Driver, Gate, guard_for, opening
 from node.sessions.action_writing import write_step
+from node.sessions.working import named_by_owner
 from node.signing import Witness
 from node.verbs import Bound, Tell
 from node.verbs import page as verbs
@@ -91,8 +92,10 @@ class PageVerbs:
     async def _snapshot(self, params: SnapshotParams, tell: Tell) -> PageSnapshot:
         """Errors: ``browser.*``, ``action.text_missing``, ``policy.refused``."""
         require_plain(params.url)
-        gate = Gate(report=self._witness.trail.gate, risk_max=self._config.policy.risk_class_max)
-        async with self._browsers.page(self._config.browser.profile, guard_for(self._config.policy)) as page:
+        named = named_by_owner(params.url)
+        gate = Gate(report=self._witness.trail.gate, risk_max=self._config.policy.risk_class_max, named=named)
+        guard = guard_for(self._config.policy, opening(named))
+        async with self._browsers.page(self._config.browser.profile, guard) as page:
             driver = Driver(page, gate)
             opened = await driver.act(Goto(url=params.url))
             refused, faults = opened.blocked, opened.faults

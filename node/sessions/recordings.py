@@ -16,13 +16,14 @@ from node.live import (
     Uploads,
     guard_for,
     mounted_context,
+    opening,
     record,
     record_actions,
 )
 from node.sessions.action_files import ActionFile, parse_actions
 from node.sessions.forking import forked
 from node.sessions.learning import following, lines, refusal
-from node.sessions.working import Working, own_start
+from node.sessions.working import Working, named_by_owner, own_start
 from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session_results import RecordedSession
 from node.verbs.session_upkeep import LearnedSession
@@ -101,6 +102,7 @@ class Recordings:
             approve_class=approve_class,
             capsule=capsule,
             tell=tell,
+            named=file.start_url,
             after=after,
             before=before,
             makes=makes,
@@ -127,10 +129,11 @@ class Recordings:
         session_id = ids.parse_id("ses", session_id)
         with self._work.kept(session_id):
             recorded = await self._work.reading.recorded(session_id)
-            given = Secrets(secrets, begins=own_start(recorded.session, self._work.witness.node))
+            own = own_start(recorded.session, self._work.witness.node)
+            given = Secrets(secrets, begins=own)
             file = forked(recorded, until, actions, inputs=inputs, secrets=given)
             return await self._record(
-                file, given, allow=allow, approve_class=approve_class, tell=tell, parent=recorded.session.id
+                file, given, allow=allow, approve_class=approve_class, tell=tell, named=own, parent=recorded.session.id
             )
 
     async def learn(
@@ -150,7 +153,8 @@ class Recordings:
         session_id = ids.parse_id("ses", session_id)
         with self._work.kept(session_id):
             recorded = await self._work.reading.recorded(session_id)
-            given = Secrets(secrets, begins=own_start(recorded.session, self._work.witness.node))
+            own = own_start(recorded.session, self._work.witness.node)
+            given = Secrets(secrets, begins=own)
             file = forked(recorded, 0, "", inputs={}, secrets=given)
             earlier = await following(recorded, self._work.store, given)
             done = await self._record(
@@ -159,6 +163,7 @@ class Recordings:
                 allow=allow,
                 approve_class=approve_class,
                 tell=tell,
+                named=own,
                 parent=recorded.session.id,
                 following=earlier,
             )
@@ -172,6 +177,7 @@ class Recordings:
         allow: tuple[str, ...],
         approve_class: int,
         tell: Tell,
+        named: str = "",
         parent: str = "",
         capsule: str = "",
         following: Following | None = None,
@@ -180,7 +186,7 @@ class Recordings:
         makes: Makes | None = None,
         persistent: bool = False,
     ) -> RecordedSession:
-        """Errors: those of ``record``; ``session.unlike`` with ``following``."""
+        """named: the address that a person named. Errors: those of ``record``; ``session.unlike`` with ``following``."""
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
@@ -201,7 +207,8 @@ class Recordings:
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
             tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
-        guard = guard_for(self._work.config.policy, allow)
+        named = named_by_owner(named)
+        guard = guard_for(self._work.config.policy, (*allow, *opening(named)))
         wish = self._work.wish("record", guard, file.start_url, allow=allow, approve_class=approve_class)
         async with mounted_context(
             self._work.browsers, file.profile, capsule, wish, tabs=True, persistent=persistent
@@ -219,7 +226,7 @@ class Recordings:
                 secrets=secrets,
                 uploads=Uploads(self._work.config.browser.upload_folders),
                 codes=self._work.browsers.codes,
-                gate=mount.gate(self._work.gate(approve_class, mount.guard)),
+                gate=mount.gate(self._work.gate(approve_class, mount.guard, named)),
                 capsule=mount.capsule,
                 login=mount.used,
                 inputs=file.inputs,

@@ -14,6 +14,7 @@ from node.live import (
     Uploads,
     guard_for,
     mounted_context,
+    opening,
 )
 from node.sessions.action_files import incomplete
 from node.sessions.handover import write_file
@@ -23,7 +24,7 @@ from node.sessions.replayer import replay
 from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_ended, write_replay
 from node.sessions.showing.told import Ended
 from node.sessions.showing.told import tell as tell_replay
-from node.sessions.working import Working, own_start
+from node.sessions.working import Working, named_by_owner, own_start
 from node.sessions.writes import OnMismatch
 from node.verbs import Tell
 from node.verbs.session_question import Answered
@@ -34,7 +35,7 @@ from protocol.feed import Kind as Changed
 from protocol.page.action import describe
 from protocol.page.redaction import secrets_named
 from protocol.page.secrets import GivenSecret, Secrets
-from protocol.recording.replay import replayable, stopped_at, unreached
+from protocol.recording.replay import rebase, replayable, stopped_at, unreached
 from protocol.recording.session import Level, StepMatch
 from protocol.recording.tabs import has_tabs
 from protocol.recording.uncounted import uncounted
@@ -90,10 +91,12 @@ class Replays:
                 }
                 tell({"step": match.index, "of": total, **seen})
 
-            guard, tabs = guard_for(self._work.config.policy, allow), has_tabs(recorded.steps)
+            own = own_start(recorded.session, self._work.witness.node)
+            named = named_by_owner(rebase(own, base_url).outward(own)) if own else ""
+            guard, tabs = guard_for(self._work.config.policy, (*allow, *opening(named))), has_tabs(recorded.steps)
             start = base_url or recorded.session.start_url
             wish = self._work.wish("replay", guard, start, allow=allow, approve_class=approve_class)
-            given = Secrets(secrets, begins=base_url or own_start(recorded.session, self._work.witness.node))
+            given = Secrets(secrets, begins=base_url or own)
             profile = recorded.session.profile
             types = any(secrets_named(step.action) for step in recorded.steps)
             forms = LoginForms(known=bool(capsule) or types)
@@ -106,7 +109,7 @@ class Replays:
                     secrets=await mount.hiding(given),
                     uploads=Uploads(self._work.config.browser.upload_folders),
                     codes=self._work.browsers.codes,
-                    gate=mount.gate(self._work.gate(approve_class, mount.guard)),
+                    gate=mount.gate(self._work.gate(approve_class, mount.guard, named)),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
                     ask=lambda question: self._questions.ask(session_id, question, tell),

@@ -27,6 +27,11 @@ def own_start(session: Session, node: str) -> str:
     return session.start_url if own else ""
 
 
+def named_by_owner(url: str) -> str:
+    """``url``, which whoever calls now has named, if that is the owner; else nothing."""
+    return url if current_caller().kind is CallerKind.OWNER else ""
+
+
 class Working:
     """The parts of a node that work with sessions, and what all of that work obeys."""
 
@@ -49,12 +54,12 @@ class Working:
         self._leaving: set[str] = set()
         """Sessions that are being removed, which takes several reads of the store: nobody begins to replay one meanwhile."""
 
-    def gate(self, approve_class: int, guard: GuardPolicy) -> Gate:
-        """What each action has to pass."""
+    def gate(self, approve_class: int, guard: GuardPolicy, named: str = "") -> Gate:
+        """What each action has to pass. named: the address that a person named."""
         risk_max = max(self._risk_max(), approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
         known = self.browsers.known(guard)
-        return Gate(report=self.witness.trail.gate, risk_max=risk_max, asking=asking, history=known)
+        return Gate(report=self.witness.trail.gate, risk_max=risk_max, asking=asking, history=known, named=named)
 
     def _risk_max(self) -> int:
         """The highest class that is performed without asking; what the owner has set is for the owner's own work."""

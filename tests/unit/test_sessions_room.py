@@ -192,6 +192,18 @@ async def test_what_was_recorded_is_told_step_by_step_and_given_whole(bench: Ben
     assert bench.browsers.contexts == 0
 
 
+async def test_where_the_owner_begins_is_not_judged_by_the_words_of_its_address(bench: Bench) -> None:
+    end, ends = f"{ORIGIN}/items/7/end.html", "steps:\n- extract: page"
+    bench.site.documents[end] = Document(title="End", text=("The end",))
+    done = await bench.record(f"start: {end}\n{ends}")
+    assert (done.verdict, [step.risk for step in await bench.store.steps(done.id)]) == (Verdict.PASS, [1, 1])
+    replayed: Replayed = await bench.call("replay", session=done.id)
+    assert replayed.report.verdict == Verdict.PASS
+    assert (await bench.refused("record", by=ANNA, actions=f"start: {end}\n{ends}")).code == "risk.refused"
+    later = f"start: {ORIGIN}/\nsteps:\n- goto: {end}"
+    assert (await bench.refused("record", actions=later)).detail["level"] == 7
+
+
 async def test_the_name_of_the_file_is_the_title_of_one_that_gives_none(bench: Bench) -> None:
     assert (await bench.record(f"steps: [goto: '{ORIGIN}/']", name="mugs")).title == "mugs"
 
