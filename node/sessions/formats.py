@@ -6,6 +6,7 @@ from typing import Protocol
 
 from node.sessions.devtools_recording import parse_devtools
 from node.sessions.foreign import Foreign
+from node.sessions.other_tools import require_known
 from node.sessions.playwright_script import is_script, parse_playwright
 
 
@@ -16,7 +17,13 @@ class Reader(Protocol):
 
 
 def reader_of(text: str) -> Reader | None:
-    """The reader of the tool that wrote ``text``; None if it is an action file of ours."""
+    """The reader of the tool that wrote ``text``; None if it is an action file of ours.
+
+    Errors: ``input.invalid`` for a file of a known tool that nothing here reads.
+    """
+    if is_script(text):
+        return parse_playwright
+    require_known(text)
     if text.lstrip()[:1] == "{":
         return parse_devtools
-    return parse_playwright if is_script(text) else None
+    return None

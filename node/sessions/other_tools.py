@@ -1,0 +1,106 @@
+"""Names files of tools that nothing here reads, by their content, and says what can be read in their place. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from protocol.errors import MeshError
+
+_PYTHON: Final = "`playwright codegen --target python-pytest URL` records the same flow in Python, which is read"
+_RECORDER: Final = "the Recorder panel of Chrome DevTools exports a recording as JSON, which is read"
+_WINDOW: Final = "`trailmesh session record URL --headed` writes an action file of what you do in a window"
+_CAPSULE: Final = "`trailmesh capsule capture --from FILE` keeps it, and `--capsule` begins with it"
+_OURS: Final = re.compile(r"^(?:steps|start|title)\s*:", re.MULTILINE)
+"""A line that only action files have. What a step of theirs fills in may look like any program."""
+
+_SOURCES: Final[tuple[tuple[str, str, str], ...]] = (
+    (r"(?:from|require\()\s*['\"]@playwright/test['\"]", "a Playwright test in TypeScript or JavaScript", _PYTHON),
+    (
+        r"(?:from|require\()\s*['\"]playwright(?:-core)?['\"]",
+        "a Playwright script in TypeScript or JavaScript",
+        _PYTHON,
+    ),
+    (r"^[ \t]*import\s+com\.microsoft\.playwright\b", "a Playwright script in Java", _PYTHON),
+    (r"^[ \t]*using\s+Microsoft\.Playwright\b", "a Playwright script in C#", _PYTHON),
+    (r"(?:from|require\()\s*['\"]puppeteer(?:-core)?['\"]", "a Puppeteer script", _RECORDER),
+    (r"['\"]@puppeteer/replay['\"]", "a script of @puppeteer/replay", _RECORDER),
+    (r"\bcy\s*\.\s*(?:visit|get|contains|request)\s*\(|<reference types=\"cypress\"", "a Cypress test", _PYTHON),
+    (
+        r"^[ \t]*(?:from|import)\s+selenium\b|\borg\.openqa\.selenium\b|['\"]selenium-webdriver['\"]",
+        "a Selenium script",
+        _PYTHON,
+    ),
+    (r"['\"]testcafe['\"]|^fixture\s*[`(]", "a TestCafe test", _PYTHON),
+    (r"['\"]@?(?:webdriverio|wdio)[/'\"]|\bbrowser\.url\(", "a test of WebdriverIO or Nightwatch", _PYTHON),
+    (r"^\*{3} (?:Settings|Test Cases|Tasks) \*{3}", "a suite of Robot Framework", _PYTHON),
+    (r"^[ \t]*Feature: .*\n(?s:.*)^[ \t]*Scenario(?: Outline)?: ", "a feature in Gherkin", _WINDOW),
+    (r"\A[ \t\r\n]{0,100}<(?:!doctype html|html|\?xml)", "an HTML or XML document", _WINDOW),
+)
+_LANGUAGES: Final = tuple(
+    (re.compile(form, re.MULTILINE | re.IGNORECASE), what, instead) for form, what, instead in _SOURCES
+)
+
+
+def _has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda value: all(name in value for name in names)
+
+
+def _is_har(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("log"), dict) and "entries" in value["log"]
+
+
+def _is_workflow(value: Mapping[str, Any]) -> bool:
+    steps = value.get("steps")
+    kinds = {str(step.get("type")) for step in steps if isinstance(step, dict)} if isinstance(steps, list) else set()
+    return "input_schema" in value or bool(kinds & {"navigation", "input", "key_press", "agent"})
+
+
+def _is_history(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("history"), list) and "model_output" in str(value["history"][:1])
+
+
+_FORMS: Final[tuple[tuple[Callable[[Mapping[str, Any]], bool], str, str], ...]] = (
+    (_is_har, "a HAR file, which holds requests and no acts", _WINDOW),
+    (_has("tests", "suites"), "a project of Selenium IDE (.side)", _RECORDER),
+    (_has("Name", "Commands"), "a macro of UI.Vision", _RECORDER),
+    (_is_workflow, "a workflow of workflow-use", _RECORDER),
+    (_is_history, "a history of browser-use", _WINDOW),
+    (_has("cookies", "origins"), "a storage state of Playwright, which is a login", _CAPSULE),
+)
+_LISTS: Final[tuple[tuple[frozenset[str], str, str], ...]] = (
+    (frozenset({"name", "value", "domain"}), "a list of cookies, which is a login", _CAPSULE),
+    (
+        frozenset({"type", "data", "timestamp"}),
+        "a recording of rrweb, which holds what a page showed and no acts",
+        _WINDOW,
+    ),
+)
+
+
+def require_known(text: str) -> None:
+    """Return unless ``text`` is the file of a known tool that nothing here reads. Errors: ``input.invalid``."""
+    found = _in_json(text) if text.lstrip()[:1] in ("{", "[") else _in_source(text)
+    if found is not None:
+        what, instead = found
+        raise MeshError("input.invalid", f"this is {what}, and is not read: {instead}", format=what)
+
+
+def _in_source(text: str) -> tuple[str, str] | None:
+    if _OURS.search(text):
+        return None
+    return next(((what, instead) for form, what, instead in _LANGUAGES if form.search(text)), None)
+
+
+def _in_json(text: str) -> tuple[str, str] | None:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None  # whoever reads it says why it is no JSON
+    if isinstance(value, dict):
+        return next(((what, instead) for fits, what, instead in _FORMS if fits(value)), None)
+    first = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else {}
+    return next(((what, instead) for names, what, instead in _LISTS if names <= first.keys()), None)
