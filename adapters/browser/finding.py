@@ -22,8 +22,10 @@ from adapters.browser.view import Mask, View
 from adapters.browser.ways import way, with_hidden
 from adapters.browser.worlds import Worlds, traits_of
 from protocol.page.action import Locator as ToFind
+from protocol.page.fits import Grade
 from protocol.page.locator import ENTER_FRAME, by_aria, hidden, malformed, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
+from protocol.page.pinned_selectors import pinned
 
 _HELD: Final = "held "
 _TEXT: Final = "e => e.innerText ?? e.textContent ?? ''"
@@ -69,7 +71,9 @@ class Finding:
         """Whether it is a hidden control that its label stands for."""
         return self._view is not None and internal in self._view.standing
 
-    async def ref_at(self, selector: str, view: View, frame_name: str, within: str, mask: Mask) -> Element | None:
+    async def ref_at(
+        self, selector: str, grade: Grade, view: View, frame_name: str, within: str, mask: Mask
+    ) -> Element | None:
         """The one visible element which ``selector`` matches in a frame of ``view``; None if it matches none.
 
         within: Playwright ref of the element to search in; empty for all of the frame. Errors: as ``adapters.ports.Page.find``.
@@ -81,7 +85,8 @@ class Finding:
         if frame is None:
             return None
         root = self.at(within) if within else frame
-        every = way(root, selector)
+        narrowed = pinned(selector, grade)
+        every = way(root, narrowed)
         visible = every.locator("visible=true")
         try:
             count = await visible.count()
@@ -90,7 +95,7 @@ class Finding:
                 raise malformed(selector, reason) from None
             raise
         if not count:
-            return await self._hidden(selector, way(root, with_hidden(selector)), view, frame, frame_name, mask)
+            return await self._hidden(selector, way(root, with_hidden(narrowed)), view, frame, frame_name, mask)
         handles = await visible.element_handles() if count == 1 else []
         if len(handles) != 1:
             raise several(selector, max(count, len(handles)))

@@ -18,6 +18,8 @@ from adapters.browser.activity import Activity
 from adapters.browser.choosing import choose, payloads
 from adapters.browser.dragging import drag
 from adapters.browser.editors import replace
+from adapters.browser.fields import SENT, SHOWN
+from adapters.browser.filled import Filled
 from adapters.browser.finding import Finding, tidy
 from adapters.browser.label_scripts import LABEL
 from adapters.browser.labels import Pressing, is_box, pressing
@@ -51,9 +53,11 @@ from protocol.page.action import (
     Upload,
     Wait,
 )
+from protocol.page.fits import Grade
 from protocol.page.keys import require_key
 from protocol.page.names import visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element
+from protocol.page.pinned_selectors import worded
 from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 
 T = TypeVar("T")
@@ -71,7 +75,6 @@ _EXPLAINS_MS: Final = 2_000  # for the reason why an element could not be used
 _NO_FOCUS: Final = "the element cannot take the focus: its key would go to another one"
 _NO_LINES: Final = "only a text area takes several lines, and no field a control character"
 _AT_ONCE: Final = "a secret is filled at once, since a page could lead its keys to another field"
-_FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
 
 class Hands:
@@ -85,6 +88,7 @@ class Hands:
         """Playwright ref of the element that a drag ends on."""
         self.finding = Finding(page, worlds)
         self._mask: Mask = masker(NO_SECRETS)
+        self.filled = Filled()
 
     async def perform(
         self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, limit: int
@@ -136,10 +140,23 @@ class Hands:
 
     async def _appears(self, text: str, shown: str, limit: int) -> None:
         """shown: ``text`` as an error may quote it. Errors: ``action.text_missing``."""
+        grade = self._activity.given.grade
         try:
-            await self._page.get_by_text(text).locator("visible=true").first.wait_for(timeout=limit)
+            await self._said(text, grade).first.wait_for(timeout=limit)
         except PlaywrightTimeoutError:
             raise MeshError("action.text_missing", f"“{shown[:80]}” did not appear in {limit / 1000:g} s") from None
+
+    async def grade_of(self, text: str) -> Grade:
+        """How much of what the page shows ``text`` is."""
+        grades: tuple[Grade, ...] = ("whole", "words")
+        for grade in grades:
+            if await self._said(text, grade).count():
+                return grade
+        return "part"
+
+    def _said(self, text: str, grade: Grade) -> Locator:
+        found = self._page.get_by_text(text) if grade == "part" else self._page.locator(worded(text, grade))
+        return found.locator("visible=true")
 
     async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work``, unless its target is gone: Playwright would wait for it until the timeout.
@@ -187,22 +204,26 @@ class Hands:
                 case Fill(value=Secret(), typed=True):
                     raise MeshError("action.not_possible", _AT_ONCE)
                 case Fill(value=Secret(secret=name)):
-                    await _fill_secret(name, element, target, secrets, limit)
+                    await self._fill_secret(action, name, element, target, secrets, limit)
                 case Fill(value=str(value)):
                     if value and takes_no_text(element.traits):
                         raise MeshError("action.secret_literal")
-                    await self._write(action, value, element, internal, target, limit)
+                    work = partial(self._write, action, value, element, internal, target, limit)
+                    await self.filled.write(action, value, element, target, masker(secrets), work, limit)
                 case Select(option=option, also=also):
-                    await choose_options(element, target, (option, *also), limit)
+                    labels = option, *also
+                    work = partial(choose_options, element, target, labels, masker(secrets), limit)
+                    await self.filled.choose(target, labels, limit, work)
                 case Upload():
                     own = partial(self._require_own_point, element, internal, target, limit)
                     await choose(self._page, element, target, self._activity.given.files, limit, own)
                 case Check(checked=checked):
                     if how := await self._pressing(element, internal, target, limit):
-                        await how.check(checked, limit)
+                        await self.filled.turn(target, element, checked, limit, partial(how.check, checked, limit))
                         return ""
                     await self._require_own_point(element, internal, target, limit)
-                    await target.set_checked(checked, timeout=limit)
+                    work = partial(target.set_checked, checked, timeout=limit)
+                    await self.filled.turn(target, element, checked, limit, work)
                 case Press(key=key):
                     await self._focus(element, internal, target, limit)
                     await target.press(key, timeout=limit)
@@ -263,6 +284,17 @@ class Hands:
         await self._focus(element, internal, target, limit)
         await target.press_sequentially(value, timeout=limit)
 
+    async def _fill_secret(
+        self, action: Fill, name: str, element: Element, target: Locator, secrets: Secrets, limit: int
+    ) -> None:
+        """Type a secret. Errors: ``action.secret_missing``, ``action.secret_elsewhere``, ``action.not_possible``."""
+        # A handle is of one document: should the frame go to another site meanwhile, nothing is typed there.
+        handle = await target.element_handle(timeout=limit)
+        frame = await handle.owner_frame()
+        value = secrets.value_for(name, element, frame.url if frame else "")
+        work = partial(handle.fill, value, timeout=limit)
+        await self.filled.write(action, value, element, target, None, work, limit)
+
     async def _require_own_point(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         """Refuse a click that another control within the target would get: what was judged is the target.
 
@@ -312,16 +344,28 @@ class Hands:
             raise MeshError("action.not_possible", "a piece of a line can only be read: act on what is around it")
         return await _text_of(element, handle)
 
+    async def sent(self, element: Element | None, internal: str | None) -> tuple[str, ...] | None:
+        """As ``adapters.ports.Page.sent``, of ``element`` with the Playwright ref ``internal``."""
+        if element is None or internal is None or element.traits.input_type == "password":
+            return None
+        held = self.finding.held.get(internal)
+        target = self.finding.at(internal)
+        work = held.evaluate(SENT) if held else target.evaluate(SENT, timeout=limits.STEP_TIMEOUT_MS)
+        values = await (work if held else self._while_there(target, element, work))
+        return None if values is None else tuple(well_formed(str(value)) for value in values)
+
     async def _read(self, element: Element, target: Locator, limit: int) -> str:
         if element.traits.input_type == "password":
             return ""
-        if element.role in ("textbox", "searchbox", "spinbutton") and element.traits.tag in _FIELD_TAGS:
-            return await target.input_value(timeout=limit)
-        return tidy(await target.inner_text(timeout=limit))
+        shown = await target.evaluate(SHOWN, timeout=limit)
+        return tidy(await target.inner_text(timeout=limit)) if shown is None else well_formed(str(shown))
 
 
 async def _text_of(element: Element, handle: ElementHandle) -> str:
-    return "" if element.traits.input_type == "password" else tidy(await handle.inner_text())
+    if element.traits.input_type == "password":
+        return ""
+    shown = await handle.evaluate(SHOWN)
+    return tidy(await handle.inner_text()) if shown is None else well_formed(str(shown))
 
 
 async def _attribute_of(handle: ElementHandle, name: str) -> str | None:
@@ -344,11 +388,3 @@ async def _gone(target: Locator) -> bool:
 
 def _missing(element: Element) -> MeshError:
     return MeshError("action.target_missing", "the element is no longer on the page", ref=element.ref)
-
-
-async def _fill_secret(name: str, element: Element, target: Locator, secrets: Secrets, limit: int) -> None:
-    """Type a secret. Errors: ``action.secret_missing``, ``action.secret_elsewhere``."""
-    # A handle is of one document: should the frame go to another site meanwhile, nothing is typed there.
-    handle = await target.element_handle(timeout=limit)
-    frame = await handle.owner_frame()
-    await handle.fill(secrets.value_for(name, element, frame.url if frame else ""), timeout=limit)

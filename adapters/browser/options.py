@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from playwright.async_api import Locator
 
 from adapters.browser import scripts
+from adapters.browser.view import Mask
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.observation import Element
@@ -21,9 +22,12 @@ async def label_of(target: Locator, value: str) -> str:
     return str(labels[0]) if labels else ""
 
 
-async def choose_options(element: Element, target: Locator, labels: Sequence[str], limit: int) -> None:
-    """Choose exactly those with these labels. Errors: ``action.not_possible``, and those of Playwright."""
-    if element.options and (missing := set(labels).difference(element.options)):
+async def choose_options(element: Element, target: Locator, labels: Sequence[str], mask: Mask, limit: int) -> None:
+    """Choose exactly those with these labels. mask: how a label stands in the observation.
+
+    Errors: ``action.not_possible``, and those of Playwright.
+    """
+    if element.options and (missing := set(map(mask, labels)).difference(element.options)):
         raise MeshError("action.not_possible", "the list has no such option", option=min(missing))
     # Of several in a list that takes one, Playwright chooses the first, and says so only in its answer.
     if len(await target.select_option(label=list(labels), timeout=limit)) != len(set(labels)):

@@ -36,6 +36,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Locator, Reload, Wait
 from protocol.page.covering import Covering
 from protocol.page.downloads import Download
+from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -247,7 +248,7 @@ class ChromiumPage:
             if handle:
                 facts.traits[ref] = traits_of(await handle[0].evaluate(scripts.ONE_FACT))
 
-    async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
+    async def find(self, selector: str, frame: str = "", *, within: str = "", grade: Grade = "part") -> Element | None:
         """``adapters.ports.Page.find``."""
         view = self._view
         if view is None:
@@ -258,7 +259,7 @@ class ChromiumPage:
             raise MeshError("action.target_missing", f"no element {within} in the last observation")
         mask = masker(self._secrets)
         inside = view.refs[within] if within else ""
-        found = self._hands.finding.ref_at(selector, view, frame, inside, mask)
+        found = self._hands.finding.ref_at(selector, grade, view, frame, inside, mask)
         return await self._answer(found, "looking for an element", "action.target_missing")
 
     async def hindrance(self, target: Locator, ref: str = "") -> str:
@@ -290,6 +291,17 @@ class ChromiumPage:
         reading = self._hands.read(element, internal, attribute)
         text = await self._answer(reading, "reading an element", "action.target_missing")
         return None if text is None else await asyncio.to_thread(masker(self._secrets), text)
+
+    async def sent(self, ref: str) -> tuple[str, ...] | None:
+        """``adapters.ports.Page.sent``."""
+        element, internal = self._known(ref)
+        values = await self._activity.alive(
+            self._hands.sent(element, internal),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="action.target_missing",
+            doing="reading a field",
+        )
+        return None if values is None else tuple(map(masker(self._secrets), values))
 
     def downloads(self) -> tuple[Download, ...]:
         """``adapters.ports.Page.downloads``."""
@@ -373,6 +385,7 @@ class ChromiumPage:
         self._following.begin()
         if given.stays:
             await self._forms.begin(self._known(ref)[0])
+        await self._hands.filled.begin()
         extracted = ""
         if isinstance(action, Goto):
             await self._navigation.goto(action.url, timeout_ms)
@@ -382,6 +395,14 @@ class ChromiumPage:
             await self._navigation.reload(timeout_ms)
         else:
             extracted = await self._act(action, ref, timeout_ms)
+        grade: Grade = "part"
+        if isinstance(action, Wait) and action.text and given.graded:
+            grade = await self._activity.alive(
+                self._hands.grade_of(action.text),
+                timeout_ms=limits.STEP_TIMEOUT_MS,
+                otherwise="browser.timeout",
+                doing="reading the page",
+            )
         if given.answer is not None and not self._activity.dialogs:
             await self._stillness.dialog()
         still_ms = action.still_ms if isinstance(action, Wait) else 0
@@ -393,6 +414,7 @@ class ChromiumPage:
         if settled:
             # A timer can have asked for something just after the page was found still.
             await self._activity.answered(_LATE_S)
+        await self._hands.filled.end(action, self._view.observation)
         mask = masker(self._secrets)
         downloads = await self._downloads.end()
         dialogs = self._activity.end()
@@ -410,6 +432,8 @@ class ChromiumPage:
             tab=self._following.followed,
             asked=self._activity.caused.asked,
             settled=settled,
+            grade=grade,
+            notes=tuple(map(mask, self._hands.filled.notes())),
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
             form=await self._forms.fate() if given.stays else "",
         )

@@ -16,6 +16,7 @@ from protocol.page.action import Action, Locator
 from protocol.page.covering import Covering
 from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
+from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
@@ -74,6 +75,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Requests for documents and data that the action caused and that went wrong."""
     held: Held = ""
     """Whether the assertion held that the action made; as ``Step.held``."""
+    grade: Grade = "part"
+    """Of a wait for a text: how much of what is shown it is; only if ``Given.graded``."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of how the action was done: fields that show less, or that the page has emptied since."""
     form: FormFate = ""
     """Of an action after which the page stays (``Given.stays``), in the page itself and not in a frame."""
 
@@ -100,8 +105,12 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """The files of an upload, in order."""
     covers: tuple[Cover, ...] = ()
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
+    grade: Grade = "part"
+    """Of a wait for a text: how much of what is shown must be this text."""
     onto: str = ""
     """Where a drag ends: the ref of an element in the last observation."""
+    graded: bool = False
+    """Whether the outcome is to say how much of what is shown a text is that was waited for."""
     stays: bool = False
     """The page stays: until the next action every other document that it asks for is refused, with ``PROBED_PAGE`` as the rule."""
 
@@ -154,11 +163,12 @@ class Page(Protocol):
         Errors: ``browser.crashed``, ``browser.timeout``.
         """
 
-    async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
+    async def find(self, selector: str, frame: str = "", *, within: str = "", grade: Grade = "part") -> Element | None:
         """The one visible element, in the last observation, that ``selector`` matches; None if it matches none.
 
         selector: one of the forms of ``protocol.page.locator.FORMS``, but for ``aria/``. frame: the frame to search, by its
-        prefix in the observation (``f1``). within: the ref of an element, to search in that.
+        prefix in the observation (``f1``). within: the ref of an element, to search in that. grade: how much of a text must be
+        what the selector says.
         An element that the observation leaves out is found too: its ref is good until the next observation, and ``inside``
         names the control around it. It is never exchanged for one around it, with one exception: the whole content of a link or
         button stands for it, since an action on either is received by the same element.
@@ -181,10 +191,18 @@ class Page(Protocol):
         """
 
     async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
-        """The text of the element with this ``ref`` in the last observation (of a field: its content), or one of its attributes;
-        without a ref the text of the page. None if it has no such attribute.
+        """The text of the element with this ``ref`` in the last observation, or one of its attributes; without a ref the text of
+        the page. None if it has no such attribute.
+
+        Of a field its content, of a list or a group of radio buttons the labels of what is chosen, one a line.
 
         Nothing of a password field's content is read. Errors: ``action.target_missing`` (it is gone), ``browser.*``.
+        """
+
+    async def sent(self, ref: str) -> tuple[str, ...] | None:
+        """The values that a form would send of the field or list with this ``ref``: of each chosen option its value, not its label.
+
+        None for what is neither, and for a password field. Errors: as ``read``.
         """
 
     def downloads(self) -> tuple[Download, ...]:

@@ -187,6 +187,8 @@ def _show_steps(r: Result) -> None:
             click.echo(
                 f"step {step['index']}: what it says is absent was on no page before, so it may hold of every page"
             )
+        for note in step["notes"]:
+            click.echo(f"step {step['index']}: {note}")
         if step["tab"]:
             into = f"tab {step['on_tab']}" if step["on_tab"] else "a new tab, which was followed in the page"
             click.echo(f"step {step['index']}: opened {into}")

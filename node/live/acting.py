@@ -16,6 +16,7 @@ from adapters.ports import NOTHING, Given, Outcome, Page
 from node.live.asking import Sought, askable, seek
 from node.live.asserting import hold
 from node.live.codes import NO_CODES, Codes
+from node.live.fitting import fits_of, fits_of_condition
 from node.live.gate import Approve as Approve
 from node.live.gate import Gate as Gate
 from node.live.gate import Report as Report
@@ -24,7 +25,7 @@ from node.live.giving import accepting
 from node.live.history import Known, Nothing
 from node.live.missing import explained
 from node.live.options import as_label, fit
-from node.live.personal import judge_of, shown_name
+from node.live.personal import as_observed, judge_of, pins_of, shown_name
 from node.live.selecting import around, missing, selected
 from node.live.time_limit import NOT_FOUND, TimeLimit
 from node.live.uploads import NO_UPLOADS, Uploads
@@ -43,12 +44,14 @@ from protocol.page.action import (
     Press,
     Select,
     Upload,
+    Wait,
     target_of,
     with_target,
 )
 from protocol.page.assertion import condition_of, of_one_element
 from protocol.page.dialogs import Answer, require_expected
 from protocol.page.evidence import Evidence, collect
+from protocol.page.fits import Fit, Pins
 from protocol.page.keys import require_key
 from protocol.page.locator import (
     disagrees,
@@ -58,7 +61,7 @@ from protocol.page.locator import (
 )
 from protocol.page.names import same_name
 from protocol.page.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
-from protocol.page.redaction import reveal_address
+from protocol.page.redaction import redact_text, reveal_address
 from protocol.page.scope import part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
@@ -85,17 +88,26 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """Where it is dropped."""
     aim: Element | None = None
     """By what ``element`` is found again: its box, where it has no name of its own."""
+    box: Element | None = None
+    """What its target means: ``element``, or a box with nothing but this one control in it."""
+    fits: tuple[Fit, ...] = ()
+    """How the texts of its target were matched; only known to a recorder."""
+    fits_onto: tuple[Fit, ...] = ()
 
     @property
     def evidence(self) -> Evidence | None:
         """What tells the element from others, not redacted."""
         aim = self.aim or self.element
-        return collect(aim, self.observation) if aim else None
+        if aim is None:
+            return Evidence(fits=self.fits) if self.fits else None
+        return msgspec.structs.replace(collect(aim, self.observation), fits=self.fits)
 
     @property
     def evidence_onto(self) -> Evidence | None:
         """The same for where it is dropped."""
-        return collect(self.onto, self.observation) if self.onto else None
+        if self.onto is None:
+            return None
+        return msgspec.structs.replace(collect(self.onto, self.observation), fits=self.fits_onto)
 
     @property
     def ref(self) -> str | None:
@@ -113,8 +125,12 @@ class Driver:
         secrets: Secrets | None = None,
         uploads: Uploads = NO_UPLOADS,
         codes: Codes = NO_CODES,
+        *,
+        notes_fits: bool = False,
     ) -> None:
-        """uploads: where files are read from. codes: who makes one-time codes."""
+        """uploads: where files are read from. codes: who makes one-time codes. notes_fits: whether it is noted for a recording how
+        the texts of each target are matched."""
+        self._notes_fits = notes_fits
         self._uploads, self._codes = uploads, codes
         self._page = page
         self._gate = gate
@@ -151,7 +167,7 @@ class Driver:
         """
         self.prepared = None
         limit = TimeLimit(action)
-        action = filled_in(action, self.values)
+        action = as_observed(filled_in(action, self.values), self._secrets)
         if self.observation is None:
             # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
@@ -172,6 +188,9 @@ class Driver:
         if condition is not None:
             await self._hold(condition, action, evidence)
         given = msgspec.structs.replace(await self._given(answer, self.prepared), covers=covers, stays=stays)
+        if isinstance(action, Wait):
+            grade = pins_of(evidence, self.observation.url if self.observation else "", self._secrets).grade("text")
+            given = msgspec.structs.replace(given, grade=grade, graded=self._notes_fits)
         performed = self.prepared.action
         if isinstance(performed, Goto):
             # Only here: what is judged, reported and recorded has the names of secrets.
@@ -183,6 +202,9 @@ class Driver:
             performed, ref=ref, expect=expect, secrets=self._secrets, timeout_ms=left, given=given
         )
         self.observation, self.on_tab = outcome.observation, outcome.on_tab
+        if self._notes_fits and isinstance(action, Wait) and action.text:
+            said = (Fit(what="text", grade=outcome.grade),)
+            self.prepared = msgspec.structs.replace(self.prepared, fits=said)
         await self._learn(self.prepared, outcome)
         await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
         # Both as they are stored: the error of another dialog says what was expected.
@@ -210,6 +232,8 @@ class Driver:
         )
         if isinstance(action, Drag):
             prepared = await _onto(self._page, prepared, onto, self._secrets)
+        if self._notes_fits:
+            prepared = await self._fitted(prepared, action)
         return prepared, observation
 
     async def _learn(self, prepared: Prepared, outcome: Outcome) -> None:
@@ -252,10 +276,23 @@ class Driver:
             given = msgspec.structs.replace(given, onto=prepared.onto.ref)
         return given
 
+    async def _fitted(self, prepared: Prepared, action: Action) -> Prepared:
+        """``prepared`` with how the texts of the target of ``action`` were matched."""
+        target, box, seen = target_of(action), prepared.box, prepared.observation
+        if target is None or box is None:
+            return prepared
+        fits = await fits_of(self._page, seen, shown_name(target, seen, self._secrets), box)
+        if not (isinstance(action, Drag) and prepared.onto is not None):
+            return msgspec.structs.replace(prepared, fits=fits)
+        onto = await fits_of(self._page, seen, action.onto, prepared.onto)
+        return msgspec.structs.replace(prepared, fits=fits, fits_onto=onto)
+
     async def _hold(self, condition: Assert, action: Action, evidence: Evidence | None) -> None:
         known = evidence if isinstance(action, Assert) and of_one_element(action) else None
+        known = known if known is not None and known.role else None  # else it says only how texts were matched
+        pins = pins_of(evidence, self.observation.url if self.observation else "", self._secrets)
         try:
-            element, page = await hold(self._page, condition, around, _read_element, self._secrets, known)
+            element, page = await hold(self._page, condition, self._secrets, known, pins)
         except MeshError:
             # What was found is what the page shows now, and not what it showed before.
             with contextlib.suppress(MeshError):
@@ -264,6 +301,9 @@ class Driver:
         if self.prepared is not None and isinstance(action, Assert) and of_one_element(action):
             # For its evidence: a replay must not be content with another element.
             self.prepared = msgspec.structs.replace(self.prepared, element=element, observation=page, aim=None)
+        if self.prepared is not None and self._notes_fits:
+            fits = await fits_of_condition(self._page, page, condition, element, self._secrets)
+            self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
 
 
 async def prepare(
@@ -294,7 +334,12 @@ async def prepare(
         # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
         target = await asyncio.to_thread(shown_name, target, observation, secrets)
         element = await selected(
-            page, observation, target, reads=isinstance(action, Extract), recorded=evidence is not None
+            page,
+            observation,
+            target,
+            reads=isinstance(action, Extract),
+            recorded=evidence is not None,
+            pins=pins_of(evidence, observation.url, secrets),
         )
         if evidence is not None:
             await asyncio.to_thread(_require_recorded, evidence, element, observation, action, secrets)
@@ -305,14 +350,19 @@ async def prepare(
     element = observation.sole_control(element) if isinstance(action, Click) else element
     aim = element if element.name.strip() else box
     other = aim is not box
-    action = fit(await as_label(page, action, element), element)
+    action = fit(
+        await as_label(page, action, element, recorded=evidence is not None),
+        element,
+        lambda text: redact_text(text, secrets),
+    )
     if other or not target.role or target.selectors or evidence is not None:
         found = locate(aim, observation, () if other else target.selectors)
         if target.within is not None and not other:
             found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
         action = with_target(action, found)
     risk = await asyncio.to_thread(judged, action, box, observation, history)
-    return Prepared(action=action, element=element, risk=risk, observation=observation, aim=aim), observation
+    prepared = Prepared(action=action, element=element, risk=risk, observation=observation, aim=aim, box=box)
+    return prepared, observation
 
 
 def _unaimed(action: Action, observation: Observation) -> Prepared:
@@ -328,7 +378,9 @@ async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secre
     assert isinstance(drag, Drag) and prepared.element is not None
     aim = Click(target=drag.onto)
     if drag.onto.selectors:
-        element = await selected(page, observation, drag.onto, reads=False)
+        element = await selected(
+            page, observation, drag.onto, reads=False, pins=pins_of(evidence, observation.url, secrets)
+        )
         if evidence:
             await asyncio.to_thread(_require_recorded, evidence, element, observation, aim, secrets)
     else:
@@ -342,13 +394,6 @@ async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secre
         onto=element,
         risk=dropped(prepared.element, element),
     )
-
-
-async def _read_element(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
-    """The element of ``observation`` that an action which only reads means. scope: the part of it in which it is looked for."""
-    if not target.selectors:
-        return await asyncio.to_thread(resolve, target, scope)
-    return await selected(page, observation, target, reads=True)
 
 
 def judged(action: Action, element: Element, observation: Observation, history: Known = NOTHING_KNOWN) -> Risk:
@@ -437,8 +482,9 @@ async def _resolved(
     evidence: Evidence | None,
     secrets: Secrets,
 ) -> Element:
-    outer = await around(page, observation, target)
-    return await asyncio.to_thread(_chosen, outer, observation, action, target, evidence, secrets)
+    pins = pins_of(evidence, observation.url, secrets)
+    outer = await around(page, observation, target, pins)
+    return await asyncio.to_thread(_chosen, outer, observation, action, target, evidence, secrets, pins)
 
 
 def _chosen(
@@ -448,11 +494,12 @@ def _chosen(
     target: Locator,
     evidence: Evidence | None,
     secrets: Secrets,
+    pins: Pins,
 ) -> Element:
     seen = part(outer, observation)
     target = shown_name(target, seen, secrets)
-    pool = fitting(target, seen)
+    pool = fitting(target, seen, pins)
     if evidence is None or not pool:
-        return resolve(target, seen)
+        return resolve(target, seen, pins)
     writes = any(classify(action, item, observation).level >= WRITE_CLASS for item in pool)
     return judge_of(evidence, observation, secrets).choose(target, pool, writes=writes)

@@ -11,12 +11,14 @@ import msgspec
 from adapters.ports import Page
 from node.live.console import redact_console
 from node.live.personal import judge_of, shown_name
+from node.live.selecting import around, selected
 from node.live.time_limit import NOT_FOUND
 from protocol.errors import MeshError
 from protocol.page.action import Assert, Locator
 from protocol.page.assertion import Seen, count_named, failed, holds
 from protocol.page.evidence import Evidence
-from protocol.page.locator import disagrees, fitting
+from protocol.page.fits import UNPINNED, Pins
+from protocol.page.locator import disagrees, fitting, resolve
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
@@ -30,27 +32,27 @@ Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
 
 Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""
 
-Around = Callable[[Page, Observation, Locator], Awaitable[Element | None]]
-"""Finds what a locator is ``within``; None if it is in nothing. Errors: as ``Find``."""
-
 # Playwright's ``expect`` waits like this: often at first, when most pages have what is expected.
 _OF_CONTROLS: Final = frozenset({"checked", "unchecked", "enabled", "disabled", "value"})
 """What is asserted of a label is asserted of its control."""
 _PAUSES_MS: Final = (100, 250, 500, 1_000)
-_FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
+_HOLDS: Final = frozenset(
+    {"textbox", "searchbox", "spinbutton", "combobox", "listbox", "slider", "radiogroup", "progressbar", "meter"}
+)
+"""Roles of what has a value."""
 
 
 async def hold(
     page: Page,
     assertion: Assert,
-    around: Around,
-    find: Find,
     secrets: Secrets,
     evidence: Evidence | None = None,
+    pins: Pins = UNPINNED,
 ) -> tuple[Element | None, Observation]:
     """The element of which ``assertion`` holds, and the observation it was found in, once it does.
 
-    evidence: what was recorded of the element; another one is none that the assertion is about.
+    evidence: what was recorded of the element; another one is none that the assertion is about. pins: how the texts of its target
+    were matched when it was recorded.
 
     Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
     they are recorded: with the names of secrets in place of their values. Errors:
@@ -61,11 +63,12 @@ async def hold(
         expected=redact_text(assertion.expected, secrets),
         items=tuple(redact_text(item, secrets) for item in assertion.items),
     )
+    find = _agreeing(_reading(pins), evidence, secrets, pins)
     pauses = _pauses(assertion.timeout_ms)
     while True:
         observation, seen = await page.observe(), None
         try:
-            seen = await _look(page, observation, wanted, around, _agreeing(find, evidence, secrets), secrets)
+            seen = await _look(page, observation, wanted, find, secrets, pins)
             if holds(wanted, seen):
                 return seen.element, observation
             error = failed(wanted, seen, _as_stored(seen, secrets.stored_at(observation.url)))
@@ -109,14 +112,25 @@ def _pauses(left_ms: int) -> Iterator[int]:
         left_ms, number = left_ms - pause_ms, number + 1
 
 
-def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets) -> Find:
+def _reading(pins: Pins) -> Find:
+    """Finds the element that an action which only reads means."""
+
+    async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
+        if not target.selectors:
+            return await asyncio.to_thread(resolve, target, scope, pins)
+        return await selected(page, observation, target, reads=True, pins=pins)
+
+    return found
+
+
+def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets, pins: Pins) -> Find:
     """As ``find``, and the element must be the recorded one. Of several that look alike, the evidence chooses, not the place."""
     if evidence is None:
         return find
 
     async def found(page: Page, observation: Observation, target: Locator, scope: Observation) -> Element:
         judge = judge_of(evidence, observation, secrets)
-        pool = [] if target.selectors else await asyncio.to_thread(fitting, target, scope)
+        pool = [] if target.selectors else await asyncio.to_thread(fitting, target, scope, pins)
         if pool:
             return await asyncio.to_thread(lambda: judge.choose(target, pool, writes=False))
         element = await find(page, observation, target, scope)
@@ -129,7 +143,7 @@ def _agreeing(find: Find, evidence: Evidence | None, secrets: Secrets) -> Find:
 
 
 async def _look(
-    page: Page, observation: Observation, assertion: Assert, around: Around, find: Find, secrets: Secrets
+    page: Page, observation: Observation, assertion: Assert, find: Find, secrets: Secrets, pins: Pins
 ) -> Seen:
     if assertion.what == "download":
         return Seen(downloads=redact_downloads(page.downloads(), secrets))
@@ -137,12 +151,12 @@ async def _look(
         return Seen(items=tuple(redact_console(each, secrets) for each in page.console_errors()))
     target = assertion.target
     if assertion.what in ("cell", "order"):
-        table = await _table(page, assertion, observation, around, find)
-        return await asyncio.to_thread(_read_table, table, assertion, observation, secrets)
+        table = await _table(page, assertion, observation, find, secrets, pins)
+        return await asyncio.to_thread(_read_table, table, assertion, observation, secrets, pins)
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
     try:
-        outer = await around(page, observation, target)
+        outer = await around(page, observation, target, pins)
     except MeshError as error:
         return Seen(count=_count_around(error))
     # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
@@ -169,7 +183,11 @@ async def _look(
             raise
         return Seen()  # it went away between looking and reading
     shown = None if text is None else await asyncio.to_thread(redact_text, text, secrets)
-    return Seen(count=max(count, 1), element=element, text=shown)
+    items: tuple[str, ...] = ()
+    if assertion.what == "sent":
+        values = await page.sent(element.ref)
+        shown, items = (None if values is None else ""), values or ()
+    return Seen(count=max(count, 1), element=element, text=shown, items=items)
 
 
 def _require_counted(assertion: Assert, target: Locator, scope: Observation) -> None:
@@ -184,17 +202,17 @@ def _any(target: Locator) -> Locator:
 
 
 async def _table(
-    page: Page, assertion: Assert, observation: Observation, around: Around, find: Find
+    page: Page, assertion: Assert, observation: Observation, find: Find, secrets: Secrets, pins: Pins
 ) -> tuple[Element | None, Observation] | None:
     """The element to read in, and the part of the page that it is looked for in; None if it is not there."""
     target = assertion.target
     if target is None:
         return None, observation
     try:
-        scope = await asyncio.to_thread(part, await around(page, observation, target), observation)
+        scope = await asyncio.to_thread(part, await around(page, observation, target, pins), observation)
         if assertion.what == "order" and not assertion.column:
             return None, scope
-        return await find(page, observation, target, scope), observation
+        return await find(page, observation, shown_name(target, scope, secrets), scope), observation
     except MeshError as error:
         if error.code not in NOT_FOUND:
             raise
@@ -206,13 +224,14 @@ def _read_table(
     assertion: Assert,
     observation: Observation,
     secrets: Mapping[str, str],
+    pins: Pins,
 ) -> Seen:
     if found is None:
         return Seen()
     require_whole(observation, "what the table says")
     table, scope = found
     if assertion.what == "cell":
-        where = assertion.row, assertion.column, table, observation
+        where = assertion.row, assertion.column, table, observation, pins
         if (text := cell_text(*where)) is None:
             return Seen(count=1, instead=cell_trouble(*where))
         return Seen(count=1, text=redact_text(text, secrets))
@@ -274,9 +293,8 @@ async def _text_of(page: Page, assertion: Assert, element: Element) -> str | Non
         case "text":
             return None if is_password else await page.read(element.ref)
         case "value":
-            if element.role in _FIELDS:
-                return None if is_password else await page.read(element.ref)
-            return None if is_password else element.value
+            has_value = element.role in _HOLDS or element.traits.tag in ("input", "fieldset")
+            return await page.read(element.ref) if has_value and not is_password else None
         case "attribute":
             # The attribute of a password field can hold what is in the field.
             hides = is_password and assertion.attribute.lower() == "value"

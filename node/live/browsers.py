@@ -284,6 +284,7 @@ class _PatientPage:
         self.hindrance = page.hindrance
         self.option_label = page.option_label
         self.read = page.read
+        self.sent = page.sent
         self.pause = page.pause
         self.downloads = page.downloads
         self.console_errors = page.console_errors

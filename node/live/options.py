@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from adapters.ports import Page
@@ -11,8 +13,10 @@ from protocol.page.locator import resolve
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 
 
-async def as_label(page: Page, action: Action, element: Element) -> Action:
+async def as_label(page: Page, action: Action, element: Element, *, recorded: bool = False) -> Action:
     """``action`` with the label of an option where it gives the value, as foreign recordings do.
+
+    recorded: it is done again, and its options are labels: one that is gone is not looked for among the values.
 
     The risk is judged by the label: that is what a person would read before choosing.
     """
@@ -20,7 +24,7 @@ async def as_label(page: Page, action: Action, element: Element) -> Action:
         case Fill(value=str(value)) if element.traits.tag == "select":
             label = await page.option_label(element.ref, value)
             return msgspec.structs.replace(action, value=label) if label else action
-        case Select(option=option, also=also) if also and element.traits.tag == "select":
+        case Select(option=option, also=also) if also and not recorded and element.traits.tag == "select":
             # By label first: in a recording it is one.
             labels = [
                 value if value in element.options else await page.option_label(element.ref, value) or value
@@ -45,8 +49,10 @@ async def by_label(page: Page, action: Action, observation: Observation) -> Acti
     return msgspec.structs.replace(action, option=label) if label else action
 
 
-def fit(action: Action, element: Element) -> Action:
+def fit(action: Action, element: Element, shown: Callable[[str], str] = str) -> Action:
     """The action that suits the element: foreign recordings say "change" for text fields and lists alike.
+
+    shown: a label as the observation has it, with the name of a secret in place of its value.
 
     Errors: ``action.not_possible`` when the list has no such option, or for a check box: its value does not say whether it is
     checked, and browsers send "on" for either.
@@ -60,20 +66,20 @@ def fit(action: Action, element: Element) -> Action:
         case Fill(target=target, value=str(value)) if element.traits.tag == "select" or (
             element.role in ("combobox", "listbox") and element.options
         ):
-            return Select(target=target, option=_option(value, element), timeout_ms=action.timeout_ms)
+            return Select(target=target, option=_option(value, element, shown), timeout_ms=action.timeout_ms)
         case Select(option=option, also=also) if element.options and (
-            missing := [label for label in (option, *also) if label not in element.options]
+            missing := [label for label in (option, *also) if not {label, shown(label)} & set(element.options)]
         ):
             raise _no_option(missing[0], element)
         case _:
             return action
 
 
-def _option(value: str, element: Element) -> str:
-    wanted = " ".join(value.split()).casefold()
+def _option(value: str, element: Element, shown: Callable[[str], str]) -> str:
+    wanted = {" ".join(text.split()).casefold() for text in (value, shown(value))}
     for label in element.options:
-        if " ".join(label.split()).casefold() == wanted:
-            return label
+        if " ".join(label.split()).casefold() in wanted:
+            return label if shown(value) == value else value
     raise _no_option(value, element)
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from protocol.page.action import Action, Drag, Locator, target_of, with_target
+from protocol.page.action import Action, Assert, Drag, Locator, target_of, with_target
 from protocol.page.evidence import Evidence, Judge
+from protocol.page.fits import UNPINNED, Pins
 from protocol.page.observation import Observation
 from protocol.page.personal import TOKEN
 from protocol.page.redaction import redact_address, redact_text
@@ -66,6 +67,28 @@ def stored_name(locator: Locator, secrets: Stored) -> Locator:
     return msgspec.structs.replace(locator, name=redact_text(locator.name, secrets))
 
 
+def as_observed(action: Action, secrets: Secrets) -> Action:
+    """``action`` with names of secrets in those texts that are looked for in an observation: it has them in place of the values."""
+    if not secrets:
+        return action
+    if isinstance(action, Assert):
+        action = msgspec.structs.replace(
+            action, row=redact_text(action.row, secrets), column=redact_text(action.column, secrets)
+        )
+    if isinstance(action, Drag):
+        action = msgspec.structs.replace(action, onto=_within_observed(action.onto, secrets))
+    target = target_of(action)
+    return action if target is None else with_target(action, _within_observed(target, secrets))
+
+
+def _within_observed(locator: Locator, secrets: Secrets) -> Locator:
+    within = locator.within
+    if within is None:
+        return locator
+    said = {"name": redact_text(within.name, secrets), "text": redact_text(within.text, secrets)}
+    return msgspec.structs.replace(locator, within=msgspec.structs.replace(within, **said))
+
+
 def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> Locator:
     """``locator`` with the name that its element has in the observation, where a recording holds a token of it or the name of a
     secret: the one stands there as it is, the other as what the browser has put in its place.
@@ -86,8 +109,7 @@ def shown_name(locator: Locator, observation: Observation, secrets: Secrets) -> 
 
 def judge_of(evidence: Evidence, observation: Observation, secrets: Secrets) -> Judge:
     """What compares the elements of a page with ``evidence``, both as they are stored."""
-    # What was recorded with tokens is compared with tokens, also where the owner's policy asks for none any more.
-    stored = secrets.stored if any(map(TOKEN.search, _texts(evidence))) else secrets.stored_at(observation.url)
+    stored = _stored_of(evidence, observation.url, secrets)
     return Judge(
         evidence,
         observation,
@@ -96,6 +118,20 @@ def judge_of(evidence: Evidence, observation: Observation, secrets: Secrets) -> 
     )
 
 
+def pins_of(evidence: Evidence | None, url: str, secrets: Secrets) -> Pins:
+    """How the texts of a target are to be matched on the page at ``url``, by what was recorded of it."""
+    if evidence is None:
+        return UNPINNED
+    stored = _stored_of(evidence, url, secrets)
+    return Pins(evidence.fits, lambda text: redact_text(text, stored))
+
+
+def _stored_of(evidence: Evidence, url: str, secrets: Secrets) -> Stored:
+    # What was recorded with tokens is compared with tokens, also where the owner's policy asks for none any more.
+    return secrets.stored if any(map(TOKEN.search, _texts(evidence))) else secrets.stored_at(url)
+
+
 def _texts(evidence: Evidence) -> Iterator[str]:
     yield from (evidence.name, evidence.label, *evidence.cells, *evidence.links)
     yield from (value for _, value in evidence.attributes)
+    yield from (fit.text for fit in evidence.fits)

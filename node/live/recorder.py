@@ -34,13 +34,15 @@ from protocol.page.redaction import (
     redact_address,
     redact_snapshot,
     redact_text,
+    redact_url,
     secrets_named,
     without_value,
 )
 from protocol.page.secrets import Stored
 from protocol.page.web_address import require_plain
+from protocol.page.written import mark_of, note_about
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
-from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect
+from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect, redact_notes
 from protocol.recording.inputs import values_of
 from protocol.recording.replay import redact_faults
 from protocol.recording.session import Expect, Mask, Session, Step, Verdict
@@ -79,7 +81,7 @@ class Recorder:
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
         self._secrets = plan.secrets.keyed(signer.tokens, keeping(plan.sites))
-        self._driver = Driver(page, plan.gate, self._secrets, plan.uploads, plan.codes)
+        self._driver = Driver(page, plan.gate, self._secrets, plan.uploads, plan.codes, notes_fits=True)
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
         self._pictures = Pictures(self._keep_picture)
@@ -139,9 +141,11 @@ class Recorder:
         expect: which requests of the step are meant to go wrong, and the dialog that it is to cause. evidence: what an earlier
         recording knew of its element.
 
-        In order: an address that everybody reads alike; a free step index; the action (``Driver.act``); the page it led to;
-        snapshot, screenshot, step. Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
-        ``action.arrival_differs``. All but the first two are recorded before they are raised.
+        In order: an address that everybody reads alike; a free step index; the action
+        (``Driver.act``); the page it led to; snapshot, screenshot, step.
+        Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
+        ``action.arrival_differs``.
+        All but the first two are recorded before they are raised.
         """
         if isinstance(action, Goto):
             # Not recorded: the recording would name another site than the browser was sent to.
@@ -218,10 +222,13 @@ class Recorder:
         page, prepared = self._driver.observation, self._driver.prepared
         given, secrets = self._secrets, self.stored_at(page.url if page else "")
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
-        performed = redact_action(as_written(action, prepared.action) if prepared else action, given)
+        as_done = as_written(action, prepared.action) if prepared else action
+        performed = redact_action(as_done, given)
         performed = stored_names(performed, action, secrets)
         if isinstance(action, Goto):
             performed = msgspec.structs.replace(action, url=self._address(action.url))
+            as_done = msgspec.structs.replace(action, url=redact_url(action.url))
+        written = mark_of(as_done, performed, given, self._signer.tokens) if outcome else ""
         if error:
             # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
             performed = without_value(performed)
@@ -268,6 +275,10 @@ class Recorder:
             console=self._console.new(),
             hidden=hidden.texts,
             hidden_more=not hidden.whole,
+            notes=redact_notes((*outcome.notes, *filter(None, [note_about(performed, written)])), secrets)
+            if outcome
+            else (),
+            written=written,
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from adapters.ports import Page
 from protocol.errors import MeshError
 from protocol.page.action import Locator
+from protocol.page.fits import UNPINNED, Grade, Pins
 from protocol.page.locator import (
     by_aria,
     confirm,
@@ -24,25 +25,32 @@ from protocol.page.observation import Element, Observation
 from protocol.page.scope import container, part
 from protocol.page.whole import require_whole
 
-_UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible", "page.cut"})
+UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible", "page.cut"})
 """Errors of a selector that does not lead to one element."""
 
 
-async def around(page: Page, observation: Observation, target: Locator) -> Element | None:
-    """What the element is looked for in. Errors: as ``prepare``."""
+async def around(page: Page, observation: Observation, target: Locator, pins: Pins = UNPINNED) -> Element | None:
+    """What the element is looked for in. pins: how its texts were matched when it was recorded. Errors: as ``prepare``."""
     if target.within is None:
         return None
     if not target.within.selectors:
-        return await asyncio.to_thread(container, target.within, target.frame, observation)
-    for selector in target.within.selectors:
-        found = await _by_way(page, observation, selector, target.frame, None)
+        return await asyncio.to_thread(container, target.within, target.frame, observation, pins)
+    for place, selector in enumerate(target.within.selectors):
+        grade = pins.grade("within_selector", place)
+        found = await by_way(page, observation, selector, target.frame, None, grade)
         if found is not None:
             return found
     raise unmatched(Locator(selectors=target.within.selectors))
 
 
 async def selected(
-    page: Page, observation: Observation, target: Locator, *, reads: bool, recorded: bool = False
+    page: Page,
+    observation: Observation,
+    target: Locator,
+    *,
+    reads: bool,
+    recorded: bool = False,
+    pins: Pins = UNPINNED,
 ) -> Element:
     """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
     while their elements keep role and name.
@@ -50,19 +58,20 @@ async def selected(
     Every later selector that finds one element must find the same one, or one in the same control. Where the first fits several by
     their name, a later one that finds one of these decides: a recorder wrote all of them about one element.
     """
-    outer = await around(page, observation, target)
+    outer = await around(page, observation, target, pins)
     found: tuple[str, Element] | None = None
     undecided: tuple[MeshError, Sequence[Element]] | None = None
-    for selector in target.selectors:
+    for place, selector in enumerate(target.selectors):
         try:
             pool = await _named(selector, target.frame, outer, observation)
             if found is None and undecided is None and pool is not None and len(pool) > 1:
                 undecided = several(selector, len(pool)), pool
                 continue
-            element = await _by_way(page, observation, selector, target.frame, outer)
+            grade = pins.grade("selector", place)
+            element = await by_way(page, observation, selector, target.frame, outer, grade)
         except MeshError as error:
             # It is an alternative to one that has found its element: what it cannot tell speaks against nothing.
-            if (found is None and undecided is None) or error.code not in _UNDECIDED:
+            if (found is None and undecided is None) or error.code not in UNDECIDED:
                 raise
             continue
         if element is not None and found is None:
@@ -104,13 +113,19 @@ async def _named(selector: str, frame: str, outer: Element | None, observation: 
     return None if named is None else await asyncio.to_thread(lambda: fitting(named, part(outer, observation)))
 
 
-async def _by_way(
-    page: Page, observation: Observation, selector: str, frame: str, outer: Element | None
+async def by_way(
+    page: Page,
+    observation: Observation,
+    selector: str,
+    frame: str,
+    outer: Element | None,
+    grade: Grade = "part",
 ) -> Element | None:
+    """What ``selector`` finds in ``outer``; None if nothing. grade: how much of a text it must match. Errors: as ``Page.find``."""
     require_selector(selector)
     pool = await _named(selector, frame, outer, observation)
     if pool is None:
-        return await page.find(selector, frame, within=outer.ref if outer else "")
+        return await page.find(selector, frame, within=outer.ref if outer else "", grade=grade)
     if len(pool) > 1:
         raise several(selector, len(pool))
     require_whole(observation, f"what {selector} finds", frame=frame)

@@ -26,7 +26,7 @@ _SELECTOR: Final = {
 }
 
 
-_LISTS: Final = frozenset({"files", "order", "option"})
+_LISTS: Final = frozenset({"files", "order", "option", "sent"})
 """Keys that take one text or a list of them."""
 
 

@@ -10,7 +10,7 @@ import msgspec
 from node.sessions.devtools_selectors import Bad
 from protocol.page.action import Action, Assert, Asserted, Locator, Wait
 
-_TEXTS: Final[dict[str, Asserted]] = {"value": "value", "innerText": "text", "textContent": "text"}
+_TEXTS: Final[dict[str, Asserted]] = {"value": "sent", "innerText": "text", "textContent": "text"}
 _STATES: Final[dict[str, tuple[Asserted, Asserted]]] = {
     "checked": ("checked", "unchecked"),
     "disabled": ("disabled", "enabled"),

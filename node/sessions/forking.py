@@ -14,16 +14,26 @@ from node.sessions.replay_plan import Recorded
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Extract
-from protocol.page.redaction import reveal_action
+from protocol.page.personal import Tokens
 from protocol.page.secrets import Secrets
+from protocol.page.written import again
 from protocol.recording.inputs import applied, change, values_of
 from protocol.recording.replay import replayable
 
 
-def forked(recorded: Recorded, until: int, more: str, *, inputs: Mapping[str, str], secrets: Secrets) -> ActionFile:
+def forked(
+    recorded: Recorded,
+    until: int,
+    more: str,
+    *,
+    inputs: Mapping[str, str],
+    secrets: Secrets,
+    tokens: Tokens | None = None,
+) -> ActionFile:
     """What to record for a fork of ``recorded``: its steps up to the one with index ``until`` (0: all of them), then ``more``.
 
-    more: an action file without ``start``; empty for none. Its title, if it has one, is that of the fork. Errors: ``input.*``.
+    tokens: those of this installation, if it has recorded the session. more: an action file without ``start``; empty for none. Its
+    title, if it has one, is that of the fork. Errors: ``input.*``, ``action.secret_changed``, ``action.secret_elsewhere``.
     """
     session, steps = recorded.session, replayable(recorded.steps)
     if until and all(step.index != until for step in steps):
@@ -34,7 +44,7 @@ def forked(recorded: Recorded, until: int, more: str, *, inputs: Mapping[str, st
     changed = change(session, steps, inputs, secrets)
     values = values_of(session.inputs) | {item.name: item.value for item in changed}
     named = tuple(msgspec.structs.replace(item, value=values[item.name]) for item in session.inputs)
-    actions = tuple(reveal_action(applied(step, changed), secrets) for step in steps)
+    actions = tuple(again(applied(step, changed), step.written, secrets, tokens) for step in steps)
     known = {item.name for item in named} | {action.name for action in actions if isinstance(action, Extract)}
     begun = ActionFile(
         title=session.title,

@@ -1,4 +1,4 @@
-"""What a replay notices beside the pages: errors in the console and refused requests, by step. Shown to people, signed nowhere."""
+"""What a replay notices beside the pages, by step: errors in the console, refused requests, notes. Shown to people, not signed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from adapters.ports import Page
 from node.live import Console
 from protocol.page.redaction import redact_address
 from protocol.page.secrets import Stored
+from protocol.recording.effects import redact_notes
 
 
 class Noticed:
@@ -21,6 +22,8 @@ class Noticed:
         self._console = Console(page, secrets)
         self.console: dict[int, tuple[str, ...]] = {}
         """New errors by index of the step at whose end they were there: of a page at most ``CONSOLE_ERRORS_MAX``."""
+        self.notes: dict[int, tuple[str, ...]] = {}
+        """What there is to say of how a step was done, by its index."""
         self.refused: dict[int, tuple[str, ...]] = {}
         """As ``ReplayReport.blocked``, and those of a step that was not performed."""
 
@@ -28,6 +31,11 @@ class Noticed:
         """Note ``requests``, redacted, that the guard refused during the step ``index``."""
         if more := tuple(requests):
             self.refused[index] = self.refused.get(index, ()) + more
+
+    def note(self, index: int, notes: Iterable[str]) -> None:
+        """Keep ``notes`` of the step ``index``."""
+        if self._shows and (more := redact_notes(tuple(notes), self._secrets)):
+            self.notes[index] = more
 
     def after(self, index: int, *, performed: bool) -> None:
         """The step ``index`` is over."""

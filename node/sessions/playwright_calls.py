@@ -227,6 +227,12 @@ def expectation(link: Link, target: Locator | None, bad: Bad) -> tuple[Action, .
     timeout_ms = _TIMEOUT_MS
     if "timeout" in link.options:
         timeout_ms = _number(link, link.options["timeout"], bad)
+    if link.name == "to_have_values":
+        chosen = link.args[0]
+        if not (isinstance(chosen, ast.List) and chosen.elts):
+            raise bad(link.node, "`to_have_values` takes a list of values")
+        items = tuple(_expected(each, bad) for each in chosen.elts)
+        return (Assert(what="sent", items=items, target=target, timeout_ms=timeout_ms),)
     given = [_expected(each, bad) for each in link.args]
     return (
         Assert(
@@ -265,8 +271,9 @@ _OF_ELEMENT: Final[Mapping[str, tuple[Asserted, str, int]]] = {
     "to_be_hidden": ("hidden", "", 0),
     "to_contain_text": ("text", "contains", 1),
     "to_have_text": ("text", "is", 1),
-    "to_have_value": ("value", "is", 1),
-    "to_be_empty": ("value", "is", 0),
+    "to_have_value": ("sent", "is", 1),
+    "to_have_values": ("sent", "is", 1),
+    "to_be_empty": ("text", "is", 0),
     "to_be_checked": ("checked", "", 0),
     "not_to_be_checked": ("unchecked", "", 0),
     "to_be_enabled": ("enabled", "", 0),

@@ -23,6 +23,7 @@ from node.live import (
 from node.sessions.action_files import ActionFile, parse_actions
 from node.sessions.forking import forked
 from node.sessions.learning import following, lines, refusal
+from node.sessions.replay_plan import Recorded
 from node.sessions.working import Working, named_by_owner, own_start
 from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session_results import RecordedSession
@@ -30,6 +31,7 @@ from node.verbs.session_upkeep import LearnedSession
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.page.action import Extract, describe
+from protocol.page.personal import Tokens
 from protocol.page.redaction import redact_text
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.inputs import require_plain_inputs
@@ -131,7 +133,7 @@ class Recordings:
             recorded = await self._work.reading.recorded(session_id)
             own = own_start(recorded.session, self._work.witness.node)
             given = Secrets(secrets, begins=own)
-            file = forked(recorded, until, actions, inputs=inputs, secrets=given)
+            file = forked(recorded, until, actions, inputs=inputs, secrets=given, tokens=self._own_tokens(recorded))
             return await self._record(
                 file, given, allow=allow, approve_class=approve_class, tell=tell, named=own, parent=recorded.session.id
             )
@@ -155,7 +157,7 @@ class Recordings:
             recorded = await self._work.reading.recorded(session_id)
             own = own_start(recorded.session, self._work.witness.node)
             given = Secrets(secrets, begins=own)
-            file = forked(recorded, 0, "", inputs={}, secrets=given)
+            file = forked(recorded, 0, "", inputs={}, secrets=given, tokens=self._own_tokens(recorded))
             earlier = await following(recorded, self._work.store, given)
             done = await self._record(
                 file,
@@ -168,6 +170,10 @@ class Recordings:
                 following=earlier,
             )
         return LearnedSession(**msgspec.structs.asdict(done), learned=lines(earlier.learned))
+
+    def _own_tokens(self, recorded: Recorded) -> Tokens | None:
+        """What knows the texts again that this node has recorded; None for a session of another."""
+        return self._work.witness.tokens if recorded.session.node == self._work.witness.node else None
 
     async def _record(
         self,

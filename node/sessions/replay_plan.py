@@ -59,6 +59,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Values for inputs by name, or for texts by the number of their step (``protocol.recording.inputs.change``)."""
     sites: tuple[SiteRule, ...] = ()
     """As ``Recording.sites``."""
+    on_note: Callable[[str], None] = lambda note: None
+    """Told what there is to say of how a step was done."""
     makes: Makes | None = None
     """The values of the login as the site has renewed it by now; None without a capsule."""
 

@@ -18,10 +18,11 @@ from node.sessions.writes import ReplayGate, Writes
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import Assert, Wait
+from protocol.page.action import Action, Assert, Wait
 from protocol.page.personal import TOKEN, Tokens
-from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
+from protocol.page.redaction import redact_address, redact_text, secrets_named
 from protocol.page.secrets import Stored
+from protocol.page.written import again, names_in
 from protocol.recording.call_log import call_log
 from protocol.recording.caution import forbids
 from protocol.recording.explaining import explain, explain_stop
@@ -60,6 +61,7 @@ class _Run:
         mapping: Rebase,
         *,
         tokens: Tokens,
+        own: bool,
         bar: Bar,
         explains: bool,
         values: Mapping[str, str],
@@ -75,6 +77,8 @@ class _Run:
         self._bar = bar
         self._known = KnownChanges()
         self._alerting = Alerting(self._snapshot)
+        self._own = tokens if own else None
+        """What knows the texts again that this node has recorded."""
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
         self._secrets = self._keyed.stored
@@ -118,6 +122,8 @@ class _Run:
                 await self._picture(step.index)
             if on_step is not None:
                 on_step(match, self._instead(match))
+            for note in self.noticed.notes.get(step.index, ()):
+                self._plan.on_note(f"step {step.index}: {note}")
             if not goes_on(step, match):
                 return
 
@@ -129,19 +135,20 @@ class _Run:
     async def _step(self, step: Step) -> StepMatch:
         began_ms = self._clock.now_ms()
         secrets = self._secrets
-        action = rebased(reveal_action(applied(step, self._changed), self._plan.secrets), self._mapping)
         # The state hash includes the origin and names, so at another origin or with other inputs only a page that stops changing
         # can be waited for.
         expect = None if self._mapping.active or self._changed else step.state
         try:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self.writes.before(step)
+            action = rebased(self._action(step), self._mapping)
             answer = step.expect.dialog if step.expect else None
             await to_front(self._driver, self._tab, self._met)
             outcome = await self._driver.act(
                 action, expect=expect, evidence=step.evidence, evidence_onto=step.evidence_onto, answer=answer
             )
             await self._note_login()
+            self.noticed.note(step.index, outcome.notes)
         except MeshError as failed:
             error = await self._tellable(failed)
             if self._explains:
@@ -155,6 +162,10 @@ class _Run:
                 self.differences += explain_stop(step, error, secrets, self._mapping)
             return not_performed(step, error.code, self._since(began_ms))
         return await self._compared(step, outcome, began_ms, expect)
+
+    def _action(self, step: Step) -> Action:
+        """The action of ``step`` as it is performed. Errors: ``action.secret_changed``, ``action.secret_elsewhere``."""
+        return again(applied(step, self._changed), step.written, self._plan.secrets, self._own)
 
     async def _note_login(self) -> None:
         """Learn what the site has renewed of the login, before anything that the page says is compared, told or stored.
@@ -342,7 +353,12 @@ async def replay(
     Errors, before anything is done: ``action.secret_missing``, ``input.invalid`` (base address, inputs).
     """
     steps = replayable(recorded.steps)
-    for name in sorted({name for step in steps for name in secrets_named(step.action)} - plan.secrets.keys()):
+    needed = {
+        name
+        for step in steps
+        for name in (*secrets_named(step.action), *(names_in(step.action) if step.written else ()))
+    }
+    for name in sorted(needed - plan.secrets.keys()):
         raise MeshError("action.secret_missing", f"the replay needs the secret “{name}”", name=name)
     mapping = rebase(recorded.session.start_url, plan.base_url)
     # Shown differences must be redacted like the recording, which needs all of its secrets.
@@ -357,6 +373,7 @@ async def replay(
         plan,
         mapping,
         tokens=signer.tokens,
+        own=recorded.session.node == signer.node,
         bar=bar,
         explains=not missing,
         values=values,

@@ -119,6 +119,7 @@ class Replays:
                     inputs=inputs,
                     sites=self._work.config.policy.sites,
                     forms=forms,
+                    on_note=lambda note: tell({"note": note}),
                     makes=partial(mount.makes, context) if mount.capsule else None,
                 )
                 done = await replay(
@@ -157,7 +158,11 @@ class Replays:
         )
         made_ms = self._work.clock.now_ms()
         seen = ReplaySeen(
-            pictures=done.screenshots, texts=done.texts, console=done.noticed.console, refused=done.noticed.refused
+            pictures=done.screenshots,
+            texts=done.texts,
+            console=done.noticed.console,
+            refused=done.noticed.refused,
+            notes=done.noticed.notes,
         )
         await write_replay(files, told, self._work.store.blob, seen, signed, made_ms=made_ms)
         return replayed

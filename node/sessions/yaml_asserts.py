@@ -7,7 +7,7 @@ from typing import Any
 from node.config import YamlValue
 from node.sessions.yaml_forms import LOCATOR_KEYS, TRUTH, bad, locator, mapping, require_text, text_in, value_in
 
-READ_TEXTS = ("address", "title", "text", "value", "count", "attribute", "download", "cell", "order")
+READ_TEXTS = ("address", "title", "text", "value", "sent", "count", "attribute", "download", "cell", "order")
 STATES = {"visible": "hidden", "hidden": "visible", "enabled": "disabled", "checked": "unchecked"}
 """Each state, and what it is with `no`."""
 KINDS = (*READ_TEXTS, *STATES, "no_console_error")
@@ -64,9 +64,11 @@ def _asserted(node: YamlValue, fields: dict[str, YamlValue], kind: str) -> dict[
         if TRUTH.get(text_in(body, kind).lower()) is not True:
             raise bad(body, "`no_console_error` must be yes")
         return {"what": kind}
+    if kind in ("order", "sent") and isinstance(body.value, list):
+        if kind == "sent" and (not body.value or "match" in fields):
+            raise bad(body, "`sent` takes a value or a list of values, which are compared as a whole")
+        return {"what": kind, "items": [text_in(item, "item") for item in body.value]}
     if kind == "order":
-        if isinstance(body.value, list):
-            return {"what": kind, "items": [text_in(item, "item") for item in body.value]}
         if body.value not in ("ascending", "descending"):
             raise bad(body, "`order` must be ascending, descending, or a list of texts")
         return {"what": kind, "expected": body.value}

@@ -223,6 +223,12 @@ PAGES: Final[dict[str, Code]] = {
         "The secret may not be typed into this field: it was given for another site, or for password fields only.",
         "If it belongs there, name the site: `--secret NAME@https://shop.example=SOURCE`; for a field that is no password field: `--secret NAME:text@https://shop.example=SOURCE`.",
     ),
+    "action.secret_changed": Code(
+        _C,
+        False,
+        "What was typed or opened here was the same text as a secret, and the secret has another value now.",
+        "Record the session anew, or give the secret that it was recorded with.",
+    ),
     "action.clipboard": Code(
         _C,
         False,

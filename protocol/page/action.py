@@ -227,6 +227,7 @@ Asserted = Literal[
     "title",
     "text",
     "value",
+    "sent",
     "attribute",
     "count",
     "visible",
@@ -246,7 +247,8 @@ class Assert(_Action, frozen=True, kw_only=True, tag="assert", tag_field="type")
     """Check the page or an element, again and again until it holds or the time is over."""
 
     what: Asserted
-    """``address``, ``title``, ``text`` (of the page, without a target), or something of the element."""
+    """``address``, ``title``, ``text`` (of the page, without a target), or something of the element. ``value`` is what a field
+    shows, of a list the label of what is chosen; ``sent`` is what its form would send, of a list the value of what is chosen."""
     expected: Text = ""
     """The text, address or number (``count``) that must be there; not used for the states."""
     match: Literal["is", "contains"] = "is"
@@ -264,7 +266,8 @@ class Assert(_Action, frozen=True, kw_only=True, tag="assert", tag_field="type")
     column: Text = ""
     """The header of the column (``cell``, ``order``)."""
     items: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.ASSERTED_ITEMS_MAX)] = ()
-    """The texts that must be there in this order (``order``); without them, ``expected`` is ``ascending`` or ``descending``."""
+    """The texts that must be there in this order (``order``); without them, ``expected`` is ``ascending`` or ``descending``. Of
+    ``sent`` the values of all that is chosen; without them, ``expected`` is the only one."""
 
 
 Action = (
@@ -389,6 +392,9 @@ def demand(assertion: Assert) -> str:
             return f"the {what} to {verb} “{expected}”"
         case "text" | "value":
             return f"the {what} of {subject} to {verb} “{expected}”"
+        case "sent":
+            items = ", ".join(f"“{item}”" for item in assertion.items or (expected,))
+            return f"what {subject} would send to {verb} {items}"
         case "attribute":
             return f"the attribute {assertion.attribute} of {subject} to {verb} “{expected}”"
         case "download":

@@ -50,11 +50,11 @@ def condition_of(action: Action) -> Assert | None:
 def of_one_element(assertion: Assert) -> bool:
     """Whether ``assertion`` is about one element that a replay must find again: its state, value or attribute.
 
-    Not its text, which tells itself whether it is the right one; and not whether something of a role and name is there: any of
-    them will do.
+    Not its text, which tells itself whether it is the right one, unless it is to be empty. And not whether something of a role and
+    name is there: any of them will do.
     """
     target = assertion.target
-    if target is None or assertion.what in ("text", "count", "hidden"):
+    if target is None or assertion.what in ("count", "hidden") or (assertion.what == "text" and assertion.expected):
         return False
     return assertion.what != "visible" or bool(target.selectors) or target.nth is not None
 
@@ -90,6 +90,8 @@ def holds(assertion: Assert, seen: Seen) -> bool:
             return [fold(item) for item in seen.items] == [fold(item) for item in assertion.items]
         case "order":
             return in_order(seen.items, assertion.expected)
+        case "sent":
+            return _sends(assertion, seen)
         case "count":
             return assertion.expected.strip() == str(seen.count)
         case "hidden":
@@ -111,6 +113,16 @@ def holds(assertion: Assert, seen: Seen) -> bool:
             return seen.text is not None and _fits(assertion, seen.text)
 
 
+def _sends(assertion: Assert, seen: Seen) -> bool:
+    """Whether the element would send the values that are expected. A list without a choice sends none, or an empty one."""
+    if seen.element is None or seen.text is None:
+        return False
+    if assertion.match == "contains":
+        return any(assertion.expected in item for item in seen.items)
+    wanted = assertion.items or (assertion.expected,)
+    return wanted == seen.items or (not seen.items and wanted == ("",))
+
+
 def _fits(assertion: Assert, text: str) -> bool:
     expected, found = fold(assertion.expected), fold(text)
     return expected in found if assertion.match == "contains" else expected == found
@@ -126,7 +138,7 @@ def found(assertion: Assert, seen: Seen) -> str:
     what, element = assertion.what, seen.element
     if what == "count":
         return str(seen.count)
-    if what in ("order", "no_console_error"):
+    if what in ("order", "no_console_error") or (what == "sent" and seen.text is not None):
         return ", ".join(f"“{item}”" for item in seen.items[:_ITEMS_SHOWN]) or "nothing"
     if what == "cell" and seen.text is None:
         return seen.instead or "no such table"

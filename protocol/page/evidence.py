@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import Annotated, Final
 
@@ -17,13 +17,12 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Locator, Text, Url
+from protocol.page.fits import FITS_MAX, Fit, Redact
 from protocol.page.links import identities, numbers, path_of
 from protocol.page.names import akin, fold, same_name, shortened, together, visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
 from protocol.page.scope import node_of
 from protocol.page.whole import require_whole
-
-Redact = Callable[[str], str]
 
 RECORD_ROLES: Final = frozenset({"row", "listitem", "article", "figure", "treeitem"})
 """Roles of what holds one record each."""
@@ -77,6 +76,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where it and its row lead, without secrets: those that told it from the look-alikes."""
     attributes: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=4)] = ()
     """``id``, ``name``, ``type`` and ``data-testid``."""
+    fits: Annotated[tuple[Fit, ...], msgspec.Meta(max_length=FITS_MAX)] = ()
+    """How the texts of the action's target were matched; of those that nothing is said of, it is decided anew. An action without an
+    element can have only this."""
 
 
 def collect(element: Element, observation: Observation) -> Evidence:
@@ -111,6 +113,7 @@ def redacted(evidence: Evidence, text: Redact, address: Redact) -> Evidence:
         cells=together(evidence.cells, text),
         links=tuple(address(link) for link in evidence.links),
         attributes=tuple((name, text(value)) for name, value in evidence.attributes),
+        fits=tuple(msgspec.structs.replace(fit, text=text(fit.text)) for fit in evidence.fits),
     )
 
 

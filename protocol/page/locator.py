@@ -11,6 +11,7 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Locator
+from protocol.page.fits import UNPINNED, Fit, Pins
 from protocol.page.names import akin, same_name, visible
 from protocol.page.observation import Element, Observation
 from protocol.page.whole import require_whole
@@ -39,15 +40,16 @@ _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
 
-def resolve(locator: Locator, observation: Observation) -> Element:
+def resolve(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -> Element:
     """The one element that ``locator`` names by role and name.
 
-    Exact role and name first; else the name without regard to case and space. Errors: ``action.target_missing``,
-    ``action.target_ambiguous`` (several fit a locator that gives no place), ``page.cut`` (what was not read may have it, or another
-    one). Links to one address are as good as one link.
+    Exact role and name first; else the name without regard to case and space. Links to one address are as good as one link.
+    pins: as for ``fitting``.
+    Errors: ``action.target_missing``, ``action.target_ambiguous`` (several fit a locator that gives no place), ``page.cut`` (what
+    was not read may have it, or another one).
     """
     pool = _of_role(locator, observation)
-    loose = fitting(locator, observation)
+    loose = fitting(locator, observation, pins)
     if locator.nth is None and len(loose) > 1 and not _lead_to_one(loose):
         raise _alike(locator, loose)
     here = (locator.nth or 0) < len(loose)
@@ -94,15 +96,28 @@ def _place(element: Element) -> str:
     return (f" in “{visible(element.context)}”" if element.context else "") + (f" to {leads[1]}" if leads else "")
 
 
-def fitting(locator: Locator, observation: Observation) -> list[Element]:
-    """The elements with role and name of ``locator``: those with exactly this name, else those whose name reads alike."""
+def fitting(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -> list[Element]:
+    """The elements with role and name of ``locator``: those with exactly this name, else those whose name reads alike.
+
+    pins: where a name that reads alike was there when it was recorded, only exactly this name will do.
+    """
     name = locator.name[: limits.ELEMENT_NAME_CHARS_MAX]
     if locator.role and (exact := observation.named(locator.role, name, locator.frame)):
         return exact
     pool = _of_role(locator, observation)
-    found = [item for item in pool if item.name == name] or [item for item in pool if same_name(item.name, name)]
+    found = [item for item in pool if item.name == name]
+    if not found and pins.of("name") is None:
+        found = [item for item in pool if same_name(item.name, name)]
     # Who gives a name alone means the control, and not the label that calls it so.
     return found if locator.role else [item for item in found if item.traits.tag != "label"] or found
+
+
+def name_fit(locator: Locator, element: Element, observation: Observation) -> tuple[Fit, ...]:
+    """That only exactly the name of ``locator`` meant ``element``; empty if no other name reads alike."""
+    name = locator.name[: limits.ELEMENT_NAME_CHARS_MAX]
+    others = (item for item in _of_role(locator, observation) if item.name != name)
+    told = bool(name) and element.name == name and any(same_name(item.name, name) for item in others)
+    return (Fit(what="name", grade="whole"),) if told else ()
 
 
 def _of_role(locator: Locator, observation: Observation) -> list[Element]:

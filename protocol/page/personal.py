@@ -61,6 +61,10 @@ class Tokens:
         """What stands for ``value``, which is normalised."""
         return f"‹{kind}:{self.mark}{self._letters(kind, value)}›"
 
+    def of_text(self, text: str) -> str:
+        """A hash of any ``text``, by which only this installation knows it again."""
+        return f"{self.mark}{self._letters('text', text)}{self._letters('more', text)}"
+
     def replace(self, text: str) -> str:
         """``text`` with its personal data replaced; line ends and all else stay. Tokens and placeholders are not looked into."""
         found = personal_data(text)

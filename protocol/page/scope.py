@@ -11,6 +11,7 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Within
+from protocol.page.fits import UNPINNED, Fit, Pins, stands, stood
 from protocol.page.names import fold, same_name, visible
 from protocol.page.observation import Element, Observation, Tree
 from protocol.page.whole import require_whole
@@ -37,10 +38,11 @@ def stands_in(element: Element, outer: Element, observation: Observation) -> boo
     return 0 <= start < node < end_of(start, observation.tree)
 
 
-def container(within: Within, frame: str, observation: Observation) -> Element:
+def container(within: Within, frame: str, observation: Observation, pins: Pins = UNPINNED) -> Element:
     """The one element with the role of ``within``, and its name or a text in it.
 
     The text is first compared with each text as a whole, and with parts only where none is equal: “Beer” is no “Root Beer”.
+    pins: how it was matched when it was recorded, which is how it must be matched then.
     Errors: ``action.target_missing``, ``action.target_ambiguous``, ``page.cut``.
     """
     pool = [item for item in observation.elements if item.frame == frame and item.role == within.role]
@@ -49,9 +51,7 @@ def container(within: Within, frame: str, observation: Observation) -> Element:
         pool = [item for item in pool if same_name(item.name, name)]
     if within.text:
         texts = [(item, _texts(item, observation)) for item in pool]
-        wanted = fold(within.text)
-        whole = [item for item, said in texts if wanted in said]
-        pool = _innermost(whole or [item for item, said in texts if wanted in " ".join(said)], observation)
+        pool = _innermost(_saying(within.text, texts, pins), observation)
     said = within.name or within.text
     shown = f"{within.role} “{visible(said)}”" if said else within.role
     if len(pool) <= 1:
@@ -63,13 +63,35 @@ def container(within: Within, frame: str, observation: Observation) -> Element:
     raise MeshError("action.target_ambiguous", f"{len(pool)} fit {shown} to look in", role=within.role, count=len(pool))
 
 
+def _saying(text: str, texts: list[tuple[Element, list[str]]], pins: Pins) -> list[Element]:
+    if fit := pins.of("within"):
+        return [
+            item for item, said in texts if any(stands(fit, text, each, pins.text) for each in (*said, " ".join(said)))
+        ]
+    wanted = fold(text)
+    whole = [item for item, said in texts if wanted in map(fold, said)]
+    return whole or [item for item, said in texts if wanted in fold(" ".join(said))]
+
+
+def fit_of(within: Within | None, outer: Element | None, observation: Observation) -> tuple[Fit, ...]:
+    """How the text of ``within`` was matched by ``outer``, which it found; empty if it has none."""
+    if within is None or outer is None or not within.text:
+        return ()
+    said = _texts(outer, observation)
+    wanted = fold(within.text)
+    best = next((each for each in said if fold(each) == wanted), "") or next(
+        (each for each in said if wanted in fold(each)), ""
+    )
+    return (stood("within", within.text, best or " ".join(said)),)
+
+
 def _texts(element: Element, observation: Observation) -> list[str]:
     node = node_of(element, observation)
     if node < 0:
-        return [fold(element.name)]
+        return [element.name]
     said = observation.tree.said[node : end_of(node, observation.tree)]
     # Its own name repeats all that it holds; without anything in it the name is what it says.
-    return [fold(text) for text in said[1:] if text] or [fold(said[0])]
+    return [text for text in said[1:] if text] or [said[0]]
 
 
 def _innermost(pool: list[Element], observation: Observation) -> list[Element]:

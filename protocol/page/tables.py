@@ -7,29 +7,40 @@ from collections.abc import Sequence
 from typing import Final
 
 from protocol.page.action import Locator
-from protocol.page.names import fold
+from protocol.page.fits import UNPINNED, Fit, Pins, stands, stood
+from protocol.page.names import fold, visible
 from protocol.page.observation import Element, Observation, Tree
 from protocol.page.scope import end_of, node_of
 from protocol.page.values import read_value
 
+_Row = tuple[tuple[str, ...], tuple[str, ...]]
+"""The cells of a row, and the header of its table."""
 _CELLS: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
 
 
-def cell_text(row: str, column: str, table: Element | None, page: Observation) -> str | None:
+def cell_text(row: str, column: str, table: Element | None, page: Observation, pins: Pins = UNPINNED) -> str | None:
     """The text of the cell in the row that has a cell with the text ``row``, below the header ``column``; None if not exactly one
-    fits. table: where it is looked for; None for all of the page.
+    fits. table: where it is looked for; None for all of the page. pins: how the row was matched when it was recorded.
 
     A text of a cell must be equal; only where none is, a part of it is enough.
     """
-    for wanted in (lambda text: fold(row) == fold(text), lambda text: fold(row) in fold(text)):
-        rows = [one for one in _body(table, page) if any(map(wanted, one[0])) and _place(column, one[1]) >= 0]
-        if rows:
-            cells, header = rows[0]
-            return cells[_place(column, header)] if len(rows) == 1 and len(cells) == len(header) else None
-    return None
+    rows = _rows(row, column, _body(table, page), pins)
+    if len(rows) != 1 or len(rows[0][0]) != len(rows[0][1]):
+        return None
+    cells, header = rows[0]
+    return cells[_place(column, header)]
 
 
-def cell_trouble(row: str, column: str, table: Element | None, page: Observation) -> str:
+def row_fit(row: str, column: str, table: Element | None, page: Observation) -> tuple[Fit, ...]:
+    """How ``row`` was matched; empty if it names not exactly one row."""
+    rows = _rows(row, column, _body(table, page), UNPINNED)
+    if len(rows) != 1:
+        return ()
+    cells = [cell for cell in rows[0][0] if fold(row) in fold(cell)]
+    return (stood("row", row, min(cells, key=len)),)
+
+
+def cell_trouble(row: str, column: str, table: Element | None, page: Observation, pins: Pins = UNPINNED) -> str:
     """Why ``cell_text`` finds no single cell, in words."""
     body = _body(table, page)
     headed = [header for _, header in body if _place(column, header) >= 0]
@@ -38,13 +49,21 @@ def cell_trouble(row: str, column: str, table: Element | None, page: Observation
     if not headed:
         twice = any(sum(fold(text) == fold(column) for text in header) > 1 for _, header in body)
         return f"{'several columns' if twice else 'no column'} “{column}”"
-    for wanted in (lambda text: fold(row) == fold(text), lambda text: fold(row) in fold(text)):
-        rows = [one for one in body if any(map(wanted, one[0])) and _place(column, one[1]) >= 0]
-        if len(rows) > 1:
-            return f"{len(rows)} rows with a cell “{row}”"
-        if rows:
-            return f"a row “{row}” with {len(rows[0][0])} cells below {len(rows[0][1])} headers"
-    return f"no row with a cell “{row}”"
+    rows = _rows(row, column, body, pins)
+    if len(rows) > 1:
+        return f"{len(rows)} rows with a cell “{row}”"
+    if rows:
+        return f"a row “{row}” with {len(rows[0][0])} cells below {len(rows[0][1])} headers"
+    near = next((cell for cells, _ in body for cell in cells if fold(row) in fold(cell)), "")
+    return f"no row with a cell “{row}”" + (f"; there is “{visible(near)}”" if near else "")
+
+
+def _rows(row: str, column: str, body: list[_Row], pins: Pins) -> list[_Row]:
+    headed = [one for one in body if _place(column, one[1]) >= 0]
+    if fit := pins.of("row"):
+        return [one for one in headed if any(stands(fit, row, cell, pins.text) for cell in one[0])]
+    whole = [one for one in headed if fold(row) in map(fold, one[0])]
+    return whole or [one for one in headed if any(fold(row) in fold(cell) for cell in one[0])]
 
 
 def column_texts(column: str, table: Element | None, page: Observation) -> tuple[str, ...]:
@@ -87,7 +106,7 @@ def _place(column: str, header: Sequence[str]) -> int:
     return found[0] if len(found) == 1 else -1
 
 
-def _body(table: Element | None, page: Observation) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _body(table: Element | None, page: Observation) -> list[_Row]:
     """The rows with their cells, each with the header of its table: the last row before it that has only column headers."""
     tree = page.tree
     start, end = 0, len(tree.parents)
@@ -96,7 +115,7 @@ def _body(table: Element | None, page: Observation) -> list[tuple[tuple[str, ...
         if start < 0:
             return []
         end = end_of(start, tree)
-    rows: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    rows: list[_Row] = []
     header: tuple[str, ...] = ()
     for node in range(start, end):
         if tree.roles[node] in ("table", "grid", "treegrid"):

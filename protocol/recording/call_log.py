@@ -29,14 +29,15 @@ def call_log(step: Step, error: MeshError, page: Observation | None, secrets: Ma
     target, lines = target_of(step.action), [describe(step.action)]
     if target is not None:
         lines.append(f"looked for {_ways(target)}")
-    if step.evidence is not None:
-        lines.append(f"recorded was {_recorded(step.evidence)}")
+    evidence = step.evidence if step.evidence is not None and step.evidence.role else None
+    if evidence is not None:
+        lines.append(f"recorded was {_recorded(evidence)}")
     if page is not None:
         count = len(page.elements)
         where = redact_address(page.url, secrets)
         lines.append(f"on “{page.title}” at {where}, with {count} element{'' if count == 1 else 's'}")
     lines.append(f"{error.code}: {error.message}")
-    wanted = _wanted(target, step.evidence)
+    wanted = _wanted(target, evidence)
     if page is not None and wanted is not None:
         lines += [f"near: {_said(element)}" for element in _near(*wanted, page)]
     texts = (" ".join(redact_text(line, secrets).split()) for line in lines)

@@ -26,6 +26,12 @@ def redact_downloads(downloads: Sequence[Download], secrets: Mapping[str, str]) 
     return tuple(msgspec.structs.replace(one, name=redact_text(one.name, secrets)[:cut]) for one in kept)
 
 
+def redact_notes(notes: Sequence[str], secrets: Mapping[str, str]) -> tuple[str, ...]:
+    """The first ``NOTES_PER_STEP_MAX`` of ``notes``, redacted."""
+    kept, cut = notes[: limits.NOTES_PER_STEP_MAX], limits.NOTE_CHARS_MAX
+    return tuple(redact_text(note, secrets)[:cut] for note in kept)
+
+
 def redact_expect(expect: Expect | None, secrets: Mapping[str, str]) -> Expect | None:
     """``expect`` with the texts of its dialog redacted, as those of an action are."""
     if expect is None or expect.dialog is None:

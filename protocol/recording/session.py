@@ -267,6 +267,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What the page holds, does not show, and says to a model, without secrets. Nothing acts upon it, and no replay compares it."""
     hidden_more: bool = False
     """There may be more of it: the page was not read to its end, or says more than a step keeps."""
+    notes: Annotated[
+        tuple[Annotated[str, msgspec.Meta(max_length=limits.NOTE_CHARS_MAX)], ...],
+        msgspec.Meta(max_length=limits.NOTES_PER_STEP_MAX),
+    ] = ()
+    """What a person should know of how the step was done, without secrets: a field that shows less than it was filled with, or that
+    the page has emptied since. No replay compares it."""
+    written: Annotated[str, msgspec.Meta(max_length=limits.WRITTEN_CHARS_MAX)] = ""
+    """A keyed hash of what the action types or opens, if its author wrote a text that is the same as a secret, or contains one: the
+    action has the secret's name in its place (docs/adr/0043). ``lost`` if a text of it cannot be written again."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]

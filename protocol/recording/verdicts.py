@@ -14,6 +14,7 @@ from protocol import limits
 from protocol.page.action import Extract, describe
 from protocol.page.dialogs import Dialog, describe_dialog, unexpected
 from protocol.page.downloads import Download, describe_download
+from protocol.page.written import LOST, LOST_TEXT
 from protocol.recording.session import Expect, Level, RequestFault, Session, Skipped, Step, StepMatch, Verdict
 
 _DIGITS: Final = re.compile("[0-9]+")
@@ -150,7 +151,7 @@ def doubts(step: Step) -> tuple[str, ...]:
         said.append(f"it was never there, on no page before: “{describe(step.action)}” holds of a misspelt name too")
     if step.ok and isinstance(step.action, Extract) and step.action.compare == "value" and not step.extracted:
         said.append(f"it read nothing: a replay of “{describe(step.action)}” compares nothing with nothing")
-    return tuple(said)
+    return (*said, *step.notes)
 
 
 def _speaking_against(steps: Sequence[Step], skipped: Sequence[Skipped]) -> Iterator[str]:
@@ -161,6 +162,8 @@ def _speaking_against(steps: Sequence[Step], skipped: Sequence[Skipped]) -> Iter
             yield f"step {step.index}: the assertion did not hold"
         elif not step.ok:
             yield f"step {step.index}: not performed ({step.error})"
+        if step.ok and step.written == LOST:
+            yield f"step {step.index}: {LOST_TEXT}"
         broken = (f"download of {describe_download(one)}" for one in step.downloads if one.fault)
         for said in (*_wrong(step, step.expect), *broken):
             yield f"step {step.index}: {said}"

@@ -129,7 +129,7 @@ def refusal(*steps: object, **more: object) -> MeshError:
             [
                 Wait(target=AT, timeout_ms=7),
                 Assert(what="attribute", attribute="href", expected="/x", target=AT, timeout_ms=7),
-                Assert(what="value", expected="v", target=AT, timeout_ms=7),
+                Assert(what="sent", expected="v", target=AT, timeout_ms=7),
                 Assert(what="text", expected="t", target=AT, timeout_ms=7),
                 Assert(what="checked", target=AT, timeout_ms=7),
                 Assert(what="disabled", target=AT, timeout_ms=7),

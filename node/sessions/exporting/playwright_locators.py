@@ -10,6 +10,7 @@ from node.sessions.exporting.written import Unsaid
 from protocol.page.action import Locator, Within
 from protocol.page.dialogs import Answer
 from protocol.page.evidence import Evidence
+from protocol.page.fits import Pins
 from protocol.page.locator import ENTER_FRAME, by_aria
 
 _GETTERS: Final = {
@@ -55,7 +56,7 @@ def locator(target: Locator, evidence: Evidence | None) -> str:
         if not into or target.within is not None:
             raise Unsaid("its element is in a frame, which a recording knows by its place only")
         return f"page.locator({quoted(into)})"
-    root = f"page{_within(target.within)}" if target.within else "page"
+    root = f"page{_within(target.within, evidence)}" if target.within else "page"
     if target.selectors:
         return root + _by_selector(target)
     if target.role == "generic" and target.name:
@@ -66,7 +67,8 @@ def locator(target: Locator, evidence: Evidence | None) -> str:
     else:
         found = root + _by_role(target.role, target.name)
     # An assertion has no evidence that says whether it was the only one; the first of one is that one.
-    several = target.nth is not None or evidence is None or (evidence.alike and not target.within)
+    unknown = evidence is None or not evidence.role
+    several = target.nth is not None or unknown or (evidence is not None and evidence.alike and not target.within)
     return f"{found}.nth({target.nth or 0})" if several else found
 
 
@@ -101,8 +103,12 @@ def _by_form(selector: str) -> str:
     return f".{_GETTERS[form]}({quoted(value)}{', exact=True' if exact else ''})"
 
 
-def _within(within: Within) -> str:
+def _within(within: Within, evidence: Evidence | None) -> str:
     if within.selectors:
         return _by_selector(Locator(selectors=within.selectors))
     found = _by_role(within.role, within.name)
-    return f"{found}.filter(has_text={quoted(within.text)})" if within.text else found
+    if not within.text:
+        return found
+    if evidence is not None and Pins(evidence.fits).grade("within") == "whole":
+        return f"{found}.filter(has=page.get_by_text({quoted(within.text)}, exact=True))"
+    return f"{found}.filter(has_text={quoted(within.text)})"

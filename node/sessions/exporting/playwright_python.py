@@ -38,10 +38,15 @@ from protocol.page.action import (
     target_of,
 )
 from protocol.page.evidence import Evidence
+from protocol.page.fits import Pins
 from protocol.recording.session import Expect, Profile, Session, Step
 
 _PART: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›|\$\{([^{}]{1,64})\}")
 _FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
+_LISTS: Final = frozenset({"combobox", "listbox"})
+_CHOSEN: Final = (
+    "e => e.selectedOptions ? [...e.selectedOptions].map(o => o.label).join('\\n') : e.value ?? e.innerText"
+)
 _FORM: Final = '''\
 """{title}
 
@@ -249,11 +254,14 @@ class _Writer:
         limit = _limit(extract, first=True)
         if extract.target is None:
             return f'{kept} = page.locator("body").inner_text({limit})'
-        is_field = evidence is not None and evidence.role in _FIELDS
-        return f"{kept} = {locator(extract.target, evidence)}.{'input_value' if is_field else 'inner_text'}({limit})"
+        role = evidence.role if evidence is not None else ""
+        if role in _LISTS:
+            return f"{kept} = {locator(extract.target, evidence)}.evaluate({quoted(_CHOSEN)}, {limit})"
+        return f"{kept} = {locator(extract.target, evidence)}.{'input_value' if role in _FIELDS else 'inner_text'}({limit})"
 
     def _assertion(self, held: Assert, evidence: Evidence | None) -> str:
         subject = locator(held.target, evidence) if held.target is not None else "page"
+        role = (evidence.role if evidence else "") or (held.target.role if held.target else "")
         timeout, expected = f"timeout={held.timeout_ms}", self._text(held.expected)
         value = _contains(expected) if held.match == "contains" else expected
         match held.what:
@@ -268,10 +276,15 @@ class _Writer:
             case "cell":
                 if "‹secret:" in held.row + held.column:
                     raise Unsaid("its row or column has a secret in it")
-                cell = f"{subject}.locator({quoted(cell_xpath(held.row, held.column))})"
+                whole = evidence is not None and Pins(evidence.fits).grade("row") == "whole"
+                cell = f"{subject}.locator({quoted(cell_xpath(held.row, held.column, whole=whole))})"
                 verb = "to_contain_text" if held.match == "contains" else "to_have_text"
                 return f"expect({cell}).{verb}({expected}, use_inner_text=True, {timeout})"
-            case "value" if held.target is not None and held.target.role in (*_FIELDS, ""):
+            case "value" if held.target is not None and role in (*_FIELDS, ""):
+                return f"expect({subject}).to_have_value({value}, {timeout})"
+            case "sent" if held.items:
+                return f"expect({subject}).to_have_values([{', '.join(map(self._text, held.items))}], {timeout})"
+            case "sent":
                 return f"expect({subject}).to_have_value({value}, {timeout})"
             case "attribute":
                 return f"expect({subject}).to_have_attribute({quoted(held.attribute)}, {value}, {timeout})"

@@ -213,7 +213,13 @@ def _assertion(held: Assert, evidence: Evidence | None) -> dict[str, Any]:
             return {**made, "attributes": {held.attribute: expected}}
         case "text":
             return {**made, "properties": {"innerText": expected}}
-        case "value":
+        case "value" if ((evidence.role if evidence else "") or held.target.role) not in (
+            "combobox",
+            "listbox",
+            "radiogroup",
+        ):
+            return {**made, "properties": {"value": expected}}
+        case "sent" if not held.items:
             return {**made, "properties": {"value": expected}}
         case "checked" | "unchecked":
             return {**made, "properties": {"checked": held.what == "checked"}}

@@ -33,6 +33,8 @@ class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
     """Texts of pages that are not as recorded."""
     console: Mapping[int, tuple[str, ...]] = {}
     """Errors in the console."""
+    notes: Mapping[int, tuple[str, ...]] = {}
+    """What there is to say of how a step was done."""
     refused: Mapping[int, tuple[str, ...]] = {}
     """Requests that the guard refused."""
 

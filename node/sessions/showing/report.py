@@ -55,6 +55,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     lines: Sequence[Line] = ()
     """The recorded and the met text of the page, compared; empty if they are not at hand or the same."""
     call_log: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    """What there is to say of how the step was done in the replay."""
     console: Sequence[str] = ()
     """Errors in the console of the page."""
     refused: Sequence[str] = ()
@@ -130,6 +132,7 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) ->
         lines=() if recorded is None or text is None else compare_lines(recorded, text),
         call_log=each.call_log,
         console=seen.console.get(index, ()),
+        notes=seen.notes.get(index, ()),
         refused=seen.refused.get(index, ()),
     )
 

@@ -39,6 +39,7 @@ from protocol.page.action import (
 from protocol.page.covering import Covering
 from protocol.page.dialogs import Dialog
 from protocol.page.downloads import Download
+from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
 from protocol.page.keys import require_key
 from protocol.page.locator import require_selector
@@ -131,7 +132,7 @@ class MemoryPage:
         last = self._last
         return last == await self.observe()
 
-    async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
+    async def find(self, selector: str, frame: str = "", *, within: str = "", grade: Grade = "part") -> Element | None:
         """``adapters.ports.Page.find``."""
         self._require_alive()
         require_selector(selector)
@@ -163,6 +164,15 @@ class MemoryPage:
             hides = control.element.traits.input_type == "password" and attribute == "value"
             return "" if hides else dict(control.attributes).get(attribute)
         return self._mask()(self._shown.read(index))
+
+    async def sent(self, ref: str) -> tuple[str, ...] | None:
+        """``adapters.ports.Page.sent``."""
+        self._require_alive()
+        index, control = self._shown.target(ref)
+        if control.element.traits.input_type == "password" or control.element.role not in FIELDS:
+            return None
+        shown = self._shown.read(index)
+        return (self._mask()(dict(control.values).get(shown, shown)),)
 
     async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         """``adapters.ports.Page.pause``; nothing here takes time."""

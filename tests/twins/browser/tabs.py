@@ -13,6 +13,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, CloseTab, Locator, SwitchTab, Wait
 from protocol.page.covering import Covering
 from protocol.page.downloads import Download
+from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
@@ -99,9 +100,9 @@ class MemoryTabs:
         """``adapters.ports.Page.unchanged``."""
         return await self._front.unchanged()
 
-    async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
+    async def find(self, selector: str, frame: str = "", *, within: str = "", grade: Grade = "part") -> Element | None:
         """``adapters.ports.Page.find``."""
-        return await self._front.find(selector, frame, within=within)
+        return await self._front.find(selector, frame, within=within, grade=grade)
 
     async def hindrance(self, target: Locator, ref: str = "") -> str:
         """``adapters.ports.Page.hindrance``."""
@@ -114,6 +115,10 @@ class MemoryTabs:
     async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
         """``adapters.ports.Page.read``."""
         return await self._front.read(ref, attribute)
+
+    async def sent(self, ref: str) -> tuple[str, ...] | None:
+        """``adapters.ports.Page.sent``."""
+        return await self._front.sent(ref)
 
     async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         """``adapters.ports.Page.pause``."""

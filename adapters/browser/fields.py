@@ -1,0 +1,98 @@
+"""Reads what fields and lists hold: what a person sees chosen or typed in them, and what their form would send.
+
+Built-ins are called through their prototypes, since a form can have fields with the names of properties.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_PARTS: Final = r"""
+const own = (kind, name, of) => Object.getOwnPropertyDescriptor(kind.prototype, name).get.call(of);
+const attribute = (of, name) => Element.prototype.getAttribute.call(of, name);
+const inside = (of, selector) => [...Element.prototype.querySelectorAll.call(of, selector)];
+const said = of => of instanceof HTMLElement ? own(HTMLElement, 'innerText', of) : own(Node, 'textContent', of);
+const BUTTONS = /^(button|submit|reset|image|hidden)$/, BOXES = /^(checkbox|radio)$/;
+const type = of => of instanceof HTMLInputElement ? own(HTMLInputElement, 'type', of) : '';
+"""
+
+SHOWN: Final = (
+    "e => {"
+    + _PARTS
+    + r"""
+  const named = of => attribute(of, 'aria-label') || said(of) || attribute(of, 'title') || '';
+  const labelled = box => {
+    const labels = own(HTMLInputElement, 'labels', box);
+    return labels && labels.length ? said(labels[0]).trim() : attribute(box, 'aria-label') || own(HTMLInputElement, 'value', box);
+  };
+  const lines = (list, text) => list.map(item => text(item).replace(/\s+/g, ' ').trim()).join('\n');
+  const chosen = (of, role) => {
+    const all = inside(of, `[role=${role}]`);
+    return all.filter(item => [attribute(item, 'aria-selected'), attribute(item, 'aria-checked')].includes('true'));
+  };
+  if (e instanceof HTMLSelectElement) return lines([...own(HTMLSelectElement, 'selectedOptions', e)], item => item.label);
+  if (e instanceof HTMLTextAreaElement) return own(HTMLTextAreaElement, 'value', e);
+  if (e instanceof HTMLProgressElement) return String(own(HTMLProgressElement, 'value', e));
+  if (e instanceof HTMLMeterElement) return String(own(HTMLMeterElement, 'value', e));
+  if (e instanceof HTMLInputElement) {
+    if (type(e) === 'password') return '';
+    if (BOXES.test(type(e))) return own(HTMLInputElement, 'checked', e) ? 'checked' : 'unchecked';
+    if (type(e) === 'file') return [...own(HTMLInputElement, 'files', e)].map(file => file.name).join('\n');
+    return own(HTMLInputElement, 'value', e);
+  }
+  const role = (attribute(e, 'role') || '').trim().split(/\s+/)[0];
+  if (role === 'slider' || role === 'spinbutton' || role === 'progressbar' || role === 'meter')
+    return attribute(e, 'aria-valuetext') || attribute(e, 'aria-valuenow') || said(e);
+  if (role === 'listbox') return lines(chosen(e, 'option'), named);
+  if (role === 'combobox') {
+    const field = inside(e, 'input,textarea')[0];
+    if (field) return own(field instanceof HTMLInputElement ? HTMLInputElement : HTMLTextAreaElement, 'value', field);
+    if (inside(e, '[role=option]').length) return lines(chosen(e, 'option'), named);
+    const list = attribute(e, 'aria-controls') || attribute(e, 'aria-owns');
+    const held = said(e).trim() || !list ? null : document.getElementById(list);
+    return held ? lines(chosen(held, 'option'), named) : said(e);
+  }
+  const boxes = inside(e, 'input,select,textarea,[role=radio],[role=checkbox],[contenteditable]');
+  const isRadio = box => type(box) === 'radio' || attribute(box, 'role') === 'radio';
+  if (role === 'radiogroup' || (e instanceof HTMLFieldSetElement && boxes.length > 1 && boxes.every(isRadio)
+      && new Set(boxes.map(box => attribute(box, 'name'))).size === 1)) {
+    const on = boxes.filter(box => type(box) === 'radio' ? own(HTMLInputElement, 'checked', box)
+      : attribute(box, 'role') === 'radio' && attribute(box, 'aria-checked') === 'true');
+    return lines(on, box => type(box) === 'radio' ? labelled(box) : named(box));
+  }
+  return null;
+}"""
+)
+"""What a field shows, or the labels of what is chosen in a list or a group of radio buttons, one a line; null for anything else.
+
+Nothing is read of a password field.
+"""
+
+FIELD: Final = (
+    "e => {"
+    + _PARTS
+    + r"""
+  const kind = e instanceof HTMLTextAreaElement ? HTMLTextAreaElement : HTMLInputElement;
+  // The hidden text area of a code editor passes on what it is given.
+  const box = Element.prototype.getBoundingClientRect.call(e);
+  if (e instanceof HTMLTextAreaElement && (box.width < 10 || box.height < 10 || getComputedStyle(e).opacity === '0'
+      || Element.prototype.closest.call(e, '.CodeMirror,.cm-editor,.monaco-editor,.ace_editor'))) return null;
+  if (!(e instanceof kind) || BUTTONS.test(type(e)) || BOXES.test(type(e)) || type(e) === 'file') return null;
+  const formed = /^(color|date|datetime-local|month|number|range|time|week)$/.test(type(e)) ? type(e) : '';
+  return {value: own(kind, 'value', e), kind: formed, connected: own(Node, 'isConnected', e),
+    limits: ['min', 'max', 'step'].map(name => (attribute(e, name) || '').slice(0, 40))};
+}"""
+)
+"""What a field for text holds, its type if that has a form of its own, and its limits; null for anything else."""
+
+SENT: Final = (
+    "e => {"
+    + _PARTS
+    + r"""
+  if (e instanceof HTMLSelectElement) return [...own(HTMLSelectElement, 'selectedOptions', e)].map(option => option.value);
+  if (e instanceof HTMLTextAreaElement) return [own(HTMLTextAreaElement, 'value', e)];
+  if (e instanceof HTMLInputElement) return type(e) === 'password' ? null : [own(HTMLInputElement, 'value', e)];
+  return null;
+}"""
+)
+"""The values that a form would send of a field or list; null for what is neither, and for a password field."""
