@@ -7,6 +7,7 @@ capsule that is removed and imported again from an old file finds everything as 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -79,6 +80,9 @@ class LedgerRecord(msgspec.Struct, frozen=True, kw_only=True):
     holder: str = ""
     """Who holds the lease; empty for nobody."""
     held_until_ms: int = 0
+    held_by: str = ""
+    """Whose use it is and what it is for, in words."""
+    held_since_ms: int = 0
     told: dict[str, bytes] = msgspec.field(default_factory=dict)
     """By node that reported uses, the digest of the use with its highest number."""
     name: str = ""
@@ -99,6 +103,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """Whose use it is."""
     holder: str
     """A name of this use alone."""
+    by: str = ""
+    """Who uses it for what, in words."""
     generation: int
     replays_max: int
     now_ms: int
@@ -119,7 +125,7 @@ def with_use(row: LedgerRecord | None, taken: Taken) -> LedgerRecord:
     if taken.generation < row.generation:
         raise MeshError("capsule.generation", f"{taken.generation}, and there is {row.generation}", capsule=row.id)
     if row.holder and taken.now_ms < row.held_until_ms:
-        raise MeshError("capsule.held", capsule=row.id, until_ms=row.held_until_ms)
+        raise held_error(row)
     if row.used >= taken.replays_max:
         raise MeshError("capsule.replays", f"{row.used} of {taken.replays_max}", capsule=row.id)
     return msgspec.structs.replace(
@@ -128,14 +134,27 @@ def with_use(row: LedgerRecord | None, taken: Taken) -> LedgerRecord:
         latest_ms=max(row.latest_ms, taken.now_ms),
         holder=taken.holder,
         held_until_ms=taken.until_ms,
+        held_by=taken.by,
+        held_since_ms=taken.now_ms,
     )
+
+
+def held_error(row: LedgerRecord) -> MeshError:
+    """That a capsule is in use: by whom, since when and until when at the latest."""
+    told = f"it is in use by {row.held_by or 'another work'} since {_clock(row.held_since_ms)} UTC"
+    more = {"by": row.held_by, "since_ms": row.held_since_ms, "until_ms": row.held_until_ms}
+    return MeshError("capsule.held", told, capsule=row.id, **more)
+
+
+def _clock(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def without_holder(row: LedgerRecord | None, holder: str) -> LedgerRecord | None:
     """``row`` without the lease of ``holder``; None if it has none."""
     if row is None or row.holder != holder:
         return None
-    return msgspec.structs.replace(row, holder="", held_until_ms=0)
+    return msgspec.structs.replace(row, holder="", held_until_ms=0, held_by="", held_since_ms=0)
 
 
 def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
@@ -166,6 +185,8 @@ def merged(row: LedgerRecord | None, more: LedgerRecord) -> LedgerRecord:
         revocation=first.revocation,
         holder=row.holder,
         held_until_ms=row.held_until_ms,
+        held_by=row.held_by,
+        held_since_ms=row.held_since_ms,
         told=row.told | more.told,
         name=row.name or more.name,
         holders=tuple(sorted({*row.holders, *more.holders})),

@@ -21,7 +21,7 @@ from node.capsules.reading import read_state
 from node.capsules.sealing import counted, within
 from node.capsules.showing import held_in, shown
 from node.capsules.uses import Mounted, Report, Wanted, nobody
-from node.verbs import Bound, NoParams, Tell
+from node.verbs import Bound, CallerKind, NoParams, Tell, current_caller
 from node.verbs import capsule as verbs
 from node.verbs.capsule import (
     CapsuleList,
@@ -325,8 +325,12 @@ class Capsules:
             replays_max=capsule.header.policy.replays_max,
             now_ms=now_ms,
             until_ms=now_ms + min(wanted.seconds, limits.CAPSULE_LEASE_S_MAX) * 1000,
+            by=f"{current_caller()} ({wanted.work or wanted.task})",
         )
-        row = await self.kept.store.take_capsule(record.id, taken)
+        try:
+            row = await self.kept.store.take_capsule(record.id, taken)
+        except MeshError as error:
+            raise _for_caller(error) from error
         try:
             number = row.uses[self.kept.witness.node]
             use = await self._signed(capsule.header, wanted, number)
@@ -435,6 +439,15 @@ class Capsules:
                 before, generation=before.generation + 1, origins=counted(inside, before.policy, empty=True)
             )
             await self._sealed(header, inside, record, {})
+
+
+def _for_caller(error: MeshError) -> MeshError:
+    """``error`` as the caller is told it: an agent does not learn what others do."""
+    caller = current_caller()
+    by = str(error.detail.get("by", ""))
+    if error.code != "capsule.held" or caller.kind is not CallerKind.AGENT or by.startswith(f"{caller} ("):
+        return error
+    return MeshError("capsule.held", capsule=error.detail["capsule"], until_ms=error.detail["until_ms"])
 
 
 def _fields(record: KeptCapsule) -> dict[str, Any]:

@@ -73,6 +73,7 @@ class Mounting:
             level=_level(wish, header.policy),
             holder=self._kept.clock.random(16).hex(),
             seconds=limits.CAPSULE_LEASE_S_MAX,
+            work=wish.work,
         )
         ended: list[MeshError] = []
 

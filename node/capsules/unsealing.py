@@ -53,7 +53,12 @@ class Unsealing:
         # A look asks for no more than that: any task that the policy names covers it.
         holder = f"unseal-{self._kept.clock.random(ids.ID_RANDOM_BYTES).hex()}"
         wanted = Wanted(
-            origins=header.policy.origins, task=header.policy.tasks[0], level=1, holder=holder, seconds=_LEASE_S
+            origins=header.policy.origins,
+            task=header.policy.tasks[0],
+            level=1,
+            holder=holder,
+            seconds=_LEASE_S,
+            work="unseal",
         )
         # The file first: no use is spent on a place where nothing can be written.
         with _new(given.out) as file:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.capsule_records import CapsuleRecord
+from adapters.capsule_records import CapsuleRecord, held_error
 from adapters.ports import BrowserState
 from node.capsules.browser_state import from_browser, same, to_browser
 from node.capsules.capsules import Capsules
@@ -116,7 +116,7 @@ class Upkeep:
         record, header = await self._own(given.capsule)
         row = await self._kept.store.ledger(header.id)
         if row is not None and row.holder and self._kept.clock.now_ms() < row.held_until_ms:
-            raise MeshError("capsule.held", capsule=header.id, until_ms=row.held_until_ms)
+            raise held_error(row)
         await self._capsules.renew_state(header.id, await self._kept.state(record))
         return await self._told(header.id, renewed=True)
 

@@ -25,6 +25,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """A name of this use alone, such as the id of a live session."""
     seconds: int
     """How long it may take; then the lease ends by itself."""
+    work: str = ""
+    """What it is for beyond the task: the id of a live session or of a search."""
 
 
 class Mounted(msgspec.Struct, frozen=True, kw_only=True):

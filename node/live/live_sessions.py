@@ -151,7 +151,7 @@ class LiveSessions:
             self._opening[caller] -= 1
 
     async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
-        meter = Meter()
+        meter, live_id = Meter(), ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES))
         wish = Wish(
             task="live",
             guard=guard_for(self._config.policy, params.allow),
@@ -159,6 +159,7 @@ class LiveSessions:
             risk_max=self._config.policy.risk_class_max,
             approve_class=params.approve_class,
             allows=bool(params.allow),
+            work=live_id,
         )
         context = await held_context(self._browsers, profile, params.capsule, wish, meter.end)
         try:
@@ -171,7 +172,7 @@ class LiveSessions:
             await to_its_end(meter.stop())
             raise
         record = LiveRecord(
-            id=ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES)),
+            id=live_id,
             caller=caller,
             opened_ms=self._clock.now_ms(),  # what waited for a place, or for a browser, has not begun to live
             ttl_s=params.ttl,

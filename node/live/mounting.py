@@ -45,6 +45,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """The highest class that the caller approves for this work."""
     allows: bool = False
     """Whether the caller allows requests that may write."""
+    work: str = ""
+    """What is told of it to who finds the capsule in use: the id of a live session or of a search."""
 
 
 class Kept:

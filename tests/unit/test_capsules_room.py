@@ -18,6 +18,7 @@ from adapters.storage.records import pack, unpack
 from node.api.clock import ClockVerbs
 from node.approvals import Approvals
 from node.capsules import Wanted, ahead
+from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
 from node.verbs.capsule_upkeep import RevokeParams
 from node.verbs.clock import AcceptedClock
@@ -208,9 +209,18 @@ async def test_a_capsule_ends_and_a_clock_that_was_set_back_does_not_revive_it(n
 async def test_one_use_at_a_time(nodes: list[CapsuleNode]) -> None:
     alice, _ = nodes
     await alice.capture()
-    wanted = Wanted(origins=(SHOP,), task="live", level=1, holder="first", seconds=60)
+    wanted = Wanted(origins=(SHOP,), task="live", level=1, holder="first", seconds=60, work="liv-ABC")
     async with alice.capsules.using("shop", wanted):
-        assert await alice.refused() == "capsule.held"
+        since_ms = alice.now_ms
+        with pytest.raises(MeshError) as held:
+            await alice.use()
+        assert (held.value.code, held.value.detail["by"]) == ("capsule.held", "owner (liv-ABC)")
+        assert abs(held.value.detail["since_ms"] - since_ms) < 60_000
+        assert "in use by owner (liv-ABC) since " in held.value.message
+        for name, told in (("shopper", False), ("owner", False)):
+            with called_by(Caller(kind=CallerKind.AGENT, name=name)), pytest.raises(MeshError) as seen:
+                await alice.use()
+            assert ("by" in seen.value.detail, "liv-ABC" in seen.value.message) == (told, told)
     assert await alice.refused() == ""
 
 

@@ -96,6 +96,7 @@ class PageWork:
             guard=guard_for(self._config.policy),
             start_url=spec.start_url,
             risk_max=self._config.policy.risk_class_max,
+            work=spec.id,
         )
         async with mounted(self._browsers.mounts, capsule, wish) as mount:
             self._mounted[spec.id] = Mounted(mount)
@@ -121,7 +122,7 @@ class PageWork:
             return
         capsule = await self._browsers.mounts.own(spec.start_url, "explore")
         risk_max = min(self._config.policy.risk_class_max, limits.WORK_CLASS_MAX)
-        wish = Wish(task="explore", guard=guard, start_url=spec.start_url, risk_max=risk_max)
+        wish = Wish(task="explore", guard=guard, start_url=spec.start_url, risk_max=risk_max, work=spec.id)
         async with mounted(self._browsers.mounts, capsule, wish) as mount:
             await mount.ready()
             yield Mounted(mount)
