@@ -26,7 +26,7 @@ from protocol.page.written import again, names_in
 from protocol.recording.call_log import call_log
 from protocol.recording.caution import forbids
 from protocol.recording.explaining import explain, explain_stop
-from protocol.recording.findings import Difference, in_words, merged
+from protocol.recording.findings import Difference, in_words, merged, noted
 from protocol.recording.inputs import Exchange, applied, change, values_of
 from protocol.recording.known_changes import KnownChanges
 from protocol.recording.lacking import lacking
@@ -103,6 +103,8 @@ class _Run:
         """Those in ``blocked`` that the owner can allow."""
         self.screenshots: dict[int, bytes] = {}
         self.differences: list[Difference] = []
+        self.unlisted = 0
+        """How many differences came after ``DIFFERENCES_PER_REPLAY_MAX`` others."""
         self.call_log: tuple[str, ...] = ()
         self.texts: dict[int, str] = {}
 
@@ -229,7 +231,9 @@ class _Run:
             self._known.add(step.title, met.title)
         if not match.url:
             self._known.add_address(step.url, met.url)
-        self.differences += differences[: limits.DIFFERENCES_PER_REPLAY_MAX - len(self.differences)]
+        room = max(0, limits.DIFFERENCES_PER_REPLAY_MAX - len(self.differences))
+        self.differences += differences[:room]
+        self.unlisted += max(0, len(differences) - room)
         return match
 
     async def _check_write(self, level: int) -> None:
@@ -383,6 +387,9 @@ async def replay(
     await run.drive(steps, on_step)
     judged = judge_replay(recorded.session, steps, run.matches, bar.level, strict=bar.strict)
     differences = merged(run.differences)
+    if run.unlisted:
+        last = noted(differences[-1], f"{run.unlisted} more of later steps not listed")
+        differences = (*differences[:-1], last)
     report = ReplayReport(
         id=ids.make_id("rep", clock.random(ids.ID_RANDOM_BYTES)),
         session=recorded.session.id,

@@ -133,6 +133,17 @@ def test_without_a_snapshot_there_is_nothing_to_compare_and_without_its_text_onl
     assert compared(step(snapshot=digest("- text: 1")), saying("- text: 2")).text == "differs"
 
 
+def test_wrappers_and_indentation_are_no_other_text_and_no_difference_unless_strictly() -> None:
+    recorded, wrapped = "- heading: Mugs\n- text: £10", "- main\n  - generic\n    - heading: Mugs\n    - text: £10"
+    one = step(snapshot=digest(recorded))
+    assert compared(one, saying(wrapped), snapshot=recorded.encode()).text == "masked"
+    assert compared(one, saying(wrapped.replace("10", "12")), snapshot=recorded.encode()).text == "numbers"
+    assert compared(one, saying(wrapped.replace("£", "€")), snapshot=recorded.encode()).text == "differs"
+    assert explain(one, met(saying(wrapped)), recorded.encode()) == ()
+    (found,) = explain(one, met(saying(wrapped)), recorded.encode(), strict=True)
+    assert found.note == "only wrappers and indentation differ"
+
+
 @pytest.mark.parametrize("snapshot", [b"\xff", b"1" * (limits.SNAPSHOT_BYTES_MAX + 1)])
 def test_a_snapshot_that_no_recorder_stores_differs_and_is_not_shown(snapshot: bytes) -> None:
     recorded = step(snapshot=hashlib.sha256(snapshot).digest())

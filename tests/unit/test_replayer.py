@@ -199,6 +199,7 @@ async def test_a_difference_of_many_steps_is_shown_once() -> None:
     done = await bench.replay(recorder)
     (difference,) = done.differences
     assert (difference.step, len(difference.also)) == (1, limits.DIFFERENCES_PER_REPLAY_MAX - 1)
+    assert difference.note == "5 more of later steps not listed"
     assert {match.text for match in done.report.steps} == {"numbers"}
 
 
