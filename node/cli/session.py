@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from node.base import counted
-from node.cli import apart, headed, needed_secrets
+from node.cli import apart, headed, needed_secrets, session_run
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, called, moment, table
 from node.cli.gated import show_gated
@@ -298,3 +298,4 @@ LOOKS: Final = {
 }
 for _command in commands_of((*verbs.VERBS, *upkeep.VERBS), LOOKS):
     group.add_command(_command)
+group.add_command(session_run.command)

@@ -8,11 +8,12 @@ the owner.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import logging
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -135,6 +136,35 @@ async def call(
         return await answering(_node_at(home, info), verb, params, tell, person)
     except aiohttp.ClientConnectorError:
         raise locked from None  # the node ended meanwhile, or its file is that of a dead one
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    home: Path, passphrase: AskPassphrase | None = None, *, agent: AsAgent | None = None
+) -> AsyncIterator[CallVerb]:
+    """Calls of the node of ``home``, of which several may be under way at once: as ``call`` makes one.
+
+    Errors: those of ``open_in_turn``; of a call those of the verb, ``node.not_serving``, ``node.stopped``.
+    """
+    info = control_info(home) if agent is None else None
+    if agent is not None or info is not None:
+        at = _node_at(home, info) if info is not None else None
+
+        async def served(verb: str, params: dict[str, Any], tell: Tell) -> Any:
+            try:
+                if at is not None:
+                    return await at(verb, params, tell)
+                assert agent is not None
+                return await _remote(agent.socket, agent.token, verb, params, tell)
+            except aiohttp.ClientConnectorError as error:
+                raise MeshError("node.not_serving", f"no node answers: {error.os_error.strerror}") from None
+
+        yield served
+        return
+    from node.process.turns import open_in_turn
+
+    async with open_in_turn(home, passphrase, lambda: control_info(home) is not None) as node:
+        yield dispatching(node)
 
 
 async def ask(home: Path, verb: str, params: dict[str, Any], *, agent: AsAgent | None = None) -> Any:

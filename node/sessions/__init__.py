@@ -9,6 +9,7 @@ from node.sessions.action_writing import comment, write_file
 from node.sessions.for_peers import ForPeers
 from node.sessions.looking import PageVerbs
 from node.sessions.sessions import Sessions
+from node.sessions.suites import write_run
 from node.sessions.verbs import SessionVerbs
 from node.sessions.watching import Notebook
 
@@ -24,4 +25,5 @@ __all__ = [
     "read_action_file",
     "read_step",
     "write_file",
+    "write_run",
 ]

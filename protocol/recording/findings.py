@@ -67,7 +67,9 @@ def in_words(found: Difference) -> str:
         return f"{subject}: nothing instead of “{recorded}”" if recorded else subject
     if not recorded:
         return f"{subject}: “{met}”, where nothing was recorded"
-    return f"{subject}: “{met}”" if recorded == met else f"{subject}: “{met}” instead of “{recorded}”"
+    if recorded == met:
+        return f"{subject}: “{met}”"
+    return f"{subject}{'' if subject == _ASPECTS[found.what] else ':'} “{met}” instead of “{recorded}”"
 
 
 def _sides(found: Difference) -> tuple[str, str, str]:

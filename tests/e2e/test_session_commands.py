@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import http.server
 import json
+import re
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
+from xml.etree import ElementTree
 
 import pytest
 
@@ -88,12 +91,12 @@ def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_rep
         status, out, err = cli("session", "replay", session, "--out", str(report), home=node.home)
         given = node.run("session", "replay", session)
     assert status == 1
-    there = "text “- paragraph: Price: £99000.00” instead of “- paragraph: Price: £10.00”"
+    there = "text, under “Mug”, paragraph: “Price: £99000.00” instead of “Price: £10.00”"
     assert f"1/2 ✗ differs: open {url}/mug: {there}\n" in err
     told = "partial (step 1: other numbers in the text), level text: 1 of 2 steps matched; text: 1 same, 1 only numbers differ"
     assert out.splitlines()[:4] == [
         f"{told}; signed by this node",
-        f"step 1, open {url}/mug, text:",
+        f"step 1, open {url}/mug, text, under “Mug”:",
         "  recorded  - paragraph: Price: £10.00",
         "  met       - paragraph: Price: £99000.00",
     ]
@@ -104,6 +107,8 @@ def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_rep
             "recorded": "- paragraph: Price: £10.00",
             "met": "- paragraph: Price: £99000.00",
             "also": [],
+            "place": "under “Mug”",
+            "note": "",
         }
     ]
     assert [step["text"] for step in given["report"]["steps"]] == ["numbers", "same"]
@@ -328,3 +333,34 @@ def test_what_was_extracted_is_printed_and_each_replay_has_its_time_and_id(tmp_p
     for report in reports:
         (line,) = (line for line in shown.splitlines() if line.startswith(report["id"][:11] + "  20"))
         assert line.endswith(" UTC, replayed by this node, pass, level text: 2 of 2 steps matched; text: 2 same")
+
+
+def test_many_files_are_one_run_with_one_report_and_what_is_only_trouble_is_tried_again(tmp_path: Path) -> None:
+    """A green recording, one that is red, and one whose site is not there at first: its hook starts it."""
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    out, log = tmp_path / "out", tmp_path / "hooks.log"
+    with _till() as url, contextlib.ExitStack() as stack:
+        port = stack.enter_context(contextlib.closing(socket.socket()))
+        port.bind(("127.0.0.1", 0))  # bound and not listened at: nobody answers there
+        away = f"http://127.0.0.1:{port.getsockname()[1]}/"
+        for name, start, text in (("good", url, "Till"), ("red", url, "Pill"), ("away", away, "Till")):
+            said = f"start: {start}\nsteps:\n  - assert: {{text: {text}, timeout_ms: 100}}\n"
+            (tmp_path / f"{name}.yaml").write_text(said)
+        files = [str(tmp_path / f"{name}.yaml") for name in ("good", "red", "away")]
+        session = node.run("session", "record", files[0])["id"]
+        files.append(session)
+        hooks = ("--before", f"echo before >> {log}", "--after", f"echo after >> {log}")
+        run = ("session", "run", *files, "--jobs", "2", "--retries", "1", "--report", str(out), *hooks)
+        status, told, err = cli(*run, "--json", home=node.home, timeout_s=100)
+    ran = json.loads(told)["files"]
+    assert (status, [one["outcome"] for one in ran]) == (1, ["pass", "differs", "trouble", "pass"])
+    assert [one["attempts"] for one in ran] == [1, 1, 2, 1]
+    assert sorted(log.read_text().split()) == ["after"] * 5 + ["before"] * 5
+    assert sorted(line.split()[0] for line in err.splitlines()) == ["1/4", "2/4", "3/4", "4/4"]
+    (root,) = [ElementTree.parse(out / "junit.xml").getroot()]
+    assert (root.attrib["failures"], root.attrib["errors"]) == ("1", "1")
+    index = (out / "index.html").read_text()
+    pages = re.findall(r'href="([^"]+)"', index)
+    assert [name[:3] for name in pages] == ["001", "002", "003", "004"]
+    assert all((out / name).stat().st_mode & 0o777 == 0o600 for name in (*pages, "index.html", "junit.xml"))
+    assert "2 of 4 passed" in index and "tried 2 times" in index and "<script" not in index

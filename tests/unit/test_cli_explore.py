@@ -245,6 +245,7 @@ DIFFERENT: dict[str, Any] = {
     },
     "signed_by": "NODEABC-REST", "unreached": "", "stopped": "", "differences": [], "out": "", "secrets_missing": [],
     "replayable": 3, "lacking": "", "agreed": [], "names": {}, "described": ["open /a", "click link “B”"],
+    "uncounted": {},
 }  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def test_the_part_that_changed_ends_at_words() -> None:
             "text",
             '- button "Buy"',
             '- button "Buy" [disabled]',
-            'text: “button "Buy" [disabled]” instead of “button "Buy"”',
+            'text “button "Buy" [disabled]” instead of “button "Buy"”',
         ),
         ("text", "- cell: a", "", "text: nothing instead of “cell: a”"),
         ("text", "", "  - cell: b", "text: “cell: b”, where nothing was recorded"),

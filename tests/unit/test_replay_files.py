@@ -81,7 +81,7 @@ def test_a_difference_is_a_failure_that_says_what_was_met() -> None:
     data = junit_xml(RED)
     assert cases(data)[3] == (
         "4. extract “price” from status “Total”",
-        [("failure", "extracted value: “Sold out” instead of “9.90”")],
+        [("failure", "extracted value “Sold out” instead of “9.90”")],
     )
     assert "recorded  9.90\n  met       Sold out" in data.decode()
     assert counts(data) == [4, 1, 0, 0]

@@ -20,7 +20,7 @@ _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U
 def junit_xml(told: Told) -> bytes:
     """The file. It has a failure or an error exactly if the replay did not pass."""
     report = told.replayed.report
-    suite = TestSuite(_clean(told.session.title))
+    suite = TestSuite(clean(told.session.title))
     suite.timestamp = _iso(report.replayed_ms)
     red = False
     for each in told.steps:
@@ -28,8 +28,8 @@ def junit_xml(told: Told) -> bytes:
         red = red or any(isinstance(result, Failure | Error) for result in case.result)
         suite.add_testcase(case)
     if not told.passed and not red:
-        case = TestCase("verdict", _clean(told.session.id))
-        case.result = [Failure(_clean("; ".join((told.summary, *told.reasons))))]
+        case = TestCase("verdict", clean(told.session.id))
+        case.result = [Failure(clean("; ".join((told.summary, *told.reasons))))]
         suite.add_testcase(case)
     notes = [told.summary, *told.reasons, *(f"the guard refused {item}" for item in report.blocked)]
     suite.add_property("session", told.session.id)
@@ -39,13 +39,13 @@ def junit_xml(told: Told) -> bytes:
 
 def junit_of_ended(ended: Ended) -> bytes:
     """The file about a replay that has no report: one error, and every step is skipped."""
-    suite = TestSuite(_clean(ended.session.title))
+    suite = TestSuite(clean(ended.session.title))
     suite.timestamp = _iso(ended.at_ms)
-    login = TestCase("login", _clean(ended.session.id))
-    login.result = [Error(_clean(ended.summary), _clean(ended.error.code))]
+    login = TestCase("login", clean(ended.session.id))
+    login.result = [Error(clean(ended.summary), clean(ended.error.code))]
     suite.add_testcase(login)
     for index, did in ended.steps:
-        case = TestCase(_clean(f"{index}. {did}"), _clean(ended.session.id))
+        case = TestCase(clean(f"{index}. {did}"), clean(ended.session.id))
         case.result = [Skipped("no result")]
         suite.add_testcase(case)
     suite.add_property("session", ended.session.id)
@@ -54,7 +54,7 @@ def junit_of_ended(ended: Ended) -> bytes:
 
 def _file(suite: TestSuite, notes: Sequence[str]) -> bytes:
     printed = SystemOut()
-    printed.text = _clean("\n".join(notes))
+    printed.text = clean("\n".join(notes))
     suite.append(printed)
     xml = JUnitXml("trailmesh")
     xml.add_testsuite(suite)
@@ -63,24 +63,24 @@ def _file(suite: TestSuite, notes: Sequence[str]) -> bytes:
 
 
 def _case(told: Told, each: ToldStep) -> TestCase:
-    case = TestCase(_clean(f"{each.step.index}. {each.did}"), _clean(told.session.id))
+    case = TestCase(clean(f"{each.step.index}. {each.did}"), clean(told.session.id))
     case.time = (each.match.duration_ms if each.match else 0) / 1_000
     match each.status:
         case "matched":
             # No result: it matched. It is told all the same that a page reads otherwise beside what was asserted.
             if each.why:
-                case.system_out = _clean(f"{each.why}: it does not count at this level\n{_details(told, each)}")
+                case.system_out = clean(f"{each.why}: it does not count at this level\n{_details(told, each)}")
         case "not reached":
             case.result = [Skipped("not reached")]
         case "not performed":
             # An environment that was not there is an error of the run, not a failure of what is tested.
             kind = Error if told.replayed.unreached or told.replayed.lacking else Failure
-            result = kind(_clean(_first(each)), _clean(each.why))
-            result.text = _clean(_details(told, each))
+            result = kind(clean(_first(each)), clean(each.why))
+            result.text = clean(_details(told, each))
             case.result = [result]
         case "differs":
-            failure = Failure(_clean(_first(each)), "differs")
-            failure.text = _clean(_details(told, each))
+            failure = Failure(clean(_first(each)), "differs")
+            failure.text = clean(_details(told, each))
             case.result = [failure]
     return case
 
@@ -99,5 +99,6 @@ def _iso(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """``text`` without what would make the file unreadable."""
     return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", str(without_controls(text)))

@@ -146,6 +146,19 @@ def beside(old: bytes, new: bytes) -> tuple[bytes, str]:
     return compared.marked, share if compared.per_mille else "the pictures are the same"
 
 
+def style() -> str:
+    """The one style sheet of all pages."""
+    env = _environment()
+    assert env.loader is not None
+    return env.loader.get_source(env, _STYLE)[0]
+
+
+def page_policy() -> str:
+    """The content security policy of a page: pictures in it, and the style sheet by the hash of the exact text between its tags."""
+    digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
+    return f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
 def render(
     session: Session,
     kind: str,
@@ -156,25 +169,23 @@ def render(
     **more: Any,
 ) -> str:
     """The file about ``session``: its rows, and what else the template knows."""
-    env = _environment()
-    assert env.loader is not None
-    style = env.loader.get_source(env, _STYLE)[0]
-    # The hash is over the exact text between the style tags.
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     given = {"summary": "", "reasons": (), "origin": "", "refused": (), "reports": ()}
     given |= {"sides": ("recorded", "met")} | more
-    return env.get_template(_TEMPLATE).render(
-        session=session,
-        kind=kind,
-        verdict=verdict,
-        rows=rows,
-        signed=signed,
-        made_ms=made_ms,
-        policy=policy,
-        style=style,
-        failed=next((row for row in rows if row.tag == "bad"), None) if kind == "Replay" else None,
-        **given,
+    return (
+        _environment()
+        .get_template(_TEMPLATE)
+        .render(
+            session=session,
+            kind=kind,
+            verdict=verdict,
+            rows=rows,
+            signed=signed,
+            made_ms=made_ms,
+            policy=page_policy(),
+            style=style(),
+            failed=next((row for row in rows if row.tag == "bad"), None) if kind == "Replay" else None,
+            **given,
+        )
     )
 
 
