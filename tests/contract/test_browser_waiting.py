@@ -301,8 +301,12 @@ async def test_scripts_of_another_site_that_a_loaded_page_asks_for_are_waited_up
     site.extra["/more"] = "more"
     site.extra["/part.js"] = "setTimeout(() => document.querySelector('p').textContent = 'shown by a part', 200)"
     elsewhere = "location.origin.replace('127.0.0.1', 'localhost') + '/part.js'"
-    script = f"Object.assign(document.createElement('script'), {{src: {elsewhere}}})"
-    site.extra["/parts-elsewhere.html"] = f"<p>wait</p><script>onload = () => document.body.append({script})</script>"
+    script = f"Object.assign(document.createElement('script'), {{src: {elsewhere}, onload: () => stop.abort()}})"
+    # The request keeps the page from being still until the script has come, and has no answer that would be waited upon.
+    waits = "const stop = new AbortController(); fetch('/held.html', {signal: stop.signal}).catch(() => 0)"
+    site.extra["/parts-elsewhere.html"] = (
+        f"<p>wait</p><script>{waits}; onload = () => document.body.append({script})</script>"
+    )
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/parts-elsewhere.html"))
     assert "shown by a part" in outcome.observation.text
@@ -376,9 +380,12 @@ async def test_a_request_without_an_answer_at_the_end_of_a_step_is_open_and_a_st
 
 
 async def test_what_a_timer_asks_for_while_a_step_only_waits_is_no_fault_of_the_step(
-    browser: Browser, site: PageServer
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken out: ``Caused._asks_again``."""
+    monkeypatch.setattr(
+        limits, "SETTLE_TIMEOUT_MS", 1_000
+    )  # where each answer takes longer than the timer, it never rests
     site.extra["/polls.html"] = "<h1>Polls</h1><script>setInterval(() => fetch('/held.html'), 200)</script>"
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     site.hold.set()
