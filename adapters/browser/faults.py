@@ -107,3 +107,8 @@ def translated(otherwise: str, doing: str, late: str = "browser.timeout") -> Ite
         if otherwise == "browser.navigation" and reason in _ANSWERED:
             otherwise = "browser.no_page"
         raise MeshError(otherwise, f"{doing} failed{f': {why}' if why else ''}", reason=reason) from None
+
+
+def hiding(name: str) -> MeshError:
+    """The error for a page of which a form's field hides the DOM property ``name`` from whoever reads it."""
+    return MeshError("browser.unreadable", f"a form of the page has a field named “{name}”", name=name)

@@ -63,6 +63,11 @@ class Finding:
         self._view = view
         self.held.clear()
 
+    @property
+    def traps(self) -> bool:
+        """Whether something on the page may not be pressed: ``View.traps``."""
+        return self._view is not None and self._view.traps
+
     def at(self, internal: str) -> Locator:
         """The element of the last observation with this Playwright ref."""
         return at(self._page, self._view, internal)

@@ -18,6 +18,7 @@ from adapters.browser.activity import Activity
 from adapters.browser.choosing import choose, payloads
 from adapters.browser.dragging import drag
 from adapters.browser.editors import replace
+from adapters.browser.faults import hiding
 from adapters.browser.fields import SENT, SHOWN
 from adapters.browser.filled import Filled
 from adapters.browser.finding import Finding, tidy
@@ -67,7 +68,9 @@ _HIDDEN_ASKED_MAX: Final = 20  # of what a selector finds and is not shown
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 # A list and a combo box hold their options; text fields in them only take the focus.
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
-_HOLDS, _ANOTHER, _FOCUSED = (scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused"))
+_HOLDS, _ANOTHER, _FOCUSED, _TRAPPED = (
+    scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused", "trapped")
+)
 _DONE: Final = "waiting for scheduled navigations"  # Playwright's log of an action, once it is performed
 _UNKNOWN: Final = "it was hidden, disabled, moving or covered, and is not any more"
 _NAME_CHARS: Final = 80
@@ -183,6 +186,8 @@ class Hands:
     async def _on(
         self, action: Action, element: Element, internal: str, target: Locator, secrets: Secrets, limit: int
     ) -> str:
+        if isinstance(action, Click | Drag | Hover | Check | Upload) and self.finding.traps:
+            await self._require_free(internal, target, limit)
         try:
             match action:
                 case Click(button=button, count=count):
@@ -294,6 +299,11 @@ class Hands:
         value = secrets.value_for(name, element, frame.url if frame else "")
         work = partial(handle.fill, value, timeout=limit)
         await self.filled.write(action, value, element, target, None, work, limit)
+
+    async def _require_free(self, internal: str, target: Locator, limit: int) -> None:
+        """Errors: ``browser.unreadable``, where pressing the target would never end."""
+        if await self._ask(_TRAPPED, internal, target, limit):
+            raise hiding("parentNode")
 
     async def _require_own_point(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         """Refuse a click that another control within the target would get: what was judged is the target.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from adapters.browser.dom import DOM
+
 FIRST_REF: Final = 9_000_000
 """Playwright counts its refs from 1."""
 CONTROL: Final = "trailmesh-control"
@@ -29,7 +31,7 @@ const acts = e => Element.prototype.matches.call(e, LABELLED);
 const labelsOf = tree => {
   // Of all at once: to ask each control for its labels would walk through the document each time.
   const found = new Map();
-  for (const label of tree.querySelectorAll('label')) {
+  for (const label of all(tree, 'label')) {
     const control = labelled.call(label);
     if (control) found.set(control, [...found.get(control) || [], label]);
   }
@@ -63,16 +65,16 @@ const textOf = (e, control) => {
   if (named) return ` ${named} `;
   const before = /^"(.*)"$/.exec(getComputedStyle(e, '::before').content);
   const given = e instanceof HTMLSlotElement ? e.assignedNodes({flatten: true}) : [];
-  const inner = given.length ? given : e.shadowRoot ? e.shadowRoot.childNodes : e.childNodes;
-  const parts = Array.prototype.map.call(inner, each => each.nodeType === 3 ? each.nodeValue
+  const inner = given.length ? given : prop(prop(e, 'shadowRoot') || e, 'childNodes');
+  const parts = Array.prototype.map.call(inner, each => prop(each, 'nodeType') === 3 ? each.nodeValue
     : each instanceof SVGElement ? (each.querySelector('title') || {}).textContent || ''
-    : each.nodeType === 1 ? textOf(each, control) : '');
+    : prop(each, 'nodeType') === 1 ? textOf(each, control) : '');
   const text = (before ? before[1] : '') + parts.join('');
   const said = text.trim() ? text : attribute(e, 'title');
   return style.display === 'inline' ? said : ` ${said} `;
 };
 const folded = text => text.replace(/\s+/g, ' ').trim().slice(0, 400);
-const byId = (e, id) => id && Node.prototype.getRootNode.call(e).getElementById(id);
+const byId = (e, id) => id && invoke(Node.prototype.getRootNode.call(e), 'getElementById', id);
 const nameOf = (e, said) => {
   const others = attribute(e, 'aria-labelledby').split(/\s+/).map(id => byId(e, id)).filter(Boolean);
   return folded(others.map(other => textOf(other, e)).join(' ')) || folded(attribute(e, 'aria-label')) || said
@@ -94,7 +96,7 @@ const statesOf = e => {
 const refOf = e => e._ariaRef ? e._ariaRef.ref : '';
 const number = ref => Number(ref.slice(ref.lastIndexOf('e') + 1)), prefixOf = ref => ref.slice(0, ref.lastIndexOf('e'));
 let marked = null;
-const anyMarked = () => marked = marked || Array.prototype.find.call(document.querySelectorAll('*'),
+const anyMarked = () => marked = marked || Array.prototype.find.call(all(document, '*'),
   e => e._ariaRef && number(refOf(e)) < FIRST_REF);
 // Refs of what is around an element, from the inside out; the last one can be that of the frame that it is in.
 const around = e => {
@@ -132,10 +134,13 @@ const standing = (e, labels) => {
 )
 """``standing`` of a control and its labels, and ``labelsOf``, for ``scripts.FACTS``."""
 
-_GETTERS: Final = r"""
+_GETTERS: Final = (
+    DOM
+    + r"""
 const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
 const closest = (e, selector) => Element.prototype.closest.call(e, selector);
 """
+)
 
 PRESSED: Final = (
     "e => {"
@@ -198,15 +203,15 @@ _ENGINE: Final = r"""(() => {
 GETTERS
 LABELS
 const search = (tree, ref) => {
-  for (const e of tree.querySelectorAll('*')) {
+  for (const e of all(tree, '*')) {
     if (e._ariaRef && e._ariaRef.ref === ref) return e;
-    const found = e.shadowRoot && search(e.shadowRoot, ref);
+    const inner = prop(e, 'shadowRoot'), found = inner && search(inner, ref);
     if (found) return found;
   }
   return null;
 };
 FIND
-return {query: (root, text) => all(root, text)[0] || null, queryAll: all};
+return {query: (root, text) => every(root, text)[0] || null, queryAll: every};
 })()"""
 
 _CONTROL: Final = r"""
@@ -228,13 +233,14 @@ const find = control => {
 _ALL_HIDDEN: Final = r"""
 const hidden = tree => {
   const labels = labelsOf(tree), found = [];
-  for (const e of tree.querySelectorAll('*')) {
+  for (const e of all(tree, '*')) {
     if (labels.has(e) && acts(e) && !isShown(e) && labels.get(e).some(isSeen)) found.push(e);
-    if (e.shadowRoot) found.push(...hidden(e.shadowRoot));
+    const inner = prop(e, 'shadowRoot');
+    if (inner) found.push(...hidden(inner));
   }
   return found;
 };
-const all = (_, first) => {
+const every = (_, first) => {
   const at = first.lastIndexOf('e') + 1, number = Number(first.slice(at));
   const found = hidden(document);
   found.forEach((e, index) => { e._ariaRef = {role: '', name: '', ref: first.slice(0, at) + (number + index)}; });
@@ -242,7 +248,7 @@ const all = (_, first) => {
 };
 """
 
-_ONE: Final = "const all = (root, text) => [find(root, text)].filter(Boolean);"
+_ONE: Final = "const every = (root, text) => [find(root, text)].filter(Boolean);"
 
 ENGINES: Final = {
     name: _ENGINE.replace("GETTERS", _GETTERS).replace("LABELS", _LABELS).replace("FIND", find)

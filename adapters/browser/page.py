@@ -18,6 +18,7 @@ from adapters.browser.camera import Camera
 from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
 from adapters.browser.far_labels import read_far_labels
+from adapters.browser.faults import hiding
 from adapters.browser.following import Following
 from adapters.browser.forms import Forms
 from adapters.browser.hands import Hands
@@ -215,7 +216,7 @@ class ChromiumPage:
             late=SLOW,
         )
         for name in filter(None, names):
-            raise _unreadable(name)
+            raise hiding(name)
 
     async def _look(self) -> View:
         for attempt in range(_SNAPSHOT_ATTEMPTS):
@@ -227,7 +228,7 @@ class ChromiumPage:
             if unknown and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
                 continue  # the document changed between snapshot and facts
             if facts.clobbered:
-                raise _unreadable(facts.clobbered)
+                raise hiding(facts.clobbered)
             await asyncio.gather(self._ask(unknown, facts), read_far_labels(self._page, roots, facts))
             break
         self._activity.caused.documents = tuple(facts.documents)
@@ -532,7 +533,3 @@ class ChromiumPage:
 def _arrival_ms(action: Action) -> int:
     own_ms = 0 if isinstance(action, Wait | Assert) else action.timeout_ms
     return own_ms or limits.NAVIGATION_TIMEOUT_MS
-
-
-def _unreadable(name: str) -> MeshError:
-    return MeshError("browser.unreadable", f"a form of the page has a field named “{name}”", name=name)

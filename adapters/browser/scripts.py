@@ -1,16 +1,19 @@
 """JavaScript that runs in pages. It runs in an isolated world, where the page cannot replace built-ins.
 
-What a page *can* do there is DOM clobbering (``<input name=method>`` hides ``form.method``): so attributes are read
-through ``Element.prototype`` and forms through the prototypes' getters.
+What a page *can* do there is DOM clobbering (``<input name=method>`` hides ``form.method``): so what can be a form or the document
+is read by ``dom.DOM``, or through the prototypes' getters.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from adapters.browser.dom import DOM
 from adapters.browser.label_scripts import STANDING
 
-_TRAITS: Final = r"""
+_TRAITS: Final = (
+    DOM
+    + r"""
 const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
 const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
 const formOf = e => {
@@ -36,7 +39,7 @@ const tokens = e => {
   // What says most stands first: the list is cut, and a button can have more classes than it holds.
   const raw = [attribute(e, 'data-action'), attribute(e, 'data-icon'), attribute(e, 'formaction'), attribute(e, 'name'),
     attribute(e, 'id'), attribute(e, 'title'),
-    e.tagName === 'INPUT' || e.tagName === 'SELECT' || e.tagName === 'TEXTAREA' ? '' : icons(e).join(' '), classes(e)].join(' ');
+    ['INPUT', 'SELECT', 'TEXTAREA'].includes(prop(e, 'tagName')) ? '' : icons(e).join(' '), classes(e)].join(' ');
   const words = raw.slice(0, 2000).replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/);
   const kept = words.filter(w => w.length > 1 && w.length < 25 && (!/\d/.test(w) || /^(2fa|mfa2)$/.test(w)));
   return [...new Set(kept)].slice(0, 24);
@@ -44,15 +47,15 @@ const tokens = e => {
 const action = (form, own) => {
   const value = own || attribute(form, 'action');
   try {
-    const url = new URL(value || document.URL, document.baseURI);
+    const url = new URL(value || prop(document, 'URL'), prop(document, 'baseURI'));
     return /^https?:$/.test(url.protocol) ? url.pathname : '';
   } catch (_) { return ''; }
 };
 // What inline handlers do once ``e`` changes or opens. Listeners that scripts add cannot be seen from a document.
 const SUBMITS = /^\s*(javascript:)?\s*(return\s+)?(this\.form\.|form\.|this\.)(request)?submit\(\s*\)\s*;?\s*$/i;
 const reacts = (e, form) => {
-  const opens = e.tagName === 'SUMMARY';
-  if (!opens && !['INPUT', 'SELECT', 'TEXTAREA'].includes(e.tagName) && !e.isContentEditable) return '';
+  const tag = prop(e, 'tagName'), opens = tag === 'SUMMARY';
+  if (!opens && !['INPUT', 'SELECT', 'TEXTAREA'].includes(tag) && !prop(e, 'isContentEditable')) return '';
   const box = /^(checkbox|radio)$/i.test(attribute(e, 'type'));
   const own = opens || box ? ['onclick', 'onchange', 'oninput'] : ['onchange', 'oninput'];
   const around = opens ? getter(Node.prototype, 'parentElement').call(e) : form;
@@ -83,7 +86,7 @@ const guarded = form => {
   return judged.get(form);
 };
 const traits = (e, labels = []) => {
-  const tag = e.tagName.toLowerCase();
+  const tag = prop(e, 'tagName').toLowerCase();
   const form = formOf(e);
   const type = attribute(e, 'type').toLowerCase();
   const kind = isPassword(e) ? 'password' : type;
@@ -108,6 +111,7 @@ const traits = (e, labels = []) => {
     runs, handler(e, (submits || tag === 'input') && form), method === 'get' && guarded(form)];
 };
 """
+)
 
 WITHOUT_UNJUDGED: Final = r"""
 for (const name of ['PaymentRequest', 'IdentityCredential', 'IdentityProvider', 'CredentialsContainer',
@@ -125,14 +129,14 @@ _GETTER: Final = "const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n)
 _CLOBBERED: Final = r"""
 const clobbered = () => {
   const names = ['getAttribute', 'hasAttribute', 'parentElement', 'checkVisibility', 'getBoundingClientRect',
-    'ownerDocument', 'shadowRoot', 'assignedSlot', 'nodeType'];
+    'ownerDocument', 'shadowRoot', 'assignedSlot', 'nodeType', 'firstChild', 'nextSibling'];
   const controls = getter(HTMLFormElement.prototype, 'elements');
   const hides = form => names.find(name => controls.call(form).namedItem(name) !== null);
-  return Array.prototype.map.call(document.forms, hides).find(name => name) || '';
+  return Array.prototype.map.call(prop(document, 'forms'), hides).find(name => name) || '';
 };
 """
 
-CLOBBERED: Final = "(() => {" + _GETTER + _CLOBBERED + "return clobbered();})()"
+CLOBBERED: Final = "(() => {" + DOM + _GETTER + _CLOBBERED + "return clobbered();})()"
 """The name of a form's field that hides a property Playwright's snapshot reads from the form; empty if none does."""
 
 BUSY: Final = r"""
@@ -142,9 +146,9 @@ const WORKING = new RegExp('^(' + [
 ].join('|') + ')$', 'i');
 const shown = e => Element.prototype.checkVisibility.call(e, {visibilityProperty: true, opacityProperty: true});
 const isBusy = root => {
-  for (const e of root.querySelectorAll('[aria-busy=true],[role=status],[role=alert],[aria-live]:not([aria-live=off]),output')) {
-    if (attribute(e, 'aria-busy') === 'true' ? shown(e) : e.textContent.length < 200 &&
-        WORKING.test(e.textContent.trim()) && shown(e)) return true;
+  for (const e of all(root, '[aria-busy=true],[role=status],[role=alert],[aria-live]:not([aria-live=off]),output')) {
+    if (attribute(e, 'aria-busy') === 'true' ? shown(e) : prop(e, 'textContent').length < 200 &&
+        WORKING.test(prop(e, 'textContent').trim()) && shown(e)) return true;
   }
   return false;
 };
@@ -173,7 +177,7 @@ const visit = root => {
       const v = getter(HTMLInputElement.prototype, 'value').call(e);
       if (v) secrets.push(v);
     }
-    if (known && (roles.has(known.role) || fields.has(e.tagName)))
+    if (known && (roles.has(known.role) || fields.has(prop(e, 'tagName'))))
       items.push([known.ref, ...traits(e, stands ? label : [])]);
     if (known && known.role !== 'link' && e instanceof HTMLAnchorElement && attribute(e, 'href')) {
       // What a ``data:`` address holds is a file and leads nowhere: a snapshot leaves it out as well.
@@ -181,15 +185,30 @@ const visit = root => {
       // A longer one is left out whole: where it is cut, a part of a secret could stay. What is left out is a button.
       if (led.length <= 4096 && led.length <= room) { leads.push([known.ref, led]); room -= led.length; }
     }
-    if (e.shadowRoot) visit(e.shadowRoot);
+    const inner = prop(e, 'shadowRoot');
+    if (inner) visit(inner);
   }
   for (const [control, list] of labels)
     for (const label of list) if (control._ariaRef && label._ariaRef) named.push([refOf(label), refOf(control)]);
 };
 visit(document);
 globalThis.__trailmesh_world = true;
-return JSON.stringify({base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
-  leads, stood, named, clobbered: clobbered(), busy, began: performance.timeOrigin, address: location.href,
+// A form that Playwright has not looked into, all of whose fields are shown: one of them hides a property that it reads.
+const unread = form => {
+  if (invoke(form, 'closest', '[aria-hidden=true],[inert]')) return '';
+  const controls = Array.from(prop(form, 'elements')), shown = controls.filter(e => /^(INPUT|SELECT|TEXTAREA|BUTTON)$/.test(
+    prop(e, 'tagName')) && isShown(e));
+  if (!shown.length || shown.some(e => e._ariaRef)) return '';
+  const names = controls.flatMap(e => [attribute(e, 'name'), attribute(e, 'id')]);
+  return names.find(name => name in HTMLFormElement.prototype) || '';
+};
+// Playwright walks up from what it presses by this property, and would walk in circles for ever.
+const traps = Array.prototype.some.call(prop(document, 'forms'),
+  form => invoke(prop(form, 'elements'), 'namedItem', 'parentNode') !== null);
+const unreadable = () => clobbered() || Array.prototype.map.call(prop(document, 'forms'), unread).find(name => name) || '';
+const base = prop(document, 'baseURI'), title = prop(document, 'title'), top = window.parent === window;
+return JSON.stringify({base, title, top, items, secrets,
+  leads, stood, named, clobbered: unreadable(), traps, busy, began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
 })()"""
 )
@@ -214,19 +233,26 @@ return found.map(told);
 )
 """Role, name, states, text of the labels and traits of hidden controls, which are given beside the first; for the same frames."""
 
-PATH_TO: Final = r"""e => {
+PATH_TO: Final = (
+    "e => {"
+    + DOM
+    + r"""
   const path = [];
   for (let node = e; node; ) {
-    const parent = node.parentNode;
-    if (parent) path.unshift(Array.prototype.indexOf.call(parent.childNodes, node));
+    const parent = prop(node, 'parentNode');
+    if (parent) path.unshift(Array.prototype.indexOf.call(prop(parent, 'childNodes'), node));
     if (parent instanceof ShadowRoot) { path.unshift(-1); node = parent.host; } else node = parent;
   }
   return path;
 }"""
+)
 
-REF_AT: Final = r"""(path => {
+REF_AT: Final = (
+    "(path => {"
+    + DOM
+    + r"""
   let node = document;
-  for (const index of path) node = node && (index < 0 ? node.shadowRoot : node.childNodes[index]);
+  for (const index of path) node = node && (index < 0 ? prop(node, 'shadowRoot') : prop(node, 'childNodes')[index]);
   if (!node) return [];
   const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
   const said = e => e instanceof HTMLElement
@@ -240,8 +266,8 @@ REF_AT: Final = r"""(path => {
   };
   const control = Element.prototype.closest.call(node, 'a[href],button,summary,[role=button],[role=link]');
   const fitting = control && control !== node && fills(node, control) ? [node, control] : [node];
-  const above = [], host = e => getter(Element.prototype, 'assignedSlot').call(e) || e.parentElement
-    || (e.getRootNode() instanceof ShadowRoot ? e.getRootNode().host : null);
+  const above = [], host = e => prop(e, 'assignedSlot') || prop(e, 'parentElement')
+    || (invoke(e, 'getRootNode') instanceof ShadowRoot ? invoke(e, 'getRootNode').host : null);
   for (let e = host(node); e; e = host(e)) {
     const labelled = e instanceof HTMLLabelElement && getter(HTMLLabelElement.prototype, 'control').call(e);
     above.push(labelled || e);
@@ -253,6 +279,7 @@ REF_AT: Final = r"""(path => {
   const refs = list => list.filter(e => e && e._ariaRef).map(e => e._ariaRef.ref);
   return {fitting: refs(fitting), above: refs(above), inside: Boolean(control && control !== node), labels: refs(labels)};
 })(PATH)"""
+)
 """The ref of the element at a path, and that of the link or button it is the content of (``fitting``); those of what is around it,
 or what it is the label of, from the inside out (``above``); whether a link or button is around it (``inside``); that of the control
 whose label it is, or stands in (``labels``).
@@ -261,7 +288,12 @@ An element is the content of a control if it has the control's whole text and co
 would be clicked. Only then do clicking and reading the control have the same result as for the element itself.
 """
 
-IN_CONTROL: Final = "e => e.parentElement && e.parentElement.closest('a[href],button,summary,label,[role]')"
+IN_CONTROL: Final = (
+    "e => {"
+    + DOM
+    + "const outer = prop(e, 'parentElement');"
+    + "return outer && invoke(outer, 'closest', 'a[href],button,summary,label,[role]');}"
+)
 """Whether something that may be a control is around an element; asked where the isolated world is out of reach."""
 
 _POINT: Final = r"""
@@ -312,8 +344,17 @@ const another = e => {
   let found = '';
   for (; hit && hit !== e; hit = above(hit))
     if (matches(hit, controls) && !same(e, hit))
-      found = attribute(hit, 'role').slice(0, 20) || hit.tagName.toLowerCase();
+      found = attribute(hit, 'role').slice(0, 20) || getter(Element.prototype, 'tagName').call(hit).toLowerCase();
   return hit ? found : '';
+};
+const trapped = e => {
+  for (let form = Element.prototype.closest.call(e, 'form'); form; ) {
+    const controls = getter(HTMLFormElement.prototype, 'elements').call(form);
+    if (controls.namedItem('parentNode') !== null) return true;
+    const outer = getter(Node.prototype, 'parentElement').call(form);
+    form = outer && Element.prototype.closest.call(outer, 'form');
+  }
+  return false;
 };
 const focused = e => {
   const tree = Node.prototype.getRootNode.call(e);
@@ -325,7 +366,8 @@ const focused = e => {
 
 def of_element(question: str, roles: str) -> str:
     """A function of an element that answers ``question``: ``holds`` (another control), ``another`` (which one a click would hit;
-    empty if none), ``focused``. roles: the roles of controls, as JSON.
+    empty if none), ``focused``, ``trapped`` (whether it is in a form with a field that keeps it from being pressed). roles: the
+    roles of controls, as JSON.
     """
     return "e => {" + _POINT.replace("ROLES", roles, 1) + f"return {question}(e);" + "}"
 
@@ -335,11 +377,14 @@ def by_ref(function: str, ref: str) -> str:
     return _BY_REF.replace("REF", ref, 1).replace("FUNCTION", function, 1)
 
 
-_BY_REF: Final = r"""(() => {
+_BY_REF: Final = (
+    "(() => {"
+    + DOM
+    + r"""
   const wanted = REF, search = tree => {
-    for (const e of tree.querySelectorAll('*')) {
+    for (const e of all(tree, '*')) {
       if (e._ariaRef && e._ariaRef.ref === wanted) return e;
-      const found = e.shadowRoot && search(e.shadowRoot);
+      const inner = prop(e, 'shadowRoot'), found = inner && search(inner);
       if (found) return found;
     }
     return null;
@@ -347,6 +392,7 @@ _BY_REF: Final = r"""(() => {
   const e = search(document);
   return e && (FUNCTION)(e);
 })()"""
+)
 
 LABELS_OF: Final = r"""(select, value) => {
   if (!(select instanceof HTMLSelectElement)) return [];
@@ -355,13 +401,17 @@ LABELS_OF: Final = r"""(select, value) => {
 }"""
 """The label of the first option with a value, once for each option that has it: the browser chooses the first as well."""
 
-SCROLL: Final = r"""(amount => {
-  const middle = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
-  for (let e = middle; e; e = e.parentElement) {
-    if (e.scrollHeight > e.clientHeight && /auto|scroll/.test(getComputedStyle(e).overflowY)) {
-      const before = e.scrollTop; e.scrollBy({top: amount, behavior: 'instant'});
-      if (e.scrollTop !== before) return;
+SCROLL: Final = (
+    "(amount => {"
+    + DOM
+    + r"""
+  const middle = invoke(document, 'elementFromPoint', innerWidth / 2, innerHeight / 2);
+  for (let e = middle; e; e = prop(e, 'parentElement')) {
+    if (prop(e, 'scrollHeight') > prop(e, 'clientHeight') && /auto|scroll/.test(getComputedStyle(e).overflowY)) {
+      const before = prop(e, 'scrollTop'); invoke(e, 'scrollBy', {top: amount, behavior: 'instant'});
+      if (prop(e, 'scrollTop') !== before) return;
     }
   }
   window.scrollBy({top: amount, behavior: 'instant'});
 })(AMOUNT)"""
+)

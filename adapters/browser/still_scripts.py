@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from adapters.browser.dom import DOM
 from adapters.browser.scripts import BUSY
 
 _LEFT: Final = r"""
@@ -40,22 +41,27 @@ QUIET: Final = (
     r"""new Promise(done => {
   const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
 """
+    + DOM
     + BUSY
     + _LEFT
     + r"""
   const began = performance.now(), roots = []; let timer = 0, changes = 0, ended = false;
+  const tagOf = e => e ? prop(e, 'tagName') : '';
   const trees = (root, found = []) => {
     found.push(root);
-    for (const e of root.querySelectorAll('*')) if (e.shadowRoot instanceof ShadowRoot) trees(e.shadowRoot, found);
+    for (const e of all(root, '*')) {
+      const inner = prop(e, 'shadowRoot');
+      if (inner) trees(inner, found);
+    }
     return found;
   };
   const rules = sheet => { try { return sheet.cssRules.length; } catch { return 0; } };  // not of another site
   // What no mutation tells of, and what is read or seen all the same.
   const held = () => JSON.stringify([scrollX, scrollY, trees(document).map(root => [
-    root.activeElement?.tagName, root.querySelectorAll(':popover-open').length,
-    [root.styleSheets, root.adoptedStyleSheets].map(all => Array.from(all || [], sheet => [sheet.disabled, rules(sheet)])),
-    Array.from(root.querySelectorAll('input,textarea,select'), e => [
-      e.value, e.checked, e.indeterminate, Array.from(e.selectedOptions || [], o => o.index), e === root.activeElement]),
+    tagOf(prop(root, 'activeElement')), all(root, ':popover-open').length,
+    ['styleSheets', 'adoptedStyleSheets'].map(name => Array.from(prop(root, name) || [], sheet => [sheet.disabled, rules(sheet)])),
+    Array.from(all(root, 'input,textarea,select'), e => [
+      e.value, e.checked, e.indeterminate, Array.from(e.selectedOptions || [], o => o.index), e === prop(root, 'activeElement')]),
   ])]);
   const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
   const arm = (ms = 0) => { clearTimeout(timer); timer = setTimeout(end, ms + QUIET_MS); };
@@ -65,9 +71,9 @@ QUIET: Final = (
   // Scripts that a loaded page asks for later may still be on their way: a young page that has them and shows nothing will.
   const looked = globalThis.__trailmesh_looked ??= began;
   const blank = () => performance.now() - looked < BLANK_MS
-    && parent === window && document.scripts.length > 0 && roots.length === 1
-    && !/[\p{L}\p{N}]/u.test(document.body?.innerText) && !Array.prototype.some.call(
-      document.querySelectorAll('img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
+    && parent === window && prop(document, 'scripts').length > 0 && roots.length === 1
+    && !/[\p{L}\p{N}]/u.test(prop(prop(document, 'body') ?? document, 'innerText') ?? '') && !Array.prototype.some.call(
+      all(document, 'img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
   // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While scripts
   // build a page, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a
   // body. Of a page that was served with text only those answers count that come while it is watched (ADR 65).
@@ -90,7 +96,7 @@ QUIET: Final = (
     const considered = considers();
     if (considered) return arm(considered - QUIET_MS);
     const ms = moving();
-    if (document.readyState !== 'complete' || works() || ms || blank()) {
+    if (prop(document, 'readyState') !== 'complete' || works() || ms || blank()) {
       changes++;  // what moves looks another way at the end of it
       return arm(ms);
     }
@@ -121,14 +127,16 @@ count as a change.
 SHELL: Final = (
     r"""(() => {
 """
+    + DOM
     + _ANSWERS
     + r"""
-  document.addEventListener('readystatechange', () => {  // it has been parsed, and scripts that wait for that have not run
+  // It has been parsed, and scripts that wait for that have not run.
+  invoke(document, 'addEventListener', 'readystatechange', () => {
     const texts = Document.prototype.createTreeWalker.call(document, document, NodeFilter.SHOW_TEXT);
     let letters = 0;
     while (letters < LETTERS && texts.nextNode()) {
       const text = texts.currentNode;
-      if (/^(title|script|style|noscript)$/.test(text.parentNode.localName)) continue;
+      if (/^(title|script|style|noscript)$/.test(prop(prop(text, 'parentNode'), 'localName'))) continue;
       letters += (text.data.match(/[\p{L}\p{N}]/gu) ?? []).length;
     }
     globalThis.__trailmesh_shell = letters < LETTERS;
@@ -145,27 +153,33 @@ CHANGES: Final = "globalThis.__trailmesh_watch?.told()"
 HOLD_STILL: Final = (
     r"""(async () => {
 """
+    + DOM
     + _LEFT
     + r"""
   const roots = [];
   const collect = root => {
     roots.push(root);
-    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) collect(e.shadowRoot);
+    for (const e of all(root, '*')) {
+      const inner = prop(e, 'shadowRoot');
+      if (inner) collect(inner);
+    }
   };
   collect(document);
   const still = globalThis.__trailmesh_still = {undo: []};
-  let focused = document.activeElement;
-  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
-  if (focused && (focused.isContentEditable || /^(input|textarea)$/i.test(focused.tagName))) {
-    const sheet = new CSSStyleSheet(), root = focused.getRootNode();  // a sheet of its own changes no element
+  const focusedIn = root => prop(root, 'activeElement');
+  let focused = focusedIn(document);
+  for (let inner = focused; inner; inner = prop(inner, 'shadowRoot') && focusedIn(prop(inner, 'shadowRoot'))) focused = inner;
+  if (focused && (prop(focused, 'isContentEditable') || /^(input|textarea)$/i.test(prop(focused, 'tagName')))) {
+    const sheet = new CSSStyleSheet(), root = invoke(focused, 'getRootNode');  // a sheet of its own changes no element
     sheet.replaceSync('* {caret-color: transparent !important}');
-    root.adoptedStyleSheets.push(sheet);
-    still.undo.push(() => { root.adoptedStyleSheets = root.adoptedStyleSheets.filter(each => each !== sheet); });
+    const sheets = prop(root, 'adoptedStyleSheets');
+    sheets.push(sheet);
+    still.undo.push(() => { if (sheets.includes(sheet)) sheets.splice(sheets.indexOf(sheet), 1); });
   }
   const endless = new Set();
   for (const root of roots) {
     const end = () => {
-      for (const animation of root.getAnimations()) {
+      for (const animation of invoke(root, 'getAnimations')) {
         if (!animation.effect || animation.playbackRate === 0 || endless.has(animation)) continue;
         try {
           // The page's own timer ends it later: ``QUIET`` must not take the end that a picture makes for that one.
@@ -178,13 +192,13 @@ HOLD_STILL: Final = (
     };
     end();
     for (const name of ['transitionrun', 'animationstart']) {
-      root.addEventListener(name, end);
-      still.undo.push(() => root.removeEventListener(name, end));
+      invoke(root, 'addEventListener', name, end);
+      still.undo.push(() => invoke(root, 'removeEventListener', name, end));
     }
   }
   still.undo.push(() => { for (const animation of endless) try { animation.play(); } catch {} });
-  await document.fonts.ready;
-  return roots.some(root => root.querySelector('input[type=password]') !== null);
+  await prop(document, 'fonts').ready;
+  return roots.some(root => all(root, 'input[type=password]').length > 0);
 })()"""
 )
 """Hold a frame still for a picture, as Playwright does before a screenshot. True if it has a password field."""

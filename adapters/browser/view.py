@@ -57,6 +57,8 @@ class Facts:
     """Of how many controls in frames out of reach nobody asked the traits."""
     unseen: int = 0
     """How many frames show something of which the snapshot says nothing."""
+    traps: bool = False
+    """Whether a form has a field that keeps what is in the form from being pressed."""
     clobbered: str = ""
     """Name of a form's field that kept the snapshot from being read right."""
     busy: bool = False
@@ -77,6 +79,8 @@ class View:
     """Of hidden controls that labels stand for: the ref of the frame around each, empty for the main one, by Playwright ref."""
     nodes: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Place in the tree, and frame, by Playwright ref."""
+    traps: bool = False
+    """``Facts.traps``."""
     unlisted: dict[str, Element] = field(default_factory=dict)
     """Elements that a selector found and that the observation leaves out, by their ref."""
 
@@ -166,7 +170,7 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
         cut=msgspec.convert([{"bound": key, "left_out": n} for key, n in left_out.items() if n], tuple[Cut, ...]),
     )
     observation.prepare()
-    return View(observation, builder.refs, builder.standing(), builder.nodes())
+    return View(observation, builder.refs, builder.standing(), builder.nodes(), traps=facts.traps)
 
 
 class _Builder:

@@ -116,6 +116,7 @@ def _gathered(texts: Sequence[str]) -> Facts:
         facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
         facts.busy = facts.busy or value["busy"]
         facts.clobbered = facts.clobbered or value["clobbered"]
+        facts.traps = facts.traps or value["traps"]
         facts.passwords.update(item for item in value["secrets"] if len(item) > 1)
     return facts
 

@@ -91,7 +91,7 @@ PAGES: Final[dict[str, Code]] = {
     "browser.unreadable": Code(
         _O,
         False,
-        "The page cannot be read, because a form field has the name of a DOM property.",
+        "The page cannot be read, or a form on it not pressed, because a form field has the name of a DOM property.",
         "Use another page of the site, or ask its developers to rename the field. `detail.name` gives the name.",
     ),
     "page.cut": Code(

@@ -1,0 +1,30 @@
+"""How scripts read the DOM: by what the prototypes hold, so that no name which a page gives to something can stand in the way.
+
+A form shows its fields as properties of its own, a document its forms and pictures: ``<input name=parentNode>`` hides
+``form.parentNode``, and there are as many such names as there are properties. So no script asks a form, a document, or an element
+that may be one, for a property directly.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+DOM: Final = r"""
+const described = new Map();
+const describe = (o, n) => {
+  const proto = Object.getPrototypeOf(o);
+  let known = described.get(proto);
+  if (!known) described.set(proto, known = Object.create(null));
+  if (!(n in known)) {
+    let at = proto;
+    while (at && !Object.getOwnPropertyDescriptor(at, n)) at = Object.getPrototypeOf(at);
+    known[n] = at && Object.getOwnPropertyDescriptor(at, n);
+  }
+  return known[n];
+};
+// The property `n` of `o`, and what its method `n` gives.
+const prop = (o, n) => { const d = describe(o, n); return d ? d.get ? d.get.call(o) : d.value : undefined; };
+const invoke = (o, n, ...given) => describe(o, n).value.apply(o, given);
+const all = (root, selector) => invoke(root, 'querySelectorAll', selector);
+"""
+"""``prop``, ``invoke`` and ``all``, for the beginning of a script."""
