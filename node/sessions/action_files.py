@@ -103,7 +103,7 @@ def parse_actions(
         return _checked(
             ActionFile(
                 title=recording.title or title,
-                start_url=begins or _start(recording.actions),
+                start_url=begins or _start(recording.actions, recording.skipped),
                 profile=recording.profile,
                 actions=recording.actions,
                 expects=recording.expects,
@@ -157,12 +157,14 @@ def _checked(file: ActionFile) -> ActionFile:
     return file
 
 
-def _start(actions: tuple[Action, ...]) -> str:
+def _start(actions: tuple[Action, ...], skipped: tuple[Skipped, ...] = ()) -> str:
     match actions[:1]:
         case (Goto(url=url),):
             return url
         case _:
-            raise MeshError("input.invalid", "the first step must open an address (`start:` or `goto:`)", step=1)
+            first = [f"; {one.place} ({one.what}) was left out: {one.reason}" for one in skipped if one.before == 1]
+            told = f"the first step must open an address (`start:` or `goto:`){''.join(first[:3])}"
+            raise MeshError("input.invalid", told, step=1)
 
 
 def _from_yaml(root: YamlValue, title: str, default: Profile, begins: str, known: frozenset[str]) -> ActionFile:

@@ -120,6 +120,7 @@ class _Reader:
 
     def converted(self) -> tuple[tuple[Action, ...], Mapping[int, Arrival], tuple[Skipped, ...]]:
         """The actions, the pages that they must lead to, and what was left out."""
+        self._left_out.require_none()
         return asserted(tuple(self.actions), self.arrivals, self._default_ms, self._left_out.skipped)
 
     def take(self, number: int, step: Any, *, last: bool) -> None:

@@ -34,11 +34,12 @@ class Foreign(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeftOut:
-    """Steps that cannot be performed. A strict reader raises at the first of them, a lenient one collects them."""
+    """Steps that cannot be performed. A lenient reader leaves them out, a strict one refuses all of them at its end."""
 
     def __init__(self, *, lenient: bool) -> None:
         self._lenient = lenient
         self._skipped: list[Skipped] = []
+        self._refused: list[MeshError] = []
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -48,16 +49,34 @@ class LeftOut:
     def add(self, error: MeshError, place: str, what: str, before: int) -> None:
         """Leave a step out because of ``error``. before: number of the action before which it stands.
 
-        Errors: ``error``, if the reader is strict; ``input.too_large``.
+        Errors: ``error``, if it is about the whole file; ``input.too_large``.
         """
-        if not self._lenient or error.code != "input.invalid":
+        if error.code != "input.invalid":
             raise error
+        if not self._lenient:
+            if all(error.message != known.message for known in self._refused):  # a loop would say it in each round
+                self._refused.append(error)
+            if len(self._refused) == limits.REFUSALS_TOLD_MAX:
+                self.require_none()
+            return
         if len(self._skipped) >= limits.SKIPPED_STEPS_MAX:
             raise MeshError("input.too_large", f"more than {limits.SKIPPED_STEPS_MAX} steps cannot be performed")
         reason = error.message.partition(": ")[2] or error.message  # the place stands before it
         self._skipped.append(
             Skipped(place=place[:64], what=what[:64], reason=reason[: limits.REASON_CHARS_MAX], before=before)
         )
+
+    def require_none(self) -> None:
+        """Return unless a strict reader met what cannot be performed. Errors: ``input.invalid``, which names all of it."""
+        match self._refused:
+            case []:
+                return
+            case [only]:
+                raise only
+            case [first, *_]:
+                said = "; ".join(error.message for error in self._refused)
+                more = " …" if len(self._refused) == limits.REFUSALS_TOLD_MAX else ""
+                raise MeshError("input.invalid", f"{said}{more}", **first.detail, count=len(self._refused))
 
 
 def invalid_reason(action: Action) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -15,6 +16,7 @@ from node.sessions.playwright_locators import (
     text_or_pattern,
     text_value,
 )
+from protocol import limits
 from protocol.page.action import (
     Action,
     Assert,
@@ -35,6 +37,7 @@ from protocol.page.action import (
     Secret,
     Select,
     Upload,
+    Wait,
 )
 
 PageCall = Callable[[Link, Bad], tuple[Action, ...]]
@@ -48,10 +51,12 @@ def _options(link: Link, count: int, known: tuple[str, ...], bad: Bad) -> None:
     if len(link.args) != count:
         raise bad(link.node, f"`{link.name}` takes {count} value{'s' if count != 1 else ''} here")
     for name in link.options:
-        if name not in known:
+        if name not in known and name not in _ANYWHERE:
             raise bad(link.node, f"the option `{name[:40]}` of `{link.name}` is not supported{_WHY.get(name, '')}")
 
 
+_ANYWHERE: Final = frozenset({"timeout", "no_wait_after", "delay"})
+"""Options of any call: how long it may take, and what of keys and waiting is done here anyway."""
 _WHY: Final = {
     "modifiers": ": clicks with a key held down have no action",
     "position": ": elements are clicked in the middle",
@@ -63,7 +68,7 @@ _WHY: Final = {
 
 
 def _goto(link: Link, bad: Bad) -> tuple[Action, ...]:
-    _options(link, 1, (), bad)
+    _options(link, 1, ("wait_until",), bad)
     return (Goto(url=text_value(link.args[0], bad)),)
 
 
@@ -83,12 +88,51 @@ def _once(link: Link, bad: Bad) -> tuple[Action, ...]:
     return ()
 
 
+def _still(link: Link, bad: Bad) -> tuple[Action, ...]:
+    """Whatever a script waits for in this way has come once the page is still."""
+    if len(link.args) > 1:
+        raise bad(link.node, f"`{link.name}` takes one value")
+    return (Wait(),)
+
+
+def _wait_address(link: Link, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 1, ("wait_until",), bad)
+    part = text_value(link.args[0], bad).removeprefix("**").removesuffix("**")
+    if "*" in part or not part:
+        raise bad(link.node, "an address is waited for by a part of it, with `**` in front and behind")
+    return (Wait(address=part),)
+
+
+def _wait_selector(link: Link, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 1, ("state",), bad)
+    target = Locator(selectors=(selector_of([Link(link.node, "locator", link.args, called=True)], bad),))
+    return _wait_for(link._replace(args=()), target, bad)
+
+
+def _wait_for(link: Link, target: Locator, bad: Bad) -> tuple[Action, ...]:
+    _options(link, 0, ("state",), bad)
+    state = text_value(link.options["state"], bad) if "state" in link.options else "visible"
+    if state not in ("visible", "attached", "hidden", "detached"):
+        raise bad(link.node, "an element is waited for until it is visible or hidden")
+    return (Wait(target=target, state="visible" if state in ("visible", "attached") else "hidden"),)
+
+
+def _nothing(link: Link, bad: Bad) -> tuple[Action, ...]:
+    """Each step of a session has a picture."""
+    return ()
+
+
 PAGE_CALLS: Final[Mapping[str, PageCall]] = {
     "goto": _goto,
     "go_back": _plain(Back()),
     "go_forward": _plain(Forward()),
     "reload": _plain(Reload()),
     "once": _once,
+    "wait_for_load_state": _still,
+    "wait_for_timeout": _still,
+    "wait_for_url": _wait_address,
+    "wait_for_selector": _wait_selector,
+    "screenshot": _nothing,
 }
 
 
@@ -211,22 +255,31 @@ ELEMENT_CALLS: Final[Mapping[str, ElementCall]] = {
     "select_option": _select,
     "set_input_files": _upload,
     "drag_to": _drag,
+    "wait_for": _wait_for,
+    "screenshot": lambda link, target, bad: (),
 }
 
 
 # --- expectations ----------------------------------------------------------------------------------------------------
 
 
+_INSTEAD: Final = {
+    "to_match_aria_snapshot": ": assert its texts, or let a replay compare the page",
+    "to_have_screenshot": ": each step of a session has a picture",
+    "to_have_class": ": assert what a person sees of it",
+    "to_have_css": ": assert what a person sees of it",
+}
+
+
 def expectation(link: Link, target: Locator | None, bad: Bad) -> tuple[Action, ...]:
     """The assertion of ``expect(target).link``; no target for the page. Errors: ``input.invalid``."""
     known = _OF_PAGE if target is None else _OF_ELEMENT
     if link.name not in known:
-        raise bad(link.node, f"`{link.name[:40]}` is not supported; supported: {', '.join(known)}")
+        instead = _INSTEAD.get(link.name.removeprefix("not_"), "")
+        raise bad(link.node, f"`{link.name[:40]}` is not supported{instead}; supported: {', '.join(known)}")
     what, match, values = known[link.name]
     _options(link, values, ("timeout", "use_inner_text"), bad)
-    timeout_ms = _TIMEOUT_MS
-    if "timeout" in link.options:
-        timeout_ms = _number(link, link.options["timeout"], bad)
+    timeout_ms = timeout_of(link, link.options["timeout"], bad) if "timeout" in link.options else _TIMEOUT_MS
     if link.name == "to_have_values":
         chosen = link.args[0]
         if not (isinstance(chosen, ast.List) and chosen.elts):
@@ -255,10 +308,15 @@ def _expected(node: ast.expr, bad: Bad) -> str:
     return found
 
 
-def _number(link: Link, node: ast.expr, bad: Bad) -> int:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and 1 <= node.value <= 60_000:
-        return round(node.value)
-    raise bad(link.node, "`timeout` must be 1 to 60000 ms")
+def timeout_of(link: Link, node: ast.expr, bad: Bad) -> int:
+    """The time limit that a script writes, in milliseconds; the longest that there is for one without an end. Errors:
+    ``input.invalid``.
+    """
+    longest = limits.ACTION_TIMEOUT_MS_MAX
+    match node:
+        case ast.Constant(value=int() | float() as given) if not isinstance(given, bool) and 0 <= given < math.inf:
+            return max(1, min(round(given), longest)) if given else longest
+    raise bad(link.node, "a time limit is a number of milliseconds that is written out")
 
 
 _OF_PAGE: Final[Mapping[str, tuple[Asserted, str, int]]] = {

@@ -14,13 +14,14 @@ from typing import Any, Final
 
 import msgspec
 
-from node.sessions.foreign import Foreign, LeftOut, invalid_reason
-from node.sessions.playwright_calls import ELEMENT_CALLS, PAGE_CALLS, expectation
+from node.sessions.foreign import Foreign, LeftOut, counted_places, invalid_reason
+from node.sessions.playwright_calls import ELEMENT_CALLS, PAGE_CALLS, expectation, timeout_of
 from node.sessions.playwright_locators import Link, chain_of, selector_of, text_value
 from node.sessions.playwright_pages import DOWNLOADED, Pages, waited_for
+from node.sessions.playwright_values import Values, is_written
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Locator
+from protocol.page.action import Action, Back, Forward, Goto, Locator, Reload
 from protocol.recording.session import Expect, Profile, Skipped
 
 _IMPORTS: Final = re.compile(r"^[ \t]*(?:from|import)[ \t]+playwright\b", re.MULTILINE)
@@ -34,6 +35,14 @@ _PROFILE: Final[Mapping[str, str]] = {
     "color_scheme": "color_scheme",
     "reduced_motion": "reduced_motion",
 }
+_STORED: Final = (
+    "a login is begun with as a capsule: keep the file with `trailmesh capsule capture --from FILE`, take `storage_state` out, and"
+    " record with `--capsule`"
+)
+_NO_ELEMENTS: Final = frozenset(
+    {"request", "evaluate", "inner_text", "text_content", "input_value", "get_attribute", "count"}
+)
+"""Calls that give a value of the page and no element."""
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -70,15 +79,19 @@ def parse_playwright(text: str, *, lenient: bool = False) -> Foreign:
 def _converted(module: ast.Module, *, lenient: bool) -> Foreign:
     flow = _flow_of(module)
     reader = _Reader(lenient=lenient)
+    for statement in module.body:
+        reader.learn(statement)
     for settings in _context_args(module):
         reader.take_settings(settings)
     for statement in flow.body:
         reader.take(statement)
+    reader.require_whole()
     return Foreign(
         title="" if flow.name in ("run", "test_example") else flow.name.removeprefix("test_").replace("_", " "),
         profile=reader.profile,
         actions=tuple(reader.actions),
         expects=reader.expects,
+        notes=reader.notes,
         skipped=reader.skipped,
     )
 
@@ -122,6 +135,10 @@ class _Reader:
         self._left_out = LeftOut(lenient=lenient)
         self.expects: dict[int, Expect] = {}
         self._pages = Pages()
+        self._values = Values()
+        self._paused: list[str] = []
+        self._kept: list[str] = []
+        self._usual_ms = {"set_default_timeout": 0, "set_default_navigation_timeout": 0}
         self._opened = False
         self._closed = False
 
@@ -129,6 +146,35 @@ class _Reader:
     def skipped(self) -> tuple[Skipped, ...]:
         """What was left out."""
         return self._left_out.skipped
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is performed in another way than a script says."""
+        parts = (
+            ("pauses are left out, since each action waits for its element and for a still page:", self._paused),
+            ("no login is saved: `trailmesh capsule capture --live SESSION` keeps one, sealed:", self._kept),
+        )
+        return tuple(f"{words} {counted_places(places)}" for words, places in parts if places)
+
+    def require_whole(self) -> None:
+        """Return unless a strict reader met what cannot be performed. Errors: ``input.invalid``, which names all of it."""
+        self._left_out.require_none()
+
+    def learn(self, statement: ast.stmt) -> bool:
+        """Keep what a name stands for, if ``statement`` writes that out; whether it does."""
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                known = self._values.in_full(value)
+                if is_written(known):
+                    self._values.keep(name, known)
+                else:
+                    self._values.forget(name)
+                return is_written(known)
+            case _:
+                return False
 
     def take(self, statement: ast.stmt) -> None:
         """Convert one statement. Errors: ``input.invalid``, unless the reader is lenient."""
@@ -145,6 +191,14 @@ class _Reader:
             self._left_out.add(error, f"line {given.lineno}", "browser_context_args", 1)
 
     def _take(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.For) and not statement.orelse:
+            for _ in self._values.rounds(statement, _bad):
+                for each in statement.body:
+                    self.take(each)
+            return
+        if self.learn(statement):
+            return
+        statement = self._values.in_full(statement)
         match statement:
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 return
@@ -157,7 +211,7 @@ class _Reader:
             case ast.AnnAssign(value=ast.Dict(keys=[])):
                 return  # where an exported test keeps what it reads
             case _:
-                raise _bad(statement, "only calls on the page are read: conditions and loops belong to the caller")
+                raise _bad(statement, "only calls on the page are read: write out what is done, without conditions")
 
     def _assign(self, name: str, value: ast.expr) -> None:
         root, links = chain_of(value, _bad)
@@ -179,6 +233,9 @@ class _Reader:
             case ["value"]:
                 if not self._pages.take_value(name, root):
                     raise _bad(value, f"`{root[:40]}` is nothing that was waited for")
+            case _ if links[-1].name not in _NO_ELEMENTS and self._pages.number(root):
+                selector_of(links, _bad)
+                self._values.keep(name, value)  # an element that has a name: what is done to it follows
             case _:
                 raise _bad(value, "only calls on the page are read")
 
@@ -206,6 +263,8 @@ class _Reader:
             changes = {"width_px": given["width"], "height_px": given["height"]}
         elif name in _PROFILE:
             changes = {_PROFILE[name]: given == "reduce" if name == "reduced_motion" else given}
+        elif name == "storage_state":
+            raise _bad(value, _STORED)
         else:
             raise _bad(value, f"the option `{name[:40]}` of a context is not supported")
         try:
@@ -244,8 +303,7 @@ class _Reader:
             raise _bad(value, "only calls on the page are read")
         names = [link.name for link in links]
         if root in ("context", "browser"):
-            if names != ["close"]:
-                raise _bad(value, f"`{root}.{'.'.join(names)[:60]}` is not supported")
+            self._of_context(root, names, links[-1])
             return
         tab = self._require_page(root, value)
         if names == ["close"]:
@@ -258,7 +316,31 @@ class _Reader:
             return
         self._add(value, self._actions(links), tab)
 
+    def _of_context(self, root: str, names: list[str], link: Link) -> None:
+        """A call on the context or the browser, which no session has: most do nothing to a page. Errors: ``input.invalid``."""
+        if names == ["storage_state"]:
+            self._kept.append(f"line {getattr(link.node, 'lineno', 1)}")
+        elif link.name in self._usual_ms:
+            self._usual_ms[link.name] = timeout_of(link, link.args[0], _bad) if link.args else 0
+        elif names != ["close"] and names[0] != "tracing":
+            raise _bad(link.node, f"`{root}.{'.'.join(names)[:60]}` is not supported")
+
     def _actions(self, links: list[Link]) -> tuple[Action, ...]:
+        """What a call is, with the time that it may take."""
+        last = links[-1]
+        if len(links) == 1 and last.name in self._usual_ms and last.args:
+            self._usual_ms[last.name] = timeout_of(last, last.args[0], _bad)
+            return ()
+        if last.name == "wait_for_timeout":
+            self._paused.append(f"line {getattr(last.node, 'lineno', 1)}")
+        made = self._converted(links)
+        timeout_ms = timeout_of(last, last.options["timeout"], _bad) if "timeout" in last.options else 0
+        moves = isinstance(made[0] if made else None, Goto | Back | Forward | Reload)
+        usual_ms = self._usual_ms["set_default_navigation_timeout"] if moves else 0
+        timeout_ms = timeout_ms or usual_ms or self._usual_ms["set_default_timeout"]
+        return tuple(msgspec.structs.replace(each, timeout_ms=timeout_ms) for each in made) if timeout_ms else made
+
+    def _converted(self, links: list[Link]) -> tuple[Action, ...]:
         last = links[-1]
         if len(links) == 1:
             on_page = PAGE_CALLS.get(last.name)

@@ -27,6 +27,7 @@ from protocol.page.action import (
     Select,
     SwitchTab,
     Upload,
+    Wait,
 )
 from protocol.recording.session import Expect, Profile
 
@@ -292,13 +293,20 @@ def test_what_a_statement_says_is_what_is_done(statement: str, actions: list[Act
         ("with page.expect_file_chooser() as info:\n    pass", "say `set_input_files`"),
         ("with page.expect_popup(predicate=x) as page1_info:\n    pass", "only calls on the page"),
         ("page1 = page1_info.value", "nothing that was waited for"),
-        ('expect(page.locator("#a")).to_match_aria_snapshot("- link")', "`to_match_aria_snapshot` is not supported"),
+        (
+            'expect(page.locator("#a")).to_match_aria_snapshot("- link")',
+            "`to_match_aria_snapshot` is not supported: assert its",
+        ),
         ('expect(page.locator("#a")).to_have_text(re.compile(r"a"))', "a regular expression cannot be asserted"),
         ('expect(page).to_have_url(re.compile(r"a"))', "a regular expression cannot be asserted"),
-        ('expect(page.locator("#a")).to_be_visible(timeout=0)', "1 to 60000 ms"),
-        ("for each in range(3):\n    page.reload()", "conditions and loops"),
+        ('expect(page.locator("#a")).to_be_visible(timeout=soon)', "a time limit is a number of milliseconds"),
+        ("for each in names():\n    page.reload()", "a loop is unrolled only over values that are written out"),
+        ("if page:\n    page.reload()", "without conditions"),
+        ('page.wait_for_url("**/a*b")', "by a part of it"),
+        ("for each in range(2_000):\n    page.screenshot()", "unrolled 1000 times at most"),
         ("page.close()\npage.reload()", "the page is closed"),
-        ("context.storage_state(path='a.json')", "`context.storage_state` is not supported"),
+        ("context = browser.new_context(storage_state='a.json')", "`trailmesh capsule capture --from FILE`"),
+        ("context.clear_cookies()", "`context.clear_cookies` is not supported"),
         ("context = browser.new_context(user_agent='x')", "`user_agent` of a context"),
         ("context = browser.new_context(**playwright.devices['iPhone 13'])", "values that are computed"),
         ("context = browser.new_context(viewport={'width': 1, 'height': 1})", "viewport"),
@@ -379,6 +387,86 @@ def test_a_lenient_reader_leaves_statements_out_and_tells_none_of_their_values()
 def test_a_script_is_told_from_an_action_file_by_its_imports() -> None:
     assert reader_of(PLAIN) is reader_of(ASYNC) is reader_of(PYTEST) is not None
     assert reader_of("start: http://a.example/\nsteps:\n  - click: {role: link, name: import playwright}\n") is None
+
+
+def test_names_loops_and_f_strings_stand_for_what_is_written_out() -> None:
+    file = read(
+        'rows = ["Beer", "Wine"]',
+        'for number, name in enumerate(rows):\n    page.get_by_label(f"Take {name}").fill(f"{number + 1:03}")',
+        'for a, b in {"a": "b"}.items():\n    for n in range(1, 3):\n        page.locator("#" + a + b + str(n)).click()',
+        'secret = os.environ["door"]',
+        'field = page.get_by_label("Word")',
+        "field.fill(secret)",
+        'field.press("Enter")',
+        "page.get_by_text(rows[-1]).click()",
+    )
+    word = Locator(selectors=("label=Word",))
+    assert list(file.actions) == [
+        OPEN,
+        Fill(target=Locator(selectors=("label=Take Beer",)), value="001"),
+        Fill(target=Locator(selectors=("label=Take Wine",)), value="002"),
+        Click(target=Locator(selectors=("css=#ab1",))),
+        Click(target=Locator(selectors=("css=#ab2",))),
+        Fill(target=word, value=Secret(secret="door")),
+        Press(target=word, key="Enter"),
+        Click(target=Locator(selectors=("text=Wine",))),
+    ]
+
+
+def test_time_limits_and_waits_are_performed_where_they_mean_something() -> None:
+    file = read(
+        "page.set_default_timeout(9_000)",
+        'page.goto("http://a.example/b", timeout=60000, wait_until="networkidle")',
+        'page.locator("#a").click(timeout=0, delay=20)',
+        'page.locator("#a").hover()',
+        'page.wait_for_load_state("networkidle")',
+        "page.wait_for_timeout(1000)",
+        'page.wait_for_url("**/b", timeout=300_000)',
+        'page.wait_for_selector("#a", state="detached")',
+        'page.locator("#a").wait_for(timeout=2_500)',
+        'page.screenshot(path="x.png")',
+        'context.storage_state(path="auth.json")',
+        "context.tracing.start(snapshots=True)",
+    )
+    longest = limits.ACTION_TIMEOUT_MS_MAX
+    assert list(file.actions) == [
+        OPEN,
+        Goto(url="http://a.example/b", timeout_ms=60_000),
+        Click(target=AT, timeout_ms=longest),
+        Hover(target=AT, timeout_ms=9_000),
+        Wait(timeout_ms=9_000),
+        Wait(timeout_ms=9_000),
+        Wait(address="/b", timeout_ms=longest),
+        Wait(target=AT, state="hidden", timeout_ms=9_000),
+        Wait(target=AT, timeout_ms=2_500),
+    ]
+    assert [note.partition(": ")[2] for note in file.notes][:1] == ["line 10"]
+    assert "capsule capture" in file.notes[1] and file.notes[1].endswith("line 15")
+
+
+def test_all_that_cannot_be_performed_is_told_at_once_with_its_line() -> None:
+    statements = (
+        "page.evaluate('1')",
+        'page.locator("#a").tap()',
+        "page.reload()",
+        'page.locator("#a").click(force=True)',
+    )
+    error = refusal(script(*statements))
+    assert [part.partition(":")[0] for part in error.message.split("; line ")] == ["line 5", "6", "8"]
+    assert (error.detail["line"], error.detail["count"]) == (5, 3)
+    many = refusal(script(*["page.evaluate('1')"] * 100))
+    assert (many.detail["count"], many.message.endswith("…")) == (limits.REFUSALS_TOLD_MAX, True)
+
+
+def test_a_first_step_that_was_left_out_is_named() -> None:
+    text = "from playwright.sync_api import Page\ndef test_a(page):\n    page.goto(somewhere())\n    page.reload()\n"
+    with pytest.raises(MeshError, match=r"must open an address .*; line 3 \(goto\) was left out: only texts"):
+        parse_actions(text.encode(), lenient=True)
+
+
+def test_a_script_whose_names_stand_for_too_much_is_refused_soon() -> None:
+    grows = ["a = ['x', 'x']", *["a = [a, a, a, a]"] * 30]
+    assert refusal(script(*grows)).code == "input.too_large"
 
 
 def test_half_a_character_in_a_script_is_refused_with_its_line() -> None:
