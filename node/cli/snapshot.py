@@ -22,6 +22,12 @@ def _call(home: str | None, verb: str, params: Result, typed: Result, line: Call
     if home and typed["config"]:
         raise MeshError("input.invalid", "--config works without a node: leave out --home or --config")
     path = home_path(home)
+    if params.get("capsule"):
+        if typed["config"]:
+            raise MeshError(
+                "input.invalid", "--config works without a node, which has no capsules: leave out one of them"
+            )
+        return run_verb(home, verb, params, show=line)
     if not typed["config"] and (home or acting_as(path) is not None or _is_there(path)):
         return run_verb(home, verb, params, show=line)
     from node.process.apart import call_apart

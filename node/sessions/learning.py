@@ -11,6 +11,7 @@ from node.sessions.replay_plan import Recorded
 from node.verbs import Tell
 from node.verbs.session_upkeep import LearnedLine
 from protocol import limits
+from protocol.capsule.hidden import is_hidden
 from protocol.errors import MeshError
 from protocol.page.secrets import Secrets
 from protocol.recording.learning import Pair
@@ -21,8 +22,8 @@ from protocol.recording.snapshot import snapshot_text
 _SHOWN_MAX: Final = 10
 
 
-async def following(recorded: Recorded, store: SessionStore, secrets: Secrets) -> Following:
-    """What a new recording of these steps is compared with.
+async def following(recorded: Recorded, store: SessionStore, secrets: Secrets, *, capsule: bool) -> Following:
+    """What a new recording of these steps is compared with. capsule: whether it begins with a login, which brings its own values.
 
     Errors: ``input.invalid`` (the session did not pass, or a snapshot of it is missing), ``action.secret_missing``.
     """
@@ -31,7 +32,9 @@ async def following(recorded: Recorded, store: SessionStore, secrets: Secrets) -
         raise MeshError(
             "input.invalid", "only of a session that passed can be learned what changes by itself", session=session.id
         )
-    if missing := sorted(set(session.secrets) - secrets.keys()):
+    if session.capsule and not capsule:
+        raise MeshError("input.invalid", "the recording began with a login: give it with --capsule", session=session.id)
+    if missing := sorted(name for name in session.secrets if name not in secrets and not (capsule and is_hidden(name))):
         # Without all of them its pages cannot be redacted as they were, and every secret would differ.
         raise MeshError("action.secret_missing", f"the comparison needs the secret “{missing[0]}”", names=missing)
     return Following(

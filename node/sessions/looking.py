@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from adapters.ports import Page
 from node.config import Config
-from node.live import Browsers, Driver, Gate, guard_for, opening
+from node.live import Browsers, Driver, Gate, Wish, guard_for, mounted_context, opening
 from node.sessions.action_writing import write_step
 from node.sessions.working import named_by_owner
 from node.signing import Witness
@@ -36,8 +36,9 @@ from protocol.page.action import (
 from protocol.page.names import fold, visible
 from protocol.page.naming import Naming
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
-from protocol.page.redaction import redact_address, redact_url
+from protocol.page.redaction import redact_address, redact_text, redact_url
 from protocol.page.secret_fields import secret_name
+from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_plain
 from protocol.page.whole import said
 from protocol.recording.replay import redact_faults
@@ -95,8 +96,17 @@ class PageVerbs:
         named = named_by_owner(params.url)
         gate = Gate(report=self._witness.trail.gate, risk_max=self._config.policy.risk_class_max, named=named)
         guard = guard_for(self._config.policy, opening(named))
-        async with self._browsers.page(self._config.browser.profile, guard) as page:
-            driver = Driver(page, gate)
+        wish = Wish(
+            task="record",
+            guard=guard,
+            start_url=params.url,
+            risk_max=self._config.policy.risk_class_max,
+            work="snapshot",
+        )
+        profile = self._config.browser.profile
+        async with mounted_context(self._browsers, profile, params.capsule, wish) as (mount, _, page):
+            secrets = await mount.hiding(NO_SECRETS)
+            driver = Driver(page, mount.gate(gate))
             opened = await driver.act(Goto(url=params.url))
             refused, faults = opened.blocked, opened.faults
             if params.wait:
@@ -104,12 +114,26 @@ class PageVerbs:
                 refused, faults = refused + waited.blocked, faults + waited.faults
             observation = await page.observe()
             taken = await take(page, observation, params)
+            if params.capsule:
+                hidden = _covered(msgspec.to_builtins(taken), secrets)
+                taken = msgspec.convert(hidden, PageSnapshot)
             return msgspec.structs.replace(
                 taken,
                 refused=tuple(redact_address(each, {}) for each in dict.fromkeys(refused)),
                 # What the guard refused is listed above.
                 faults=wrong_requests([one for one in redact_faults(faults, {}) if one.fault != "refused"], None),
             )
+
+
+def _covered(value: Any, secrets: Secrets) -> Any:
+    """``value`` without the values of ``secrets`` in any of its texts: a page may show its own login."""
+    if isinstance(value, str):
+        return redact_text(value, secrets)
+    if isinstance(value, dict):
+        return {key: _covered(each, secrets) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_covered(each, secrets) for each in value]
+    return value
 
 
 async def take(page: Page, observation: Observation, params: SnapshotParams) -> PageSnapshot:

@@ -121,6 +121,7 @@ class Recordings:
         secrets: Mapping[str, GivenSecret],
         allow: tuple[str, ...],
         approve_class: int,
+        capsule: str = "",
         tell: Tell,
     ) -> RecordedSession:
         """Perform the steps of a session up to ``until`` (0: all), then ``actions``, and record them as a fork of it.
@@ -135,7 +136,14 @@ class Recordings:
             given = Secrets(secrets, begins=own)
             file = forked(recorded, until, actions, inputs=inputs, secrets=given, tokens=self._own_tokens(recorded))
             return await self._record(
-                file, given, allow=allow, approve_class=approve_class, tell=tell, named=own, parent=recorded.session.id
+                file,
+                given,
+                allow=allow,
+                approve_class=approve_class,
+                capsule=capsule,
+                tell=tell,
+                named=own,
+                parent=recorded.session.id,
             )
 
     async def learn(
@@ -145,6 +153,7 @@ class Recordings:
         secrets: Mapping[str, GivenSecret],
         allow: tuple[str, ...],
         approve_class: int,
+        capsule: str = "",
         tell: Tell,
     ) -> LearnedSession:
         """Record the steps of a session anew, with masks for the numbers that differ between both.
@@ -158,12 +167,13 @@ class Recordings:
             own = own_start(recorded.session, self._work.witness.node)
             given = Secrets(secrets, begins=own)
             file = forked(recorded, 0, "", inputs={}, secrets=given, tokens=self._own_tokens(recorded))
-            earlier = await following(recorded, self._work.store, given)
+            earlier = await following(recorded, self._work.store, given, capsule=bool(capsule))
             done = await self._record(
                 file,
                 given,
                 allow=allow,
                 approve_class=approve_class,
+                capsule=capsule,
                 tell=tell,
                 named=own,
                 parent=recorded.session.id,

@@ -116,6 +116,7 @@ class SessionVerbs:
             secrets=params.secrets,
             allow=params.allow,
             approve_class=params.approve_class,
+            capsule=params.capsule,
             tell=tell,
         )
 
@@ -125,6 +126,7 @@ class SessionVerbs:
             secrets=params.secrets,
             allow=params.allow,
             approve_class=params.approve_class,
+            capsule=params.capsule,
             tell=tell,
         )
 

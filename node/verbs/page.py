@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from node.verbs.session_params import CAPSULE
 from node.verbs.verb import OWNER_ONLY, Params, Verb, argument, option
 from protocol import limits
 
@@ -28,6 +29,7 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
     ] = ""
     actions_only: Annotated[bool, option("Only what can be acted on: no lines that read or assert.")] = False
     limit: Annotated[int, option("At most this many elements.", ge=1, le=limits.OBSERVATION_ELEMENTS_MAX)] = 300
+    capsule: Annotated[str, CAPSULE] = ""
 
 
 class NamedElement(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +85,8 @@ SNAPSHOT: Final = Verb(
     to be typed is given as TEXT; fields for passwords, codes and cards get `{secret: NAME}`. The output is an action file itself
     (docs/action-files.md): keep the lines you need.
 
-    Needs no node: where there is none, or with --config, it works in a temporary one.
+    Needs no node: where there is none, or with --config, it works in a temporary one. With --capsule the page is opened with that
+    login, which counts as a use of it for the task `record`.
 
     \b
     Examples:

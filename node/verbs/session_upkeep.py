@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from node.verbs import rows
-from node.verbs.session_params import ALLOW, APPROVE, INPUTS, SECRETS, SessionParams
+from node.verbs.session_params import ALLOW, APPROVE, CAPSULE, INPUTS, SECRETS, SessionParams
 from node.verbs.session_results import RecordedSession
 from node.verbs.verb import OWNER_ONLY, Row, Verb, option
 from protocol import limits
@@ -34,6 +34,7 @@ class ForkParams(SessionParams, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
     approve_class: Annotated[int, APPROVE] = 0
+    capsule: Annotated[str, CAPSULE] = ""
     inputs: Annotated[dict[str, str], INPUTS] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -46,6 +47,7 @@ class LearnParams(SessionParams, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
     approve_class: Annotated[int, APPROVE] = 0
+    capsule: Annotated[str, CAPSULE] = ""
 
     def __repr__(self) -> str:
         return f"LearnParams(session={self.session!r}, secrets={sorted(self.secrets)})"

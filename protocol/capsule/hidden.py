@@ -16,6 +16,12 @@ _LONG_CHARS: Final = 16
 """From this length on, letters and digits mixed without a space are taken for a secret, and digits alone in a cookie that scripts
 do not see."""
 _DEPTH_MAX: Final = 32
+_PREFIX: Final = "capsule."
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a recording calls a value of a login so, and no secret of its author."""
+    return name.startswith(_PREFIX) and name.removeprefix(_PREFIX).isdecimal()
 
 
 def hidden_values(state: CapsuleState) -> dict[str, str]:
@@ -35,7 +41,7 @@ def hidden_values(state: CapsuleState) -> dict[str, str]:
             kept.append(value)
             left -= len(value)
     longest = sorted(kept, key=lambda value: (-len(value), value))
-    return {f"capsule.{number}": value for number, value in enumerate(longest, 1)}
+    return {f"{_PREFIX}{number}": value for number, value in enumerate(longest, 1)}
 
 
 def _found(state: CapsuleState) -> Iterator[tuple[int, str]]:

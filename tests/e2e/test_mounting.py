@@ -67,6 +67,7 @@ def actions(site: LoginSite, *steps: str) -> str:
 
 
 SHOWN = "click: {role: link, name: Shown}"
+SHOWN_AGAIN = "steps:\n  - reload:\n"
 
 
 async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_path: Path) -> None:
@@ -101,6 +102,24 @@ async def test_a_recording_begins_logged_in_and_holds_nothing_of_the_login(tmp_p
         assert "your session is ‹secret:capsule." in text and not found_in(text.encode(), CANARIES)
         (after,) = (await ask(node, "capsule.list")).capsules
         assert (after.uses, after.generation) == (2, 1), "nothing was renewed: the site has changed nothing"
+    assert leaks(tmp_path) == []
+
+
+async def test_looking_learning_and_forking_begin_logged_in_too(tmp_path: Path) -> None:
+    site = LoginSite()
+    async with node_with(site, tmp_path) as node:
+        site.reached.clear()
+        seen = await ask(node, "page.snapshot", url=f"{site.origin}/shown", capsule="shop")
+        told = msgspec.json.encode(seen)
+        assert seen.url == f"{site.origin}/shown" and b"your session is" in told and not found_in(told, CANARIES)
+        recorded = await ask(node, "session.record", actions=actions(site, SHOWN), capsule="shop")
+        learned = await ask(node, "session.learn", session=recorded.id, capsule="shop")
+        forked = await ask(node, "session.fork", session=recorded.id, actions=SHOWN_AGAIN, capsule="shop")
+        for made in (learned, forked):
+            assert (made.verdict, made.capsule, made.parent) == ("pass", recorded.capsule, recorded.id), made.reason
+        assert "GET /login" not in site.reached
+        (kept,) = (await ask(node, "capsule.list")).capsules
+        assert kept.uses == 4
     assert leaks(tmp_path) == []
 
 
