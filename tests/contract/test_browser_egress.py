@@ -20,6 +20,7 @@ from adapters.browser.settings import BrowserSettings
 from adapters.browser.wall import Place, Wall
 from adapters.ports import Browser
 from node.live.browsers import Browsers
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Goto, Locator, Scroll, Wait
 from protocol.recording.session import Profile
@@ -134,9 +135,10 @@ async def test_no_datagram_of_a_web_transport_is_sent(launched: Browser, site: P
 
 
 async def test_a_window_that_is_sent_elsewhere_again_and_again_while_it_is_closed_gets_nowhere(
-    browser: Browser, site: PageServer
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Guard: adapters/browser/context.py, ChromiumContext._window."""
+    monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 1_000)  # the page never rests
     kept = []
     for _ in range(4):
         context = await browser.open(Profile(), GuardPolicy())

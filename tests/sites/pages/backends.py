@@ -17,7 +17,7 @@ from tests.sites.pages.server import PageServer
 from tests.twins.browser import MemoryBrowser
 
 # The tests may run as root, where Chromium refuses to start with its sandbox.
-SETTINGS = BrowserSettings(sandbox=False)
+SETTINGS = BrowserSettings(sandbox=False, launch_timeout_ms=120_000)
 NAMES = ("launched", "attached", "memory")
 _START_TIMEOUT_S = 120
 
