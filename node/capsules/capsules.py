@@ -125,8 +125,10 @@ class Capsules:
         if given.live:
             source = await self.live(given.live)
         else:
-            state = await asyncio.to_thread(read_state, Path(given.file))
-            source = Source(state=state, browser=BrowserProfile(user_agent=given.user_agent))
+            read = await asyncio.to_thread(read_state, Path(given.file))
+            for said in read.left_out:
+                tell({"note": said})
+            source = Source(state=read.state, browser=BrowserProfile(user_agent=given.user_agent))
         if before is not None:
             return await self._renew(given, before, source, tell)
         origins = policy_of(given, source.state, self.kept.clock.now_ms()).origins

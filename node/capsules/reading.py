@@ -1,24 +1,25 @@
 """Reads the state of a login out of files that other programs write. No message quotes anything of a file.
 
 Known: the storage state of Playwright, cookies as JSON (browser extensions), ``cookies.txt`` (Netscape), and a command line of
-cURL.
+cURL. A cookie that is not in its form is left out and told by its place; the others are read.
 """
 
 from __future__ import annotations
 
-import http.cookiejar
-import io
 import json
-import shlex
-import warnings
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from node.base import open_named
+from node.capsules.curl import words_of
 from protocol import limits
 from protocol.capsule.state import (
     CapsuleState,
@@ -40,9 +41,36 @@ _SAME_SITE: Final[Mapping[str, str]] = {
 }
 _COOKIE_OPTIONS: Final = ("-b", "--cookie")
 _HEADER_OPTIONS: Final = ("-H", "--header")
+_WITH_VALUE: Final = re.compile(
+    r"-[AdeFouxXmTcw]|--(?:user-agent|data(?:-\w+)?|json|referer|form|output|user|proxy|request|cacert|cert|key|resolve|connect-to"
+    r"|max-time|connect-timeout|retry|upload-file|cookie-jar|write-out)"
+)
+"""Options of cURL behind which another word stands that is no address."""
+_LEFT_OUT_MAX: Final = 20
+_FIELDS: Final = 7
+"""Of a line of ``cookies.txt``: domain, whether subdomains count, path, secure, expiry, name, value."""
+_MS_FROM: Final = 10**11
+"""As seconds this is the year 5138: such a time is one in milliseconds, and a thousand times more one in microseconds."""
+_OTHERS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (re.compile(r"\s*(?:\$session\s*=|Invoke-WebRequest\b)", re.IGNORECASE), "a command of PowerShell"),
+    (re.compile(r"\s*(?:await\s+)?fetch\("), "a call of fetch in JavaScript"),
+    (re.compile(r'\s*\{\s*"log"\s*:'), "a HAR file"),
+)
+_COPY: Final = "copy the request as cURL (bash), or export the cookies as JSON or cookies.txt"
 
 
-def read_state(path: Path) -> CapsuleState:
+class Read(NamedTuple):
+    """What a file holds, and what of it was left out, by its place."""
+
+    state: CapsuleState
+    left_out: tuple[str, ...]
+
+
+class _Odd(Exception):
+    """Why a cookie is left out."""
+
+
+def read_state(path: Path) -> Read:
     """The state in a file, whatever its form. Errors: ``input.no_file``, ``input.too_large``, ``input.invalid``."""
     try:
         with open_named(path) as file:  # what is no plain file has no size before it is read
@@ -54,8 +82,9 @@ def read_state(path: Path) -> CapsuleState:
         raise MeshError("input.no_file", f"{path}: {error.strerror}", path=str(path)) from error
     except UnicodeDecodeError:
         raise MeshError("input.invalid", f"{path} is not text in UTF-8") from None
+    left_out: list[str] = []
     try:
-        return _checked(_read(text, path))
+        return Read(_checked(_read(text, left_out), path), tuple(left_out[:_LEFT_OUT_MAX]))
     except MeshError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -63,24 +92,57 @@ def read_state(path: Path) -> CapsuleState:
         raise MeshError("input.invalid", f"{path} holds no state in a known form") from None
 
 
-def _read(text: str, path: Path) -> CapsuleState:
+def _read(text: str, left_out: list[str]) -> CapsuleState:
     start = text.lstrip()
+    for form, what in _OTHERS:
+        if form.match(start):
+            raise MeshError("input.invalid", f"this is {what}, and is not read: {_COPY}")
     if start.startswith("{"):
-        return _storage_state(json.loads(text))
+        return _storage_state(json.loads(text), left_out)
     if start.startswith("["):
-        return CapsuleState(cookies=tuple(_cookie(each) for each in json.loads(text)))
-    if start.startswith("curl ") or start.startswith("curl\t"):
+        return CapsuleState(cookies=_each(_cookie, json.loads(text), "cookie", left_out))
+    if re.match(r"curl(?:\.exe)?\s", start):
         return _curl(start)
-    return CapsuleState(cookies=_cookies_txt(text, path))
+    lines = [(number, line) for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1) if _is_cookie_line(line)]
+    if not lines or not any("\t" in line for _, line in lines):
+        raise ValueError
+    return CapsuleState(
+        cookies=_each(_cookie_line, (line for _, line in lines), "line", left_out, [n for n, _ in lines])
+    )
 
 
-def _checked(state: CapsuleState) -> CapsuleState:
+def _each(
+    made: Callable[[Any], Cookie],
+    found: Iterable[Any],
+    place: str,
+    left_out: list[str],
+    numbers: list[int] | None = None,
+) -> tuple[Cookie, ...]:
+    """What ``made`` makes of each of ``found``; what is odd is left out. numbers: their places, if they do not count from 1."""
+    kept: list[Cookie] = []
+    for index, each in enumerate(found):
+        try:
+            one = made(each)
+            msgspec.json.encode(one)  # text that is no Unicode
+            kept.append(msgspec.convert(msgspec.to_builtins(one), Cookie, strict=True))
+            continue
+        except _Odd as odd:
+            why = str(odd)
+        except msgspec.ValidationError:
+            why = "a browser keeps no such cookie"
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            why = "it has not the form of a cookie"
+        left_out.append(f"{place} {numbers[index] if numbers else index + 1} is left out: {why}")
+    return tuple(kept)
+
+
+def _checked(state: CapsuleState, path: Path) -> CapsuleState:
     try:
         made = _in_form(state)
     except msgspec.ValidationError:
         raise MeshError("input.invalid", "a cookie or an entry of the file is longer than a browser keeps") from None
     if not made.cookies and not made.storage:
-        raise MeshError("input.invalid", "the file holds no cookie and no storage")
+        raise MeshError("input.invalid", f"{path} holds no cookie and no storage in a known form")
     return made
 
 
@@ -93,16 +155,20 @@ def _in_form(state: CapsuleState) -> CapsuleState:
 def state_of(found: dict[str, Any]) -> CapsuleState:
     """The storage state of Playwright. Errors: ``input.invalid``, which quotes nothing of it."""
     try:
-        return _in_form(_storage_state(found))
+        left_out: list[str] = []
+        state = _in_form(_storage_state(found, left_out))
+        if left_out:
+            raise ValueError  # a browser writes no odd cookies: to leave one out would keep half a login
+        return state
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, msgspec.ValidationError):
         raise MeshError("input.invalid", "the browser holds more than a capsule keeps") from None
 
 
-def _storage_state(found: dict[str, Any]) -> CapsuleState:
+def _storage_state(found: dict[str, Any], left_out: list[str]) -> CapsuleState:
     if not isinstance(found.get("cookies"), list):
         raise ValueError
     return CapsuleState(
-        cookies=tuple(_cookie(each) for each in found["cookies"]),
+        cookies=_each(_cookie, found["cookies"], "cookie", left_out),
         storage=tuple(_storage(each) for each in found.get("origins", ())),
     )
 
@@ -121,13 +187,37 @@ def _cookie(found: dict[str, Any]) -> Cookie:
         value=found["value"],
         domain=domain,
         path=found.get("path") or "/",
-        expires_s=max(0, int(expires)) if not found.get("session") else 0,
+        expires_s=_seconds(expires) if not found.get("session") else 0,
         http_only=bool(found.get("httpOnly")),
         secure=bool(found.get("secure")),
         same_site=_SAME_SITE.get(str(found.get("sameSite") or "").lower(), ""),  # type: ignore[arg-type]  # one of those
         partition=partition,
         cross_site=cross,
     )
+
+
+def _seconds(given: Any) -> int:
+    """A time of expiry in seconds: of a number in seconds, milliseconds or microseconds, or of a date as text; 0 for none."""
+    if isinstance(given, str) and not re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", given):
+        given = _date(given)
+    seconds = float(given)
+    if not math.isfinite(seconds):
+        raise _Odd("its time of expiry cannot be read")
+    while seconds >= _MS_FROM:
+        seconds /= 1000
+    return max(0, int(seconds))
+
+
+def _date(text: str) -> float:
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            found = read(text.strip())
+        except (ValueError, TypeError, IndexError):
+            continue
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    if text.strip().lower() in ("session", ""):
+        return 0
+    raise _Odd("its time of expiry cannot be read")
 
 
 def _storage(found: dict[str, Any]) -> OriginStorage:
@@ -187,48 +277,50 @@ def _in_full(value: Any) -> Any:
     return {"a": list(map(_in_full, value)), "id": 0} if isinstance(value, list) else value
 
 
-class _CookiesTxt(http.cookiejar.MozillaCookieJar):
-    def read(self, text: str) -> None:
-        # ``load`` would open the file a second time: a pipe is empty then, and no limit holds.
-        self._really_load(io.StringIO(text, newline=None), "", ignore_discard=True, ignore_expires=True)  # type: ignore[attr-defined]
+_HTTP_ONLY: Final = "#HttpOnly_"
 
 
-def _cookies_txt(text: str, path: Path) -> tuple[Cookie, ...]:
-    jar = _CookiesTxt()
-    try:
-        # It warns of a defect of its own when a line surprises it, and its errors quote the line.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            jar.read(text)
-    except http.cookiejar.LoadError:
-        raise MeshError("input.invalid", f"{path} holds no state in a known form") from None
-    return tuple(
-        Cookie(
-            name=each.name,
-            value=each.value or "",
-            domain=each.domain,
-            path=each.path,
-            expires_s=max(0, each.expires or 0),
-            http_only=each.has_nonstandard_attr("HTTPOnly"),
-            secure=bool(each.secure),
-        )
-        for each in jar
+def _is_cookie_line(line: str) -> bool:
+    return bool(line.strip()) and (not line.lstrip().startswith("#") or line.startswith(_HTTP_ONLY))
+
+
+def _cookie_line(line: str) -> Cookie:
+    """A line of ``cookies.txt``. Without a value it may lack the last tab as well: editors take it away, and cURL reads it so."""
+    fields = line.removeprefix(_HTTP_ONLY).split("\t")
+    if len(fields) == _FIELDS - 1:
+        fields.append("")
+    if len(fields) != _FIELDS:
+        raise _Odd(f"it has {len(fields)} fields between tabs, not {_FIELDS}")
+    domain, below, path, secure, expires, name, value = (field.strip(" ") for field in fields)
+    if not domain or not name or below.upper() not in ("TRUE", "FALSE"):
+        raise _Odd("its fields are not in the order of a cookies.txt")
+    plain = domain.removeprefix(".")
+    return Cookie(
+        name=name,
+        value=value,
+        domain=f".{plain}" if below.upper() == "TRUE" else plain,
+        path=path or "/",
+        expires_s=_seconds(expires or 0),
+        http_only=line.startswith(_HTTP_ONLY),
+        secure=secure.upper() == "TRUE",
     )
 
 
 def _curl(text: str) -> CapsuleState:
-    words = shlex.split(text.replace("\\\n", " "))[1:]
+    words = words_of(text)[1:]
     url, pairs = "", []
     for place, word in enumerate(words):
         before = words[place - 1] if place else ""
         if before in _COOKIE_OPTIONS:
             pairs.append(word)
-        elif before in _HEADER_OPTIONS and word.lower().startswith("cookie:"):
-            pairs.append(word.partition(":")[2])
-        elif word.startswith(("http://", "https://")) and not before.startswith("-"):
+        elif before in _HEADER_OPTIONS:
+            pairs += _of_header(word)
+        elif word.startswith("-b") and len(word) > 2:
+            pairs.append(word[2:])
+        elif word.startswith("-H") and len(word) > 2:
+            pairs += _of_header(word[2:])
+        elif before == "--url" or (word.startswith(("http://", "https://")) and not _WITH_VALUE.fullmatch(before)):
             url = url or word
-        elif before == "--url":
-            url = word
     host = urlsplit(url).hostname
     if not host:
         raise MeshError("input.invalid", "the line of cURL names no address")
@@ -237,3 +329,8 @@ def _curl(text: str) -> CapsuleState:
     return CapsuleState(
         cookies=tuple(Cookie(name=name, value=value, domain=host, secure=secure) for name, _, value in cookies)
     )
+
+
+def _of_header(header: str) -> list[str]:
+    name, _, value = header.partition(":")
+    return [value] if name.strip().lower() == "cookie" else []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from node.capsules.browser_state import to_browser
+from node.capsules.curl import words_of
 from node.capsules.reading import read_state, state_of
 from protocol import limits
 from protocol.capsule.state import CapsuleState, Cookie, Entry, Item
@@ -21,7 +22,15 @@ COOKIE: dict[str, Any] = {"name": "sid", "value": CANARY, "domain": ".shop.examp
 def read(tmp_path: Path, content: Any) -> CapsuleState:
     file = tmp_path / "state"
     file.write_text(content if isinstance(content, str) else json.dumps(content))
-    return read_state(file)
+    return read_state(file).state
+
+
+def left_out(tmp_path: Path, content: Any) -> tuple[list[str], tuple[str, ...]]:
+    """Names of the cookies that are read, and what is told of the others."""
+    file = tmp_path / "state"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    found = read_state(file)
+    return [each.name for each in found.state.cookies], found.left_out
 
 
 def test_the_storage_state_of_playwright_is_read_with_partitions_storage_and_databases(tmp_path: Path) -> None:
@@ -89,7 +98,7 @@ def test_cookies_of_browser_extensions_are_read(tmp_path: Path) -> None:
 def test_a_cookies_txt_is_read_however_its_lines_end(tmp_path: Path, end: str) -> None:
     path = tmp_path / "state"
     path.write_bytes(f"# Netscape HTTP Cookie File{end}shop.example\tFALSE\t/\tFALSE\t0\tlang\tde{end}".encode())
-    assert [each.name for each in read_state(path).cookies] == ["lang"]
+    assert [each.name for each in read_state(path).state.cookies] == ["lang"]
 
 
 def test_a_cookies_txt_is_read_with_http_only_and_host_only_cookies(tmp_path: Path) -> None:
@@ -113,10 +122,16 @@ def test_a_cookies_txt_is_read_with_http_only_and_host_only_cookies(tmp_path: Pa
         "curl 'https://shop.example/x?y=1' -H 'accept: */*' \\\n  -H 'Cookie: a=b; c=d=e' --compressed",
         "curl -b 'a=b; c=d=e' https://shop.example/",
         "curl --cookie 'a=b; c=d=e' --url https://shop.example:443/ -e https://evil.example/",
+        "curl --compressed --insecure 'https://shop.example/' -H $'cookie: a=b; c=d\\u003de'",
+        "curl $'https://shop.example/\\'x' \\\n  -b $'a=b; c=d\\x3d\\145'",
+        'curl -X POST "https://shop.example/" -H "Cookie: a=b; c=d=e" --data-raw https://evil.example/',
+        'curl ^"https://shop.example/?a=1^&b=2^" ^\n  -H ^"accept: */*^" ^\n  -b ^"a=b; c=d=e^" ^\n  -H ^"x: ^\\^"q^\\^"^"',
+        'curl "https://shop.example/" ^\n  -H "Cookie: a=b; c=d=e" ^\n  --compressed',
+        "curl -bc=d=e 'https://shop.example/' -H'Cookie: a=b'",
     ],
 )
 def test_a_line_of_curl_is_read_with_its_host(tmp_path: Path, line: str) -> None:
-    found = read(tmp_path, line).cookies
+    found = sorted(read(tmp_path, line).cookies, key=lambda each: each.name)
     assert [(each.name, each.value, each.domain, each.secure) for each in found] == [
         ("a", "b", "shop.example", True),
         ("c", "d=e", "shop.example", True),
@@ -150,6 +165,77 @@ def test_no_error_about_a_file_quotes_it(tmp_path: Path, content: str) -> None:
     assert caught.value.code == "input.invalid"
     assert CANARY not in str(caught.value) and CANARY not in repr(caught.value.detail)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r"$'a=it\'s'", "it's"),
+        (r"$'a=\u0021\U0001F600\x41\101\n\t\\'", "!😀AA\n\t\\"),
+        (r"$'a=\xc3\xa9'", "é"),
+        (r"$'a=\q\?\"'", '\\q?"'),
+        (r"$'a=one\0two'", "one"),
+        (r"'a='\''quoted'\'", "'quoted'"),
+        (r'"a=\"x\" \$y \z"', '"x" $y \\z'),
+    ],
+)
+def test_the_quoting_of_bash_is_read_as_bash_reads_it(text: str, value: str) -> None:
+    assert words_of(f"curl -b {text} --compressed") == ["curl", "-b", f"a={value}", "--compressed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\n", "PowerShell"),
+        ("Invoke-WebRequest -UseBasicParsing -Uri 'http://a'", "PowerShell"),
+        ('fetch("http://a.example/", {"headers": {}});', "fetch"),
+        ('{"log": {"entries": []}}', "HAR"),
+    ],
+)
+def test_what_browsers_copy_in_another_form_is_called_by_its_name(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(MeshError, match=f"{named}.*copy the request as cURL"):
+        read(tmp_path, text)
+
+
+def test_times_of_expiry_are_read_in_every_unit_and_as_dates(tmp_path: Path) -> None:
+    times = [
+        1_924_992_000,
+        1_924_992_000_000,
+        1_924_992_000_000_000,
+        "1924992000",
+        "2031-01-01T00:00:00.000Z",
+        "Wed, 01 Jan 2031 00:00:00 GMT",
+        "Session",
+        None,
+        -1,
+    ]
+    found = read(tmp_path, [COOKIE | {"expires": each} for each in times]).cookies
+    assert [each.expires_s for each in found] == [1_924_992_000] * 6 + [0] * 3
+
+
+def test_an_odd_cookie_is_left_out_and_told_by_its_place_without_its_value(tmp_path: Path) -> None:
+    odd = [
+        COOKIE,
+        COOKIE | {"expires": CANARY},
+        {"name": CANARY},
+        CANARY,
+        COOKIE | {"value": 5},
+        COOKIE | {"value": CANARY + "x" * limits.CAPSULE_COOKIE_CHARS_MAX},
+    ]
+    for content in (odd, {"cookies": odd, "origins": []}):
+        names, told = left_out(tmp_path, content)
+        places = [each.partition(" is left out: ")[0] for each in told]
+        assert (names, places) == (["sid"], [f"cookie {n}" for n in range(2, 7)])
+        assert "time of expiry" in told[0] and CANARY not in str(told)
+    with pytest.raises(MeshError):
+        state_of({"cookies": odd})
+    lines = "# Netscape HTTP Cookie File\na.example\tFALSE\t/\tFALSE\t0\tflag\n\n"
+    lines += f"{CANARY}\na.example\tFALSE\t/\tFALSE\t0\tsid\tx\ty\na.example\tFALSE\t/\tFALSE\t{CANARY}\tb\tc\n"
+    lines += "a.example\tTRUE\t/\tTRUE\t0\tsid\tabc\n"
+    names, told = left_out(tmp_path, lines)
+    assert names == ["flag", "sid"]
+    assert [each.partition(" is left out: ")[0] for each in told] == ["line 4", "line 5", "line 6"]
+    assert CANARY not in str(told)
 
 
 def test_a_file_that_is_missing_or_too_large_is_refused(tmp_path: Path) -> None:
