@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 from playwright.async_api import CDPSession, Frame, Page
@@ -39,6 +39,8 @@ class BrowserJudge:
         """Of windows whose first document was judged: who counts them."""
         self._shared: set[str] = set()
         """Workers that several pages can share. Playwright reports their requests to no page."""
+        self._credited: dict[str, None] = {}
+        """Requests whose site was given credentials; the oldest first."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = False
         self._ended: Callable[[], None] = lambda: None
@@ -46,6 +48,7 @@ class BrowserJudge:
     async def start(self) -> None:
         """Judge from now on. What belongs to no guard is refused."""
         self._session.on("Fetch.requestPaused", self._paused)
+        self._session.on("Fetch.authRequired", lambda event: self._spawn(self._authenticate(event)))
         self._session.on("close", lambda _: self._end())
         await self._plain.start()
 
@@ -91,9 +94,25 @@ class BrowserJudge:
             self._end()  # the page sends requests faster than they can be judged, which would block all other pages
         if self._over:
             return
-        task = asyncio.ensure_future(self._judge(event))
+        self._spawn(self._judge(event))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _authenticate(self, event: Mapping[str, Any]) -> None:
+        """Answer a site that asks for HTTP authentication, once for a request: what it refused, it would refuse again."""
+        request = event["requestId"]
+        self._plain.asks(event["request"]["url"])
+        guard = self._frames.get(event["frameId"]) or self._guard_of(await self._target(event["frameId"]) or {})
+        known = guard.credentials(event, again=request in self._credited) if guard is not None else None
+        told: dict[str, str] = {"response": "CancelAuth"}
+        if known is not None:
+            _remember(self._credited, request)
+            told = {"response": "ProvideCredentials", "username": known.user, "password": known.password}
+        with contextlib.suppress(PlaywrightError):  # the page has gone
+            await self._session.send("Fetch.continueWithAuth", {"requestId": request, "authChallengeResponse": told})
 
     async def _judge(self, event: Mapping[str, Any]) -> None:
         guard: NetworkGuard | None = None
@@ -202,6 +221,12 @@ class BrowserJudge:
                 if any(frame in task.result() for task in done):
                     return guard
         return None
+
+
+def _remember(kept: dict[str, None], request: str) -> None:
+    kept[request] = None
+    while len(kept) > limits.PAUSED_REQUESTS_MAX:
+        del kept[next(iter(kept))]
 
 
 def _refused(event: Mapping[str, Any], guard: NetworkGuard) -> None:

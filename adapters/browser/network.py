@@ -23,6 +23,7 @@ from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
+from protocol.page.secrets import NO_SECRETS, Basic
 from protocol.risk.refused import (
     PROBED_PAGE,
     SOCKET,
@@ -38,6 +39,7 @@ from protocol.risk.refused import (
 )
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket, page_url
+from protocol.trust.origin import origin_of
 
 _BLOCKED_MAX: Final = 200
 _MARKS_MAX: Final = 16
@@ -113,6 +115,10 @@ class NetworkGuard:
         self._forms: dict[RequestForm, None] = {}
         self._document: Refused | None = None
         self._led_by: list[str] = []
+        self.secrets = NO_SECRETS
+        """Those of the action at hand: what answers a site that asks for HTTP authentication."""
+        self._answered: dict[str, None] = {}
+        self._asked: dict[str, None] = {}
         self.asked_for = ""
         """The document that was let through last."""
         self._pop_ups: dict[str, str] = {}
@@ -194,6 +200,31 @@ class NetworkGuard:
         if not announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
             self._forms[request_form(method, url, told.content_type, body)] = None
         return rule
+
+    def credentials(self, event: Mapping[str, Any], *, again: bool) -> Basic | None:
+        """What answers a site that asks for HTTP authentication (``Fetch.authRequired``): the secret that was given for exactly its
+        origin, by basic authentication alone, and once. What is not answered is noted (``challenged``).
+
+        again: the request was answered before, so the site has refused that.
+        """
+        asked, request = event["authChallenge"], event["request"]
+        origin, scheme = origin_of(str(asked.get("origin", ""))), str(asked.get("scheme", "")).lower()
+        if asked.get("source") == "Proxy" or not origin or origin != origin_of(request["url"]):
+            return None
+        known = self.secrets.basic(origin) if scheme == "basic" else None
+        if known is None or again:
+            self._asked[f"{'refused' if again else scheme} {origin}"] = None
+            return None
+        self._answered[known.name] = None
+        if self._destinations is not None:  # it is sent a second time
+            self._destinations.wall.admit(request["method"], request["url"])
+        return known
+
+    def challenged(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Since the last call: the names of secrets that answered a site; and who asked in vain: ``basic https://host``."""
+        answered, asked = tuple(self._answered), tuple(self._asked)
+        self._answered, self._asked = {}, {}
+        return answered, asked
 
     @property
     def connects(self) -> bool:

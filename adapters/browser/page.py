@@ -373,7 +373,7 @@ class ChromiumPage:
         timeout_ms: int,
         given: Given,
     ) -> Outcome:
-        self._secrets = secrets or self._secrets
+        self._secrets = self._guard.secrets = secrets or self._secrets
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
         looks = isinstance(action, Wait | Assert | Extract)
@@ -389,6 +389,8 @@ class ChromiumPage:
         await self._hands.filled.begin()
         extracted = ""
         if isinstance(action, Goto):
+            if self._cuts_off and self._secrets.has_basic:
+                raise MeshError("browser.no_basic")
             await self._navigation.goto(action.url, timeout_ms)
         elif isinstance(action, Back | Forward):
             await self._navigation.along(-1 if isinstance(action, Back) else 1, timeout_ms)
@@ -420,6 +422,7 @@ class ChromiumPage:
         downloads = await self._downloads.end()
         dialogs = self._activity.end()
         blocked = self.blocked()
+        basic, unanswered = self._guard.challenged()
         return Outcome(
             observation=self._view.observation,
             extracted=await asyncio.to_thread(mask, extracted) if extracted else "",
@@ -437,6 +440,8 @@ class ChromiumPage:
             notes=tuple(map(mask, self._hands.filled.notes())),
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
             form=await self._forms.fate() if given.stays else "",
+            basic=basic,
+            challenges=unanswered,
         )
 
     def _settling_ms(self, action: Action, timeout_ms: int) -> Callable[[], int]:

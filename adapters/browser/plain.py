@@ -89,11 +89,14 @@ class PlainReads:
         """The policy under which ``_origins`` were let through."""
         self._origins: dict[str, asyncio.TimerHandle] = {}
         self._seen: Counter[str] = Counter()
+        self._asking: set[str] = set()
+        """Origins that asked for HTTP authentication: what is not paused waits for ever for the answer."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Pause what is doubtful from now on; everything, at first."""
-        await self._session.send("Fetch.enable", {"patterns": doubtful(self._origins)})
+        patterns = doubtful(self._origins)
+        await self._session.send("Fetch.enable", {"patterns": patterns, "handleAuthRequests": True})
 
     async def admit(self, policy: GuardPolicy) -> None:
         """A page opens under ``policy``. What was learned under another one does not count for it."""
@@ -115,7 +118,7 @@ class PlainReads:
         kind, url = event["resourceType"], event["request"]["url"]
         origin = origin_of(url) if kind == "Document" or kind in _FILES else ""
         # The address as the browser writes it: with another form of the origin the patterns would fit nothing.
-        if not origin or origin in self._origins or not url.startswith(f"{origin}/"):
+        if not origin or origin in self._origins or origin in self._asking or not url.startswith(f"{origin}/"):
             return
         self._seen[origin] += 1 if kind in _FILES else _FILES_BEFORE
         alone = all(each == policy for each in self._policies)
@@ -125,6 +128,15 @@ class PlainReads:
             if self._wall is not None:
                 self._wall.reads(origin, policy, _KEPT_S)
             self._tell()
+
+    def asks(self, url: str) -> None:
+        """The site of ``url`` asked for HTTP authentication: all that goes there is paused from now on."""
+        origin = origin_of(url)
+        if len(self._asking) < _ORIGINS_MAX:
+            self._asking.add(origin)
+        if origin in self._origins:
+            self._origins[origin].cancel()
+            self._expire(origin)
 
     def _expire(self, origin: str) -> None:
         del self._origins[origin]

@@ -254,6 +254,8 @@ def _both(acted: Outcome, shown: Outcome) -> Outcome:
         downloads=(*acted.downloads, *shown.downloads)[: limits.DOWNLOADS_PER_STEP_MAX],
         faults=(*acted.faults, *shown.faults)[: limits.REQUEST_FAULTS_MAX],
         chooser=acted.chooser or shown.chooser,
+        basic=(*acted.basic, *(name for name in shown.basic if name not in acted.basic)),
+        challenges=(*acted.challenges, *shown.challenges),
         asked=acted.asked or shown.asked,
         settled=acted.settled and shown.settled,
     )

@@ -79,6 +79,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Of a wait for a text: how much of what is shown it is; only if ``Given.graded``."""
     notes: tuple[str, ...] = ()
     """What a person should know of how the action was done: fields that show less, or that the page has emptied since."""
+    basic: tuple[str, ...] = ()
+    """Names of secrets that answered a site which asked for HTTP basic authentication."""
+    challenges: tuple[str, ...] = ()
+    """Who asked for HTTP authentication and got no answer: ``basic https://host``."""
     form: FormFate = ""
     """Of an action after which the page stays (``Given.stays``), in the page itself and not in a frame."""
 

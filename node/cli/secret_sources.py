@@ -1,4 +1,4 @@
-"""``--secret NAME[:text][@ORIGIN[,ORIGIN]]=SOURCE``: reads secrets from where they are kept, in the process of the command.
+"""``--secret NAME[:text|:basic][@ORIGIN[,ORIGIN]]=SOURCE``: reads secrets from where they are kept, in the process of the command.
 
 A value never stands on the command line: other users of the machine can see the arguments of a process, and a shell keeps them.
 What was typed in the place of a source is therefore quoted in no error.
@@ -37,6 +37,8 @@ class Source(NamedTuple):
     kind: str
     """A key of ``_READ``, or ``env``."""
     where: str
+    is_basic: bool = False
+    """Whether it is for HTTP basic authentication."""
 
 
 def read_secrets(typed: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -58,6 +60,8 @@ def read_secrets(typed: Sequence[str]) -> dict[str, dict[str, Any]]:
         }
         if source.is_totp:
             secrets[source.name]["totp"] = True
+        if source.is_basic:
+            secrets[source.name]["basic"] = True
     return secrets
 
 
@@ -71,6 +75,8 @@ def only_needed(typed: Sequence[str], needed: Callable[[], frozenset[str] | None
     if not any(source.kind in _ASKING for source in sources):
         return list(typed)
     names = needed()
+    if names is not None:  # which site will ask for basic authentication nobody knows before
+        names |= {source.name for source in sources if source.is_basic}
     kept = zip(sources, typed, strict=True)
     return [text for source, text in kept if names is None or source.kind not in _ASKING or source.name in names]
 
@@ -80,7 +86,7 @@ def parse_source(text: str) -> Source:
     named, equals, where = text.partition("=")
     given, _, origins = named.partition("@")
     name, colon, kind = given.partition(":")
-    if not equals or not re.fullmatch(SECRET_NAME_PATTERN, name) or (colon and kind != "text"):
+    if not equals or not re.fullmatch(SECRET_NAME_PATTERN, name) or (colon and kind not in ("text", "basic")):
         raise MeshError("input.invalid", _FORM)
     is_totp = where.startswith(_TOTP)
     where = where.removeprefix(_TOTP)
@@ -89,7 +95,10 @@ def parse_source(text: str) -> Source:
         raise MeshError("secret.literal", "--secret takes the place where a value is kept, and not the value")
     if not _fits(scheme, rest):
         raise MeshError("input.invalid", _FORM)
-    return Source(name, bool(kind), tuple(origins.split(",")) if origins else (), is_totp, scheme, rest)
+    if is_totp and kind == "basic":
+        raise MeshError("input.invalid", _FORM)
+    sites = tuple(origins.split(",")) if origins else ()
+    return Source(name, kind == "text", sites, is_totp, scheme, rest, kind == "basic")
 
 
 def _fits(scheme: str, rest: str) -> bool:
@@ -120,7 +129,7 @@ def _prompt(source: Source) -> str:
     # Without a terminal nobody can answer, and getpass would read what any program writes into the pipe.
     if not sys.stdin.isatty():
         raise MeshError("secret.unread", f"there is no terminal to ask for the secret {source.name}", name=source.name)
-    what = "Seed of the one-time codes" if source.is_totp else "Secret"
+    what = "Seed of the one-time codes" if source.is_totp else "USER:PASSWORD" if source.is_basic else "Secret"
     where = f" for {', '.join(source.origins)}" if source.origins else ""
     return getpass.getpass(f"{what} {source.name}{where}: ")
 

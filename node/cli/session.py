@@ -181,6 +181,8 @@ def _show_steps(r: Result) -> None:
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{refusals(': ', step['blocked'])}")
+        for name in step["basic"]:
+            click.echo(f"step {step['index']}: the site asked for basic authentication and got the secret “{name}”")
         for said in step["console"]:
             click.echo(f"step {step['index']}: error in the console: {said}")
         if step["unseen"]:

@@ -91,6 +91,8 @@ class Recorder:
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
+        self.challenges: tuple[str, ...] = ()
+        """As ``Outcome.challenges``, of the last step."""
         self.session = opened(
             plan,
             id=ids.make_id("ses", clock.random(ids.ID_RANDOM_BYTES)),
@@ -279,8 +281,10 @@ class Recorder:
             if outcome
             else (),
             written=written,
+            basic=outcome.basic if outcome else (),
         )
         self.blocked_by = rules
+        self.challenges = outcome.challenges if outcome else ()
         await self._store.append_step(self.session.id, step)
         self._note_secrets(step, text)
         self.steps.append(step)
@@ -320,7 +324,7 @@ class Recorder:
     def _note_secrets(self, step: Step, text: str) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
         encoded = cbor.encode(step) + text.encode()
-        self._names.update(secrets_named(step.action))
+        self._names.update(secrets_named(step.action), step.basic)
         shown = (name for name in self._secrets if placeholder(name).encode() in encoded)
         self._names.update(name for name in shown if not self._secrets.made(name))
 

@@ -33,7 +33,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Extract, describe
 from protocol.page.personal import Tokens
 from protocol.page.redaction import redact_text
-from protocol.page.secrets import GivenSecret, Secrets
+from protocol.page.secrets import GivenSecret, Secrets, asks
 from protocol.recording.inputs import require_plain_inputs
 from protocol.recording.session import Step
 from protocol.recording.verdicts import doubts
@@ -217,7 +217,7 @@ class Recordings:
             found = f": found {step.extracted}" if step.error in ("action.assertion_failed", "action.dialog") else ""
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
-            for note in (f"step {step.index}: {said}" for said in doubts(step)):
+            for note in (f"step {step.index}: {said}" for said in (*doubts(step), *map(asks, recorder.challenges))):
                 tell({"note": note})
 
         require_plain_inputs(file.inputs, secrets)

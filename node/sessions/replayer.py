@@ -360,7 +360,7 @@ async def replay(
     needed = {
         name
         for step in steps
-        for name in (*secrets_named(step.action), *(names_in(step.action) if step.written else ()))
+        for name in (*secrets_named(step.action), *step.basic, *(names_in(step.action) if step.written else ()))
     }
     for name in sorted(needed - plan.secrets.keys()):
         raise MeshError("action.secret_missing", f"the replay needs the secret “{name}”", name=name)

@@ -79,6 +79,12 @@ PAGES: Final[dict[str, Code]] = {
         "The work needs files of a browser's profile, and the browser is not one that this node starts.",
         "Leave `browser.cdp_url` out of the configuration, or log in again without --slice: `trailmesh capsule login --replaces`.",
     ),
+    "browser.no_basic": Code(
+        _E,
+        False,
+        "Credentials for HTTP basic authentication are given only in a browser that this node starts.",
+        "Leave `browser.cdp_url` out of the configuration.",
+    ),
     "browser.state": Code(
         _E,
         False,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
@@ -52,8 +52,22 @@ class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     totp: bool = False
     """Whether it is the seed of one-time codes, and a code is typed in its place."""
 
+    basic: bool = False
+    """Whether it is ``user:password`` for HTTP basic authentication of its origins. Then it is typed nowhere."""
+
     def __repr__(self) -> str:
         return f"GivenSecret(origins={self.origins!r}, text={self.text})"
+
+
+class Basic(NamedTuple):
+    """What answers a site that asks for HTTP basic authentication."""
+
+    name: str
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Basic({self.name!r})"
 
 
 class Secrets(Mapping[str, str]):
@@ -86,6 +100,18 @@ class Secrets(Mapping[str, str]):
             return self._hidden[name] if name in self._hidden else self._login[name]
         codes = (code for named, code in reversed(self._codes) if named == name)
         return next(codes, given.value)
+
+    @property
+    def has_basic(self) -> bool:
+        """Whether any of them is for HTTP basic authentication."""
+        return any(given.basic for given in self._given.values())
+
+    def basic(self, origin: str) -> Basic | None:
+        """What answers ``origin``, and no other, where it asks for HTTP basic authentication; None if nothing was given for it."""
+        for name, given in self._given.items():
+            if given.basic and origin and origin in self._origins[name]:
+                return Basic(name, *_user_and_password(name, given))
+        return None
 
     def totp(self, name: str) -> Totp | None:
         """The seed ``name``; None if it is a secret that is typed itself, or was not given."""
@@ -170,6 +196,10 @@ class Secrets(Mapping[str, str]):
         """Errors: ``action.secret_missing``, ``action.secret_elsewhere`` unless ``name`` was given for the origin of ``url``."""
         if name not in self._given:
             raise MeshError("action.secret_missing", name=name)
+        if self._given[name].basic:
+            raise MeshError(
+                "action.secret_elsewhere", f"the secret “{name}” is for basic authentication, and typed nowhere"
+            )
         origin = origin_of(url)
         if not (origin and fits(self._origins[name], origin)):
             known = ", ".join(self._origins[name])
@@ -210,10 +240,13 @@ class Secrets(Mapping[str, str]):
         return found
 
     def _seeds(self) -> Iterator[tuple[str, str]]:
-        """Each seed as it was given, and in base32 alone: an address has more around it."""
+        """Each seed as it was given, and in base32 alone: an address has more around it. Of ``USER:PASSWORD`` the latter."""
         for name, totp in self._totp.items():
             yield name, self._given[name].value
             yield name, totp.text
+        for name, given in self._given.items():
+            if given.basic and len(password := _user_and_password(name, given)[1]) >= limits.SECRET_CHARS_MIN:
+                yield name, password
 
 
 class Stored(Mapping[str, str]):
@@ -252,4 +285,31 @@ def _origins(name: str, secret: GivenSecret, begins: str) -> tuple[str, ...]:
             f"nobody said for which site the secret “{name}” is: --secret {name}@https://shop.example=SOURCE",
             name=name,
         )
+    if secret.basic:
+        _user_and_password(name, secret)
+        if any("*" in origin for origin in named):
+            raise MeshError(
+                "input.invalid", f"the secret “{name}” for basic authentication needs each origin by its name"
+            )
     return named
+
+
+def asks(challenge: str) -> str:
+    """What helps where a site asked for HTTP authentication and got no answer. challenge: ``basic https://host``."""
+    scheme, _, origin = challenge.partition(" ")
+    if scheme == "refused":
+        return f"{origin} did not take the user name and the password that were given for it"
+    if scheme != "basic":
+        return f"{origin} asks for {scheme} authentication, which is not supported: only basic authentication is"
+    return (
+        f"{origin} asks for a user name and a password (HTTP basic authentication): give both with"
+        f" --secret NAME:basic@{origin}=SOURCE, where the source holds USER:PASSWORD"
+    )
+
+
+def _user_and_password(name: str, secret: GivenSecret) -> tuple[str, str]:
+    """Errors: ``input.invalid`` (the value has another form)."""
+    user, colon, password = secret.value.partition(":")
+    if not colon or not user or not secret.value.isprintable():
+        raise MeshError("input.invalid", f"the secret “{name}” for basic authentication must be USER:PASSWORD")
+    return user, password

@@ -276,6 +276,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     written: Annotated[str, msgspec.Meta(max_length=limits.WRITTEN_CHARS_MAX)] = ""
     """A keyed hash of what the action types or opens, if its author wrote a text that is the same as a secret, or contains one: the
     action has the secret's name in its place (docs/adr/0043). ``lost`` if a text of it cannot be written again."""
+    basic: Annotated[
+        tuple[Annotated[str, msgspec.Meta(max_length=64, min_length=1)], ...],
+        msgspec.Meta(max_length=limits.SECRETS_MAX),
+    ] = ()
+    """Names of the secrets that answered a site which asked for HTTP basic authentication. A replay needs them."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]

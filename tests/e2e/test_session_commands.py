@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.server
 import json
@@ -364,3 +365,42 @@ def test_many_files_are_one_run_with_one_report_and_what_is_only_trouble_is_trie
     assert [name[:3] for name in pages] == ["001", "002", "003", "004"]
     assert all((out / name).stat().st_mode & 0o777 == 0o600 for name in (*pages, "index.html", "junit.xml"))
     assert "2 of 4 passed" in index and "tried 2 times" in index and "<script" not in index
+
+
+class _Staging(http.server.BaseHTTPRequestHandler):
+    """A site behind HTTP basic authentication."""
+
+    def do_GET(self) -> None:
+        known = self.headers.get("Authorization") == f"Basic {base64.b64encode(b'ann:pass word').decode()}"
+        self.send_response(200 if known else 401)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        if not known:
+            self.send_header("WWW-Authenticate", 'Basic realm="staging"')
+        self.end_headers()
+        self.wfile.write(b"<title>Staging</title><h1>Staging</h1>" if known else b"<title>No</title><h1>No</h1>")
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing: a test reads what the command says."""
+
+
+def test_a_session_behind_basic_authentication_keeps_the_name_of_the_secret_and_a_replay_needs_it(
+    tmp_path: Path,
+) -> None:
+    """Taken out: ``step.basic`` in ``replay``."""
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file, word, bundle = tmp_path / "staging.yaml", tmp_path / "word", tmp_path / "staging.tmsession"
+    word.write_text("ann:pass word\n")
+    with _serving(_Staging) as url:
+        file.write_text(f"start: {url}/\nsteps:\n  - assert: {{title: Staging}}\n")
+        secret = ("--secret", f"staging:basic@{url}=file:{word}")
+        assert cli("session", "record", str(file), home=node.home)[0] == 1
+        _, _, err = cli("session", "record", str(file), home=node.home)
+        assert f"--secret NAME:basic@{url}=SOURCE" in err
+        recorded = node.run("session", "record", str(file), *secret)
+        assert (recorded["verdict"], recorded["secrets"]) == ("pass", ["staging"])
+        assert refusal("session", "replay", recorded["id"], home=node.home)[:2] == ("action.secret_missing", 2)
+        assert node.run("session", "replay", recorded["id"], *secret)["report"]["verdict"] == "pass"
+    node.run("session", "export", recorded["id"], "--out", str(bundle))
+    for kept in (bundle, *(path for path in node.home.rglob("*") if path.is_file())):
+        for said in (b"pass word", base64.b64encode(b"ann:pass word")):
+            assert said not in kept.read_bytes()

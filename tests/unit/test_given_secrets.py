@@ -222,3 +222,41 @@ def test_what_a_site_makes_for_a_login_is_found_by_whoever_has_the_secrets_alrea
     with pytest.raises(MeshError) as refused:
         secrets.note_login(f"Q7x9ZpL2vK8mW3t{number}" for number in range(limits.LOGIN_VALUES_MAX))
     assert refused.value.code == "input.too_large"
+
+
+def basic(value: str = "ann:tell-nobody", *origins: str) -> Secrets:
+    return Secrets({"word": GivenSecret(value=value, origins=origins or (SHOP,), basic=True)})
+
+
+def test_credentials_are_for_the_very_origin_and_are_typed_nowhere() -> None:
+    """Guard: protocol/page/secrets.py, Secrets.basic."""
+    assert basic().basic(SHOP) == ("word", "ann", "tell-nobody")
+    for origin in (
+        "http://shop.example",
+        "https://shop.example:8443",
+        "https://a.shop.example",
+        "",
+        "https://*.example",
+    ):
+        assert basic().basic(origin) is None
+    assert secret(SHOP).basic(SHOP) is None
+    assert refusal(basic(), PASSWORD, SHOP + "/").code == "action.secret_elsewhere"
+    with pytest.raises(MeshError):
+        basic().value_in("word", SHOP + "/")
+    assert "tell-nobody" not in repr(basic().basic(SHOP)) + redact_text("it is tell-nobody", basic())
+
+
+@pytest.mark.parametrize(
+    ("value", "origin"),
+    [
+        ("tell-nobody", SHOP),
+        (":tell-nobody", SHOP),
+        ("ann:tell\r\nX: y", SHOP),
+        ("ann:word", "https://*.example"),
+        ("ann:word", "*"),
+    ],
+)
+def test_credentials_of_another_form_or_for_many_sites_are_refused(value: str, origin: str) -> None:
+    with pytest.raises(MeshError) as refused:
+        basic(value, origin)
+    assert refused.value.code == "input.invalid" and "tell" not in refused.value.message

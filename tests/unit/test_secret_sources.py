@@ -40,13 +40,20 @@ def test_each_source_gives_its_value(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("WORD", "of a variable")
     words = " ".join(map(shlex.quote, script(tmp_path, "print('of a program')")))
     given = read_secrets(
-        (f"a@https://a.example=file:{tmp_path}/word", "b:text=env:WORD", f"c=cmd:{words}", f"d=totp:@{tmp_path}/word")
+        (
+            f"a@https://a.example=file:{tmp_path}/word",
+            "b:text=env:WORD",
+            f"c=cmd:{words}",
+            f"d=totp:@{tmp_path}/word",
+            f"e:basic=@{tmp_path}/word",
+        )
     )
     assert given == {
         "a": {"value": "of a file", "origins": ["https://a.example"], "text": False},
         "b": {"value": "of a variable", "origins": [], "text": True},
         "c": {"value": "of a program", "origins": [], "text": False},
         "d": {"value": "of a file", "origins": [], "text": False, "totp": True},
+        "e": {"value": "of a file", "origins": [], "text": False, "basic": True},
     }
 
 

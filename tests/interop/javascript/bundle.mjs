@@ -135,6 +135,7 @@ const STEP = {
   on_tab: optional(whole(100), 0),
   hidden: optional(list(record(HIDDEN), 8), []),
   hidden_more: optional(bool, false),
+  basic: optional(list(text(64, 1), 32), []),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)
