@@ -190,7 +190,9 @@ ABOUT: Final[dict[Kind, About]] = {
         ("sch", "sea"),
         "A run of a schedule was ended before its search was: by the owner, its expiry, a stop or a crash.",
     ),
-    Kind.RUN_SKIPPED: About(("sch",), "A due time of a schedule was skipped: the run before it had not ended."),
+    Kind.RUN_SKIPPED: About(
+        ("sch",), "A due time of a schedule was skipped: the run before it had not ended, or no worker was free."
+    ),
     Kind.RUN_COALESCED: About(("sch",), "Due times of a schedule passed, and a later one stands for them."),
     Kind.RUN_MISSED: About(("sch",), "Due times of a schedule passed, and nothing ran for them."),
 }

@@ -20,7 +20,7 @@ class RunStatus(enum.StrEnum):
     """The search reached its goal, and the path was replayed."""
     FAILED = "failed"
     SKIPPED = "skipped"
-    """The previous run had not ended."""
+    """The previous run had not ended, or no worker was free."""
     COALESCED = "coalesced"
     """It was missed, and a later due time runs in its place."""
     MISSED = "missed"

@@ -12,7 +12,7 @@ from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.signing import Feed
 from node.verbs import Caller, CallerKind
 from protocol.errors import MeshError
-from protocol.feed import Kind
+from protocol.feed import ABOUT, Kind
 from protocol.schedule import RunStatus
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,9 @@ async def tell_outcomes(feed: Feed, runs: Sequence[RunRecord]) -> None:
     """
     for run in {run.status: run for run in runs}.values():
         who = str(Caller(kind=CallerKind.SCHEDULE, name=run.schedule))
-        await feed.tell(_KINDS[run.status], run.schedule, *([run.search] if run.search else []), who=who)
+        kind = _KINDS[run.status]
+        # A run that was skipped because nobody was free has a search too; the change is about the due time alone.
+        await feed.tell(kind, *(run.schedule, run.search)[: len(ABOUT[kind].ids)], who=who)
 
 
 def body_of(record: ScheduleRecord, run: RunRecord) -> bytes:

@@ -12,7 +12,7 @@ from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.base import Tasks, to_its_end
 from node.schedules.kept import KeptSchedules
 from node.schedules.notices import notify, tell_outcomes
-from node.schedules.searching import Ended, Searching
+from node.schedules.searching import BUSY, Ended, Searching
 from node.signing import Feed
 from node.verbs import Tell
 from protocol import limits
@@ -95,6 +95,8 @@ class Runs:
                 # Whoever stopped the search meant this run: it says nothing about the schedule.
                 stopped = ended.reason == "internal.cancelled"
                 status, reason = RunStatus.INTERRUPTED if stopped else RunStatus.FAILED, ended.reason
+                if ended.reason == BUSY:
+                    status = RunStatus.SKIPPED
         except asyncio.CancelledError:
             status, reason = RunStatus.INTERRUPTED, running.why
         except MeshError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -17,6 +17,10 @@ from node.verbs import Caller, CallerKind, Tell, called_by
 from node.verbs.explore import RUN, RunParams
 from protocol import ids
 from protocol.errors import MeshError
+
+BUSY: Final = "schedule.busy"
+_BUSY: Final = frozenset({"lease.busy", "live.busy"})
+"""How a worker says that it has no place: a peer, and this node's own browsers."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,14 +78,26 @@ class ScheduledSearches:
         )
         assert RUN.row is not None, "searches are on the audit trail"
         with called_by(caller):
-            async with self._witness.trail.declared(RUN.name, RUN.row, str(caller), given):
-                return await self._run(record, peers, search_id, tell)
+            try:
+                async with self._witness.trail.declared(RUN.name, RUN.row, str(caller), given):
+                    return await self._run(record, peers, search_id, tell)
+            except MeshError as error:
+                if error.code not in _BUSY:
+                    raise
+                return Ended(reason=BUSY)  # no browser was free to look at the start page
 
     async def _run(self, record: ScheduleRecord, peers: list[str] | None, search_id: str, tell: Tell) -> Ended:
         if peers:
             self._serving.need()
         if self._serving:
             self._log_exchange.soon()
+        refusals: set[str] = set()
+
+        def noted(event: dict[str, Any]) -> None:
+            if "error" in event:
+                refusals.add(event["error"])
+            tell(event)
+
         await self._explorer.run(
             goal=record.goal,
             start_url=record.start_url,
@@ -90,7 +106,7 @@ class ScheduledSearches:
             seconds=record.seconds,
             seed=record.seed,
             capsule=record.capsule,
-            tell=tell,
+            tell=noted,
             search_id=search_id,
         )
         summary = await show_search(self._parts, search_id, "")
@@ -101,6 +117,8 @@ class ScheduledSearches:
         reason = summary.reason or "search.not_found_goal"
         if summary.status == "stopped":
             reason = "internal.cancelled"
+        elif refusals and refusals <= _BUSY and not any(each.visits or each.steps for each in spend):
+            reason = BUSY  # nobody has looked: that is no answer about the goal
         return Ended(reason="" if summary.status == "done" else reason, session=summary.session, spend=spend)
 
     async def stop(self, search_id: str) -> None:

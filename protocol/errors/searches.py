@@ -56,6 +56,12 @@ SEARCHES: Final[dict[str, Code]] = {
         "The run of the schedule before this one has not ended.",
         "Wait for its end, or end it with `trailmesh explore schedule pause`.",
     ),
+    "schedule.busy": Code(
+        _O,
+        True,
+        "No worker was free for the run of the schedule: nobody has looked, so nothing is said about the goal.",
+        "Let fewer searches run at that time, or raise `explore.workers` and `browser.contexts_max` in the configuration.",
+    ),
     "schedule.late": Code(
         _E,
         False,

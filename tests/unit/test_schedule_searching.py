@@ -25,7 +25,7 @@ from protocol.goal.condition import Condition
 from protocol.recording.session import Verdict
 from tests.capsule_nodes import CapsuleNode
 from tests.capsules import CANARY
-from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh, shop_site, until
+from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, memory_mesh, shop_site, until
 from tests.schedules import SCHEDULE, schedule
 
 pytestmark = pytest.mark.virtual_time
@@ -130,6 +130,31 @@ async def test_a_search_that_finds_nothing_or_is_stopped_says_why(two: list[Memo
     assert (ended.reason, ended.session) == ("internal.cancelled", "")
     await desk.searches.stop(search_id)
     await desk.searches.stop(desk.searches.new_id())
+
+
+async def test_a_run_for_which_no_worker_is_free_is_busy_and_not_without_result(two: list[MemoryNode]) -> None:
+    anna, _ = two
+    desk = Desk(anna)
+    places = anna.browsers._places
+    taken = [await places.take(0) for _ in range(anna.config.browser.contexts_max)]
+    assert (await desk.search(NEVER, peers=(), seconds=200)).reason == "schedule.busy"
+    for free in taken:
+        free()
+    assert (await desk.search(NEVER, peers=(), seconds=30)).reason.startswith("search."), "somebody looked"
+
+
+async def test_a_run_whose_only_worker_has_no_browser_left_is_busy() -> None:
+    mesh = MemoryMesh(shop_site(fanout=2, depth=2))
+    anna, bruno = await mesh.add("anna", workers=0), await mesh.add("bruno")
+    try:
+        await mesh.pair(anna, bruno)
+        for _ in range(bruno.config.browser.contexts_max):
+            await bruno.browsers._places.take(0)
+        ended = await Desk(anna).search(NEVER, peers=("bruno",), seconds=200)
+        assert (ended.reason, sum(one.visits for one in ended.spend)) == ("schedule.busy", 0)
+    finally:
+        for node in mesh.nodes:
+            await node.stop()
 
 
 async def test_a_schedule_without_the_scope_begins_nothing(two: list[MemoryNode]) -> None:

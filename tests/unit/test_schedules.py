@@ -70,6 +70,17 @@ async def test_a_run_does_not_overlap_the_one_before_it(bench: Bench) -> None:
     assert bench.searches.most == 1
 
 
+async def test_a_run_for_which_nobody_was_free_is_skipped_and_told_as_that(bench: Bench) -> None:
+    await bench.add()
+    bench.searches.reason = lambda: "schedule.busy"
+    bench.room.start()
+    await bench.clock.run(HOUR_MS + 60_000)
+    (run,) = await bench.runs()
+    assert (run.status, run.reason) == (RunStatus.SKIPPED, "schedule.busy")
+    kinds = [change.kind.value for change in (await bench.store.feed()).changes]
+    assert kinds[-2:] == ["run.started", "run.skipped"]
+
+
 @pytest.mark.parametrize(
     ("misfire", "expected"),
     [(Misfire.RUN_ONCE, ["coalesced", "coalesced", "done"]), (Misfire.SKIP, ["missed", "missed", "missed"])],
