@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from adapters.ports import Page
+from node.live.beside import beside
 from node.live.console import redact_console
 from node.live.personal import judge_of, shown_name
 from node.live.selecting import around, selected
@@ -170,11 +171,17 @@ async def _look(
         if error.code not in NOT_FOUND:
             raise
         _require_counted(assertion, target, scope)
-        instead = error.message if error.code == "action.target_differs" else ""
-        return Seen(count=await asyncio.to_thread(_count, target, scope, error), instead=instead)
+        unlisted = await beside(page, observation, target, outer)
+        if unlisted is None or unlisted[1] is None:
+            instead = error.message if error.code == "action.target_differs" else ""
+            count = await asyncio.to_thread(_count, target, scope, error)
+            return Seen(count=max(count, unlisted[0] if unlisted else 0), instead=instead)
+        element = unlisted[1]
     if assertion.what in _OF_CONTROLS:
         element = observation.labelled(element)
     count = 1 if target.selectors else await asyncio.to_thread(count_named, target, scope)
+    if assertion.what == "count" and (unlisted := await beside(page, observation, target, outer)):
+        count = max(count, unlisted[0])
     _require_counted(assertion, target, scope)
     try:
         text = await _text_of(page, assertion, element)

@@ -124,3 +124,23 @@ async def test_a_condition_is_neither_met_nor_missed_by_what_was_not_read(page: 
     ]
     assert [judge(each, part) for each in judged] == [None, None, True, False, True]
     assert [judge(each, seen) for each in judged] == [True, False, True, False, True]
+
+
+async def test_what_the_pointer_passes_through_is_seen_and_counted_and_what_shows_nothing_is_not(
+    page: Page, site: PageServer
+) -> None:
+    notices = "<div style='pointer-events: none'><div role=alert>Saved</div><button>Undo</button></div>"
+    await shown(page, site, f"<button>Undo</button><div role=status></div>{notices}<dialog>Closed</dialog>")
+    driver = Driver(page, Gate(report=unreported, risk_max=4))
+    alert, undo = Locator(role="alert"), Locator(role="button", name="Undo")
+    steps: dict[Action, str] = {
+        asserted("hidden", alert): "action.assertion_failed",
+        asserted("visible", alert): "",
+        asserted("text", alert, "Saved"): "",
+        asserted("count", alert, "1"): "",
+        asserted("count", undo, "2"): "",
+        asserted("hidden", Locator(role="status")): "",
+        asserted("count", Locator(role="status"), "0"): "",
+        asserted("hidden", Locator(role="dialog")): "",
+    }
+    assert {action: await outcome(driver, action) for action in steps} == steps
