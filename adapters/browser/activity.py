@@ -16,7 +16,6 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.caused import Caused
 from adapters.browser.faults import translated
-from adapters.browser.view import well_formed
 from adapters.ports import NOTHING, Given
 from protocol import limits
 from protocol.errors import MeshError
@@ -232,7 +231,7 @@ class Activity:
     def _dialog(self, dialog: PlaywrightDialog) -> None:
         # Of an unknown type it is nothing that an action could expect.
         kind: DialogKind = cast(DialogKind, dialog.type) if dialog.type in get_args(DialogKind) else "alert"
-        met = Dialog(kind=kind, message=well_formed(dialog.message)[: limits.DIALOG_CHARS_MAX])
+        met = Dialog(kind=kind, message=dialog.message[: limits.DIALOG_CHARS_MAX])
         accepted = kind == dialog.type and (self.given.accepts(met) or (self._leaves and kind == "beforeunload"))
         if len(self.dialogs) < _KEPT_MAX:
             self.dialogs.append(msgspec.structs.replace(met, accepted=accepted))
@@ -253,7 +252,7 @@ class Activity:
             # Of an exception, the first line; the others say where in the script it was.
             texts = (str(one.get("value", one.get("description", ""))) for one in said)
             first = " ".join(text.partition("\n")[0] for text in texts)
-            self.console_errors.append(well_formed(first)[: limits.CONSOLE_ERROR_CHARS_MAX])
+            self.console_errors.append(first[: limits.CONSOLE_ERROR_CHARS_MAX])
 
     def _began(self) -> None:
         self.serial += 1

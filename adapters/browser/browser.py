@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
-from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, Playwright
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
@@ -22,6 +22,7 @@ from adapters.browser.judge import BrowserJudge
 from adapters.browser.label_scripts import ENGINES
 from adapters.browser.seeding import seeded
 from adapters.browser.state import Stored, of_tabs, plain_state, read_state
+from adapters.browser.text import started
 from adapters.browser.wall import Turned
 from adapters.ports import BrowserState
 from protocol import limits
@@ -251,7 +252,7 @@ async def connected(
     """
     try:
         with translated("browser.launch", "starting the browser driver"), _outliving_faults():
-            driver = await async_playwright().start()
+            driver = await started()
             for name, engine in ENGINES.items():
                 await driver.selectors.register(name, script=engine, content_script=True)
     except BaseException:

@@ -15,7 +15,6 @@ from typing import Any, Final
 from PIL import Image, ImageDraw
 from playwright.async_api import CDPSession
 
-from adapters.browser.view import well_formed
 from protocol.page.covering import Box, Piece
 
 STYLES: Final = (
@@ -54,7 +53,7 @@ class Placed:
             self._read(0, (0.0, 0.0), None, 0)
 
     def _string(self, index: int) -> str:
-        return well_formed(self._strings[index]) if index >= 0 else ""
+        return self._strings[index] if index >= 0 else ""
 
     def _read(self, number: int, origin: tuple[float, float], whole: Box | None, depth: int) -> None:
         """The pieces of a document. whole: the box of its frame, if what is in it cannot be placed more exactly."""

@@ -14,7 +14,6 @@ from playwright.async_api import Download as PlaywrightDownload
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
-from adapters.browser.view import well_formed
 from protocol import limits
 from protocol.page.downloads import Download
 
@@ -61,7 +60,7 @@ class Downloads:
         return sum(self._received.values()) > limits.DOWNLOAD_BYTES_MAX
 
     async def _kept(self, download: PlaywrightDownload) -> Download:
-        name = well_formed(download.suggested_filename).rpartition("/")[2][: limits.DOWNLOAD_NAME_CHARS_MAX]
+        name = download.suggested_filename.rpartition("/")[2][: limits.DOWNLOAD_NAME_CHARS_MAX]
         made = Download(name=name, fault="failed")
         try:
             async with asyncio.timeout(limits.DOWNLOAD_TIMEOUT_MS / 1000):

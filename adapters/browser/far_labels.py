@@ -13,7 +13,8 @@ from adapters.browser import scripts
 from adapters.browser.aria import Node
 from adapters.browser.label_scripts import FIRST_REF, HIDDEN
 from adapters.browser.standing import Standing
-from adapters.browser.view import Facts, well_formed
+from adapters.browser.text import well_formed
+from adapters.browser.view import Facts
 from adapters.browser.worlds import traits_of
 
 _FRAMES_ASKED_MAX: Final = 20

@@ -14,7 +14,8 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser.faults import is_gone
 from adapters.browser.fields import FIELD, SHOWN
-from adapters.browser.view import Mask, well_formed
+from adapters.browser.text import well_formed
+from adapters.browser.view import Mask
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Extract, Fill, Focus, Hover, Scroll, ScrollTo, Wait
 from protocol.page.filling import Taken, accepted_form, instead, noted, taken, typed_into

@@ -25,7 +25,8 @@ from adapters.browser.finding import Finding, tidy
 from adapters.browser.label_scripts import LABEL
 from adapters.browser.labels import Pressing, is_box, pressing
 from adapters.browser.options import choose_options
-from adapters.browser.view import Mask, masker, well_formed
+from adapters.browser.text import well_formed
+from adapters.browser.view import Mask, masker
 from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.browser.view import Mask, well_formed
+from adapters.browser.text import loads
+from adapters.browser.view import Mask
 from protocol import limits
 from protocol.page.hidden_text import HiddenText, HiddenTexts
 from protocol.page.instructions import needed_words
@@ -236,9 +237,9 @@ JSON. It runs in an isolated world.
 
 def hidden_texts(answers: Sequence[Any], mask: Mask, *, whole: bool) -> HiddenTexts:
     """What the script has found in the frames, without secrets. answers: of each frame, as JSON. whole: whether all answered."""
-    read = [json.loads(answer) for answer in answers]
+    read = [loads(answer) for answer in answers]
     found = [
-        {"why": why, "at": well_formed(at)[: limits.HIDDEN_AT_CHARS_MAX], "text": mask(well_formed(text))}
+        {"why": why, "at": at[: limits.HIDDEN_AT_CHARS_MAX], "text": mask(text)}
         for each in read
         for why, at, text in each["found"]
     ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from adapters.browser.view import well_formed
+from adapters.browser.text import well_formed
 
 _SAID_MAX: Final = 3
 _WORDS: Final = {

@@ -15,6 +15,7 @@ import msgspec
 from adapters.browser.aria import Node
 from adapters.browser.caused import FrameDocument
 from adapters.browser.standing import Standing, place
+from adapters.browser.text import well_formed
 from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Cut, Element, Observation, Traits, Tree, truncate
 from protocol.page.redaction import redact_text
@@ -115,11 +116,6 @@ class View:
         element = Element(ref=ref, role=role, name=name, frame=frame, inside=around, traits=traits)
         self.refs[ref], self.unlisted[ref] = internal, element
         return element
-
-
-def well_formed(text: str) -> str:
-    """``text`` without lone surrogates: JavaScript has such strings, UTF-8 and so everything we sign has not."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:

@@ -21,6 +21,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
 
 from adapters.browser.page import ChromiumPage
+from adapters.browser.text import loads
 from adapters.browser.watch_script import BINDING, REFS, WORLD, script
 from adapters.ports import BrowserState, OpenBrowser
 from adapters.ports.watching import Done, Heard, OpenWatched, Tell, Watched
@@ -359,7 +360,7 @@ class Watcher:
             text = await self._driven.in_frame(frame, REFS) if frame else None
             if count is None or text is None:
                 continue
-            found = json.loads(text)
+            found = loads(text)
             given = f"{count}, {found['total']}, {json.dumps(found['refs'])}"
             done = bool(await self._ask(context, f"watch.mark({given})")) and done
         return done

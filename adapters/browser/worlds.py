@@ -18,13 +18,12 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser import scripts, still_scripts
 from adapters.browser.caused import FrameDocument
 from adapters.browser.standing import standing_of
-from adapters.browser.view import Facts, well_formed
+from adapters.browser.text import loads
+from adapters.browser.view import Facts
 from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Traits
 
 _WORLD: Final = "__playwright_utility_world_"
-_ESCAPED: Final = "\\ud"
-"""How JSON writes a lone surrogate."""
 _FACTS: Final = scripts.FACTS.replace("ROLES", json.dumps(sorted(INTERACTIVE_ROLES | {"generic", "img", "cell"})), 1)
 
 
@@ -101,17 +100,15 @@ class Worlds:
 def _gathered(texts: Sequence[str]) -> Facts:
     facts = Facts()
     for text in texts:
-        value = json.loads(text)  # as one string, because the driver walks through every value of a structure
+        value = loads(text)  # as one string, because the driver walks through every value of a structure
         prefix = ""
-        # Only escapes bring lone surrogates: to look at each of a thousand strings takes as long as to read them.
-        listed = _well_formed(value["items"]) if _ESCAPED in text else value["items"]
-        for ref, *traits in listed:
+        for ref, *traits in value["items"]:
             facts.traits[ref] = _traits(traits)
             prefix = ref[: ref.rindex("e")]
         facts.bases[prefix] = value["base"]
-        facts.leads.update(_well_formed(value["leads"]))
+        facts.leads.update(value["leads"])
         facts.labels.update(value["named"])
-        facts.standing.extend(map(standing_of, _well_formed(value["stood"])))
+        facts.standing.extend(map(standing_of, value["stood"]))
         facts.title = value["title"] if value["top"] else facts.title
         facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
         facts.busy = facts.busy or value["busy"]
@@ -123,7 +120,7 @@ def _gathered(texts: Sequence[str]) -> Facts:
 
 def traits_of(listed: Sequence[Any]) -> Traits:
     """The record of what the traits script returns."""
-    return _traits(_well_formed(listed))
+    return _traits(listed)
 
 
 def _traits(listed: Sequence[Any]) -> Traits:
@@ -142,12 +139,3 @@ def _traits(listed: Sequence[Any]) -> Traits:
         handler=handler,
         guarded=guarded,
     )
-
-
-def _well_formed(value: Any) -> Any:
-    """``value`` with each text in it well-formed."""
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {key: _well_formed(each) for key, each in value.items()}
-    return [_well_formed(each) for each in value] if isinstance(value, list) else value

@@ -14,7 +14,7 @@ import msgspec
 from nacl.signing import SigningKey
 
 from adapters.browser import aria
-from adapters.browser.view import well_formed
+from adapters.browser.text import well_formed
 from adapters.transport import answers, certificates
 from node.config.settings import parse as parse_config
 from node.sessions.action_files import parse_actions

@@ -11,7 +11,7 @@ def test_lone_surrogates_of_a_page_do_not_reach_an_observation() -> None:
     snapshot = '- button "a\\ud800b" [ref=e1]\n- text: x\ud801'
     view = assemble(parse(snapshot), Facts(), url="http://a/\ud800", title="\ud800", mask=lambda text: text)
     assert encode(view.observation)
-    assert view.observation.elements[0].name == "a?b"
+    assert view.observation.elements[0].name == "a\ufffdb"
 
 
 def test_the_main_frame_is_known_where_the_outermost_nodes_have_no_ref() -> None:
