@@ -69,7 +69,10 @@ def refusal(*steps: object, **more: object) -> MeshError:
     ("steps", "actions"),
     [
         ([NAVIGATE], [Goto(url=HOME)]),
-        ([{"type": "click", "button": "primary", "deviceType": "mouse", "timeout": 9, **A}], [Click(target=AT)]),
+        (
+            [{"type": "click", "button": "primary", "deviceType": "mouse", "timeout": 9, **A}],
+            [Click(target=AT, timeout_ms=9)],
+        ),
         ([{"type": "change", "value": "x", **A}], [Fill(target=AT, value="x")]),
         ([{"type": "change", "value": {"secret": "w"}, **A}], [Fill(target=AT, value=Secret(secret="w"))]),
         (
@@ -369,7 +372,7 @@ def test_steps_of_other_tabs_are_done_in_them() -> None:
         do,
         SwitchTab(tab=3),
         Wait(address=two, timeout_ms=700),
-        do,
+        Click(target=AT, timeout_ms=700),
         CloseTab(),
         SwitchTab(tab=1),
         do,
