@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from protocol import limits
 from protocol.page.names import fold, shortened
 from protocol.page.observation import INTERACTIVE_ROLES
-from protocol.recording.page_outline import Outline, outline
+from protocol.recording.page_outline import Outline, Wrapper, outline, regrouped
 from protocol.recording.page_pairing import CELLS, RECORDS, Pairing, Side
 
 _MONEY: Final = re.compile(r"[£$€¥₹₽₩] ?[0-9]|[0-9] ?(?:[£$€¥₹₽₩]|EUR|USD|GBP|CHF)")
@@ -33,8 +33,9 @@ _PLACE_PARTS_MAX: Final = 3
 _NAME_CHARS_MAX: Final = 40
 _HEADING_WITHIN: Final = 200
 _LEAVES_SHOWN: Final = 4
+_GROUPED_MAX: Final = 5_000_000
 _MOVED_SHOWN: Final = 3
-_ELSEWHERE: Final = "the same elements, in another order or nesting"
+_ELSEWHERE: Final = "the same elements, grouped in another way"
 
 
 class Change(NamedTuple):
@@ -70,15 +71,33 @@ def differing(recorded: str, met: str, most: int) -> Changes:
     Compared are the first ``OUTLINE_LINES_MAX`` lines of each.
     """
     old, new, whole = _within_limit(recorded, met)
-    if (old.lines, old.parents) == (new.lines, new.parents):
+    if (old.lines, old.parents) == (new.lines, new.parents) and not regrouped(old.wrappers, new.wrappers):
         return Changes([], 0, whole)
     pairing = Pairing(old, new)
     telling = _Telling(pairing)
     all_found = telling.found() if whole else _before_the_end(telling.found(), pairing)
     found = sorted(all_found, key=lambda one: one.weight)
-    if not found:
-        return Changes([Change(_LEAST, "", _ELSEWHERE, _ELSEWHERE)], 0, whole)
-    return Changes(list(map(telling.told, found[:most])), max(0, len(found) - most), whole and pairing.whole)
+    told = list(map(telling.told, found[:most]))
+    if not found or _regrouped(pairing):
+        told = [*told[: most - 1], Change(3, "", _ELSEWHERE, _ELSEWHERE)]
+        told.sort(key=lambda one: one.weight)
+    return Changes(told, max(0, len(found) - most), whole and pairing.whole)
+
+
+def _regrouped(pairing: Pairing) -> bool:
+    """Whether a wrapper that stands on both pages holds other elements: of those that are paired, by their recorded numbers."""
+    old, new = pairing.old, pairing.new
+    numbers = [[i if mate >= 0 else -1 for i, mate in enumerate(old.mates)], new.mates]
+    sides: list[list[Wrapper]] = []
+    if sum(one.end - one.start for side in (old, new) for one in side.outline.wrappers) > _GROUPED_MAX:
+        return False  # wrappers in wrappers, as no application nests them; whether anything differs is decided without this
+    for side, number in zip((old, new), numbers, strict=True):
+        held = [
+            (one.line, [number[i] for i in range(one.start, one.end) if number[i] >= 0])
+            for one in side.outline.wrappers
+        ]
+        sides.append([Wrapper(line, min(places), max(places)) for line, places in held if places])
+    return regrouped(*sides)
 
 
 def _within_limit(recorded: str, met: str) -> tuple[Outline, Outline, bool]:

@@ -1,13 +1,15 @@
 """Reads the text of a page as the outline that it is: one element a line, indented below the one that holds it.
 
 Wrappers say nothing: they are left out, and what they hold moves up. So two pages that differ in wrappers and indentation alone
-have the same outline. A table, row, item or card is no wrapper: where it begins and ends is part of what the page says.
+have the same outline. A wrapper may come or go; but where one stands on both pages and holds other elements, something has
+moved. A table, row, item or card is no wrapper: where it begins and ends is part of what the page says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -65,13 +67,24 @@ def parsed(line: str) -> Line:
     return Line(found[1], (found[2] or "")[1:-1], found[3] or "", found[4] or "")
 
 
+class Wrapper(NamedTuple):
+    """A wrapper that was left out."""
+
+    line: str
+    start: int
+    """Number of the first element that it holds."""
+    end: int
+    """The one behind the last."""
+
+
 class Outline:
     """A page without its wrappers. Elements are numbered in the order of the page, so one comes after the one that holds it."""
 
-    def __init__(self, lines: Sequence[str], parents: Sequence[int]) -> None:
+    def __init__(self, lines: Sequence[str], parents: Sequence[int], wrappers: Sequence[Wrapper]) -> None:
         """lines: of each element, without indentation; parents: of each the one that holds it, -1 if none does."""
         self.lines = lines
         self.parents = parents
+        self.wrappers = wrappers
         self._parsed: dict[int, Line] = {}
 
     def at(self, place: int) -> Line:
@@ -124,6 +137,8 @@ def outline(text: str) -> Outline:
     kept: list[str] = []
     parents: list[int] = []
     around: list[tuple[int, int]] = []
+    wrappers: list[Wrapper] = []
+    open_wrappers: list[tuple[int, str, int]] = []
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     for place, line in enumerate(lines):
         stripped, indent = line.strip(), indents[place]
@@ -131,11 +146,23 @@ def outline(text: str) -> Outline:
             continue
         while around and around[-1][0] >= indent:
             around.pop()
+        while open_wrappers and open_wrappers[-1][0] >= indent:
+            wrappers.append(Wrapper(*open_wrappers.pop()[1:], len(kept)))
         parent = around[-1][1] if around else -1
         if stripped in _WRAPPERS and place + 1 < len(lines) and indents[place + 1] > indent:
             around.append((indent, parent))
+            open_wrappers.append((indent, stripped, len(kept)))
             continue
         around.append((indent, len(kept)))
         kept.append(stripped)
         parents.append(parent)
-    return Outline(kept, parents)
+    wrappers += [Wrapper(line, start, len(kept)) for _, line, start in open_wrappers]
+    return Outline(kept, parents, wrappers)
+
+
+def regrouped(old: Iterable[Wrapper], new: Iterable[Wrapper]) -> bool:
+    """Whether wrappers that stand on both pages hold other elements, numbered alike on both. One that came or went holds what was
+    there before.
+    """
+    gone, come = Counter(old), Counter(new)
+    return bool({wrapper.line for wrapper in gone - come} & {wrapper.line for wrapper in come - gone})

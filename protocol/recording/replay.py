@@ -25,7 +25,7 @@ from protocol.recording.extracts import same_extracted
 from protocol.recording.inputs import Exchange
 from protocol.recording.known_changes import KnownChanges
 from protocol.recording.masks import apply_masks, mask_address, mask_text
-from protocol.recording.page_outline import outline
+from protocol.recording.page_outline import outline, regrouped
 from protocol.recording.page_text import compare_text
 from protocol.recording.session import Level, RequestFault, Step, StepMatch, TextMatch
 from protocol.recording.snapshot import snapshot_text
@@ -248,8 +248,10 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
     old, new = apply_masks(recorded, step.masks, text)
     if old == new:
         return "masked"
-    old, new = outline(old).text, outline(new).text
-    return "masked" if old == new else compare_text(old, new)
+    pages = outline(old), outline(new)
+    if len(pages[0].lines) == len(pages[1].lines) and regrouped(pages[0].wrappers, pages[1].wrappers):
+        return "differs"
+    return "masked" if pages[0].text == pages[1].text else compare_text(pages[0].text, pages[1].text)
 
 
 def not_performed(step: Step, error: str, duration_ms: int) -> StepMatch:

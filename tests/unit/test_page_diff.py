@@ -166,6 +166,22 @@ def test_a_wrapper_around_all_hides_no_change_in_it() -> None:
         assert found[1:] == ([] if wrapper == "- main" else [("", "", '- region "New"', "")])
 
 
+def test_what_went_from_one_unnamed_group_into_another_has_moved() -> None:
+    page = "- Available\n- Selected\n- list\n  - listitem: A\n  - listitem: B\n- list\n  - listitem: C"
+    moved = "- Available\n- Selected\n- list\n  - listitem: A\n- list\n  - listitem: B\n  - listitem: C"
+    grouped = "the same elements, grouped in another way"
+    assert told(moved, page) == [("", grouped, grouped, "")]
+    assert told(moved.replace("C", "D"), page) == [
+        ("", "- listitem: C", "- listitem: D", ""),
+        ("", grouped, grouped, ""),
+    ]
+    # A group that is new, or one that got another element, is none that holds something else.
+    assert told(inwards(page, "- list"), page) == []
+    assert told(page.replace("B", "B\n  - listitem: E"), page) == [("", "", "- listitem: E", "")]
+    # The wrapper of the rest of the page.
+    assert told("- main\n  - A\n- B\n- C", "- main\n  - A\n  - B\n- C") == [("", grouped, grouped, "")]
+
+
 def test_a_control_that_went_into_another_element_has_moved() -> None:
     page = '- dialog "Confirm"\n  - Sure?\n- button "Delete"'
     assert told(page.replace("- button", "  - button"), page) == [

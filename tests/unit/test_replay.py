@@ -140,6 +140,8 @@ def test_wrappers_and_indentation_are_no_other_text_and_no_difference_unless_str
     assert compared(one, saying(wrapped.replace("10", "12")), snapshot=recorded.encode()).text == "numbers"
     assert compared(one, saying(wrapped.replace("£", "€")), snapshot=recorded.encode()).text == "differs"
     assert explain(one, met(saying(wrapped)), recorded.encode()) == ()
+    lists, other = ("- list\n  - A\n  - B\n- list\n  - C", "- list\n  - A\n- list\n  - B\n  - C")
+    assert compared(step(snapshot=digest(lists)), saying(other), snapshot=lists.encode()).text == "differs"
     (found,) = explain(one, met(saying(wrapped)), recorded.encode(), strict=True)
     assert found.note == "only wrappers and indentation differ"
 
