@@ -274,6 +274,7 @@ DIFFERENCES_PER_REPLAY_MAX: Final = 100
 INPUTS_MAX: Final = 32
 INPUT_CHARS_MAX: Final = 1_024
 DIFFERENCE_CHARS_MAX: Final = 120
+PAGE_LINES_SHOWN_MAX: Final = 2_000  # of the page at which a replay ended, in its HTML file
 RUN_JOBS_MAX: Final = 32  # files of a test run at once; each has a browser context
 OUTLINE_LINES_MAX: Final = 200_000  # of each text: what is compared by place, to tell a person
 DIFFERENCE_LINES_MAX: Final = 100  # of each text, from the first that differs: what is looked through for more

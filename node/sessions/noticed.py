@@ -8,6 +8,7 @@ from adapters.ports import Page
 from node.live import Console
 from protocol.page.redaction import redact_address
 from protocol.page.secrets import Stored
+from protocol.recording.call_log import PageLine
 from protocol.recording.effects import redact_notes
 
 
@@ -22,6 +23,8 @@ class Noticed:
         self._console = Console(page, secrets)
         self.console: dict[int, tuple[str, ...]] = {}
         """New errors by index of the step at whose end they were there: of a page at most ``CONSOLE_ERRORS_MAX``."""
+        self.page: dict[int, tuple[PageLine, ...]] = {}
+        """The page at the step at which the replay ended, by its index."""
         self.notes: dict[int, tuple[str, ...]] = {}
         """What there is to say of how a step was done, by its index."""
         self.refused: dict[int, tuple[str, ...]] = {}

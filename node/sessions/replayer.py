@@ -23,7 +23,7 @@ from protocol.page.personal import TOKEN, Tokens
 from protocol.page.redaction import redact_address, redact_text, secrets_named
 from protocol.page.secrets import Stored
 from protocol.page.written import again, names_in
-from protocol.recording.call_log import call_log
+from protocol.recording.call_log import call_log, page_lines
 from protocol.recording.caution import forbids
 from protocol.recording.explaining import explain, explain_stop
 from protocol.recording.findings import Difference, in_words, merged, noted
@@ -155,6 +155,8 @@ class _Run:
             error = await self._tellable(failed)
             if self._explains:
                 self.call_log = call_log(step, error, self._driver.observation, secrets)
+                if self._plan.every_screenshot and self._driver.observation is not None:
+                    self.noticed.page[step.index] = page_lines(step, self._driver.observation, secrets)
             if (unmet := self._unmet(step, error)) is not None:
                 return await self._compared(step, unmet, began_ms, None, error)
             self.stop = error

@@ -163,6 +163,7 @@ class Replays:
             console=done.noticed.console,
             refused=done.noticed.refused,
             notes=done.noticed.notes,
+            page=done.noticed.page,
         )
         await write_replay(files, told, self._work.store.blob, seen, signed, made_ms=made_ms)
         return replayed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from protocol import limits
 from protocol.errors import MeshError
@@ -12,7 +12,7 @@ from protocol.page.action import Locator, describe, target_of
 from protocol.page.evidence import Evidence
 from protocol.page.names import visible
 from protocol.page.observation import Element, Observation
-from protocol.page.redaction import redact_address, redact_text
+from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.recording.session import Step
 
 _NEAR_MAX: Final = 5
@@ -42,6 +42,27 @@ def call_log(step: Step, error: MeshError, page: Observation | None, secrets: Ma
         lines += [f"near: {_said(element)}" for element in _near(*wanted, page)]
     texts = (" ".join(redact_text(line, secrets).split()) for line in lines)
     return tuple(line[: limits.REASON_CHARS_MAX] for line in texts)
+
+
+class PageLine(NamedTuple):
+    """A line of the page at which a replay ended."""
+
+    text: str
+    marked: bool
+    """Whether an element stands there that is most like the one that was looked for."""
+
+
+def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tuple[PageLine, ...]:
+    """The page at which ``step`` ended a replay, redacted as a recording is: at most ``PAGE_LINES_SHOWN_MAX`` lines, those around
+    the first marked one."""
+    evidence = step.evidence if step.evidence is not None and step.evidence.role else None
+    wanted = _wanted(target_of(step.action), evidence)
+    near = {element.ref for element in _near(*wanted, page)} if wanted is not None else set()
+    marked = {line for element, line in zip(page.elements, page.lines, strict=False) if element.ref in near}
+    lines = redact_snapshot(page.text, secrets).split("\n")
+    first = max(0, min(marked, default=0) - limits.PAGE_LINES_SHOWN_MAX // 2)
+    shown = enumerate(lines[first : first + limits.PAGE_LINES_SHOWN_MAX], first)
+    return tuple(PageLine(line, number in marked) for number, line in shown)
 
 
 def found_element(element: Element | None, evidence: Evidence | None, secrets: Mapping[str, str]) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Click, Locator, Wait, Within
 from protocol.page.evidence import Evidence
 from protocol.page.observation import Element, Observation
-from protocol.recording.call_log import call_log
+from protocol.recording.call_log import call_log, page_lines
 from tests.given_secrets import as_params
 from tests.session_samples import sample_steps
 from tests.twins.browser import Control, Document
@@ -119,3 +120,19 @@ def test_a_call_log_is_redacted_and_says_what_was_recorded() -> None:
         index=1, action=Wait(text="x"), ok=True, url="", title="", state=b"", risk=1, started_ms=0, duration_ms=0
     )
     assert len(call_log(wait, ERROR, seen, {})) == 3
+
+
+def test_the_page_at_which_a_replay_ended_is_redacted_and_what_is_like_the_element_is_marked() -> None:
+    steps, _ = sample_steps([Click(target=Locator(role="button", name="Buy now"))])
+    names = ("Home", "Buy it now", "Sell")
+    far = [f"- line {number}" for number in range(limits.PAGE_LINES_SHOWN_MAX)]
+    text = "\n".join([*far, "- of tell-nobody", *(f'- button "{name}"' for name in names)])
+    elements = tuple(Element(ref=f"e{number}", role="button", name=name) for number, name in enumerate(names))
+    lines = tuple(range(len(far) + 1, len(far) + 4))
+    page = Observation(url="https://x.test/", title="", text=text, elements=elements, lines=lines)
+    step = msgspec.structs.replace(steps[0], evidence=None)
+    shown = page_lines(step, page, {"word": "tell-nobody"})
+    assert [line.text for line in shown if line.marked] == ['- button "Buy it now"']
+    assert "- of ‹secret:word›" in [line.text for line in shown] and "tell-nobody" not in repr(shown)
+    assert len(shown) <= limits.PAGE_LINES_SHOWN_MAX
+    assert page_lines(msgspec.structs.replace(step, action=Wait(text="x")), page, {})[0].text == "- line 0"

@@ -21,6 +21,7 @@ from node.verbs.session_results import Shown
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import describe
+from protocol.recording.call_log import PageLine
 from protocol.recording.findings import Difference
 from protocol.recording.replay import not_performed
 from protocol.recording.session import Skipped
@@ -306,3 +307,11 @@ def test_what_was_tried_at_the_step_that_failed_is_shown() -> None:
     assert "What was tried" in text and "looked for css=#buy" in text
     assert "<script" not in html
     assert "What was tried" not in HTML
+
+
+def test_the_page_at_which_a_replay_ended_is_shown_with_what_is_like_the_element_marked() -> None:
+    page = (PageLine("- heading", False), PageLine(f'- button "{EVIL}"', True))
+    index = RED.steps[-1].step.index
+    html = render_replay(RED, {}, ReplaySeen(page={index: page}), (), made_ms=0)
+    assert html.count("<mark>") == 1 and "<script" not in html
+    assert "The page at which it ended" in Seen(html).text and "The page at which it ended" not in HTML

@@ -13,6 +13,7 @@ from node.base import write_private
 from node.sessions.showing.told import Ended, Told
 from node.verbs.session_results import RunDiff, SessionDiff, Shown
 from protocol.errors import MeshError
+from protocol.recording.call_log import PageLine
 
 ReadBlob = Callable[[bytes], Awaitable[bytes]]
 
@@ -35,6 +36,8 @@ class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
     """Errors in the console."""
     notes: Mapping[int, tuple[str, ...]] = {}
     """What there is to say of how a step was done."""
+    page: Mapping[int, tuple[PageLine, ...]] = {}
+    """The page at the step at which the replay ended."""
     refused: Mapping[int, tuple[str, ...]] = {}
     """Requests that the guard refused."""
 

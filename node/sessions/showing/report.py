@@ -25,6 +25,7 @@ from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session_results import Shown
 from protocol import ids
 from protocol.capsule.policy import Policy
+from protocol.recording.call_log import PageLine
 from protocol.recording.findings import in_words, where
 from protocol.recording.session import Session, Step, Verdict
 from protocol.recording.snapshot import snapshot_text
@@ -55,6 +56,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     lines: Sequence[Line] = ()
     """The recorded and the met text of the page, compared; empty if they are not at hand or the same."""
     call_log: Sequence[str] = ()
+    page: Sequence[PageLine] = ()
+    """The page at which the replay ended."""
     notes: Sequence[str] = ()
     """What there is to say of how the step was done in the replay."""
     console: Sequence[str] = ()
@@ -131,6 +134,7 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) ->
         differences=each.differences,
         lines=() if recorded is None or text is None else compare_lines(recorded, text),
         call_log=each.call_log,
+        page=seen.page.get(index, ()),
         console=seen.console.get(index, ()),
         notes=seen.notes.get(index, ()),
         refused=seen.refused.get(index, ()),
