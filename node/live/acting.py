@@ -51,7 +51,7 @@ from protocol.page.action import (
 from protocol.page.assertion import condition_of, of_one_element
 from protocol.page.dialogs import Answer, require_expected
 from protocol.page.evidence import Evidence, collect
-from protocol.page.fits import Fit, Pins
+from protocol.page.fits import Fit, Grade, Pins
 from protocol.page.keys import require_key
 from protocol.page.locator import (
     disagrees,
@@ -156,12 +156,14 @@ class Driver:
         evidence: Evidence | None = None,
         evidence_onto: Evidence | None = None,
         answer: Answer | None = None,
+        said: Grade = "part",
         stays: bool = False,
     ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
-        ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer.
+        ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer; ``said``:
+        how much of what the dialog says must be the expected text.
         ``stays``: the page opens no other document (``Given.stays``).
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
@@ -187,7 +189,7 @@ class Driver:
         covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
         if condition is not None:
             await self._hold(condition, action, evidence)
-        given = msgspec.structs.replace(await self._given(answer, self.prepared), covers=covers, stays=stays)
+        given = msgspec.structs.replace(await self._given(answer, said, self.prepared), covers=covers, stays=stays)
         if isinstance(action, Wait):
             grade = pins_of(evidence, self.observation.url if self.observation else "", self._secrets).grade("text")
             given = msgspec.structs.replace(given, grade=grade, graded=self._notes_fits)
@@ -203,12 +205,12 @@ class Driver:
         )
         self.observation, self.on_tab = outcome.observation, outcome.on_tab
         if self._notes_fits and isinstance(action, Wait) and action.text:
-            said = (Fit(what="text", grade=outcome.grade),)
-            self.prepared = msgspec.structs.replace(self.prepared, fits=said)
+            fits = (Fit(what="text", grade=outcome.grade),)
+            self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
         await self._learn(self.prepared, outcome)
         await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
         # Both as they are stored: the error of another dialog says what was expected.
-        require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets))
+        require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets), said)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
@@ -263,11 +265,11 @@ class Driver:
             self.step,
         )
 
-    async def _given(self, answer: Answer | None, prepared: Prepared) -> Given:
+    async def _given(self, answer: Answer | None, said: Grade, prepared: Prepared) -> Given:
         """What the action is performed with; the hashes of its files are noted in ``prepared``."""
         given = NOTHING
         if answer is not None:
-            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.risk_max))
+            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.risk_max, said))
         if isinstance(prepared.action, Upload):
             hashed, files = await asyncio.to_thread(self._uploads.read, prepared.action)
             self.prepared = msgspec.structs.replace(prepared, action=hashed)

@@ -230,7 +230,9 @@ class Recorder:
         if isinstance(action, Goto):
             performed = msgspec.structs.replace(action, url=self._address(action.url))
             as_done = msgspec.structs.replace(action, url=redact_url(action.url))
-        written = mark_of(as_done, performed, given, self._signer.tokens) if outcome else ""
+        expected = redact_expect(expect, given)
+        answers = (expect.dialog if expect else None, expected.dialog if expected else None)
+        written = mark_of(as_done, performed, given, self._signer.tokens, answers) if outcome else ""
         if error:
             # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
             performed = without_value(performed)
@@ -262,7 +264,7 @@ class Recorder:
             blocked=await asyncio.to_thread(lambda: tuple(redact_address(item, secrets) for item in blocked)),
             evidence=await asyncio.to_thread(lambda: self._redacted(prepared.evidence if prepared else None, secrets)),
             faults=redact_faults(outcome.faults, secrets) if outcome else (),
-            expect=redact_expect(expect, given),
+            expect=expected,
             held=outcome.held if outcome else unmet(action, error),
             masks=masks,
             lines=text.count("\n") + 1 if text else 0,

@@ -19,12 +19,14 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Assert, Wait
+from protocol.page.dialogs import grade_of
 from protocol.page.personal import TOKEN, Tokens
 from protocol.page.redaction import redact_address, redact_text, secrets_named
 from protocol.page.secrets import Stored
 from protocol.page.written import again, names_in
 from protocol.recording.call_log import call_log, page_lines
 from protocol.recording.caution import forbids
+from protocol.recording.effects import revealed_answer
 from protocol.recording.explaining import explain, explain_stop
 from protocol.recording.findings import Difference, in_words, merged, noted
 from protocol.recording.inputs import Exchange, applied, change, values_of
@@ -144,10 +146,17 @@ class _Run:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self.writes.before(step)
             action = rebased(self._action(step), self._mapping)
-            answer = step.expect.dialog if step.expect else None
+            recorded = step.expect.dialog if step.expect else None
+            answer = revealed_answer(recorded, self._plan.secrets)
+            said = grade_of(recorded, step.dialogs)
             await to_front(self._driver, self._tab, self._met)
             outcome = await self._driver.act(
-                action, expect=expect, evidence=step.evidence, evidence_onto=step.evidence_onto, answer=answer
+                action,
+                expect=expect,
+                evidence=step.evidence,
+                evidence_onto=step.evidence_onto,
+                answer=answer,
+                said=said,
             )
             await self._note_login()
             self.noticed.note(step.index, outcome.notes)

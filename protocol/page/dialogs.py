@@ -13,6 +13,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.fits import Grade, at_least, graded
 
 DialogKind = Literal["alert", "confirm", "prompt", "beforeunload"]
 Message = Annotated[str, msgspec.Meta(max_length=limits.DIALOG_CHARS_MAX)]
@@ -46,33 +47,44 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("browsers do not show the text of a page that asks whether it may be left")
 
 
-def fits(answer: Answer | None, dialog: Dialog) -> bool:
-    """Whether ``dialog`` is the one that is expected. White space is folded, and the case of letters counts."""
+def fits(answer: Answer | None, dialog: Dialog, grade: Grade = "part") -> bool:
+    """Whether ``dialog`` is the one that is expected. White space is folded, and the case of letters counts.
+
+    grade: how much of what it says the expected text must be.
+    """
     if answer is None or answer.kind != dialog.kind:
         return False
-    return " ".join(answer.text.split()) in " ".join(dialog.message.split())
+    wanted, said = " ".join(answer.text.split()), " ".join(dialog.message.split())
+    return wanted in said and (not wanted or at_least(graded(wanted, said), grade))
 
 
-def unexpected(dialogs: Sequence[Dialog], answer: Answer | None) -> tuple[Dialog, ...]:
-    """Those of ``dialogs`` that are not the one expected, or were not answered so."""
+def grade_of(answer: Answer | None, dialogs: Sequence[Dialog]) -> Grade:
+    """How much of what a recorded dialog says is the text that was expected of it. Both as they are stored."""
+    met = next((dialog for dialog in dialogs if fits(answer, dialog)), None)
+    found = graded(answer.text, met.message) if answer is not None and met is not None and answer.text else None
+    return found or "part"
+
+
+def unexpected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = "part") -> tuple[Dialog, ...]:
+    """Those of ``dialogs`` that are not the one expected, or were not answered so. grade: as for ``fits``."""
     left, met = [], False
     for dialog in dialogs:
         wanted = answer is not None and (dialog.accepted == answer.accept or dialog.kind == "alert")
-        if not met and wanted and fits(answer, dialog):
+        if not met and wanted and fits(answer, dialog, grade):
             met = True
         else:
             left.append(dialog)
     return tuple(left)
 
 
-def require_expected(dialogs: Sequence[Dialog], answer: Answer | None) -> None:
-    """Raise unless the expected dialog came, and no other one. Without an expectation any may come.
+def require_expected(dialogs: Sequence[Dialog], answer: Answer | None, grade: Grade = "part") -> None:
+    """Raise unless the expected dialog came, and no other one. Without an expectation any may come. grade: as for ``fits``.
 
     Errors: ``action.dialog``.
     """
     if answer is None:
         return
-    others = unexpected(dialogs, answer)
+    others = unexpected(dialogs, answer, grade)
     if not others and dialogs:
         return
     instead = "; ".join(map(describe_dialog, others)) if others else "no dialog"

@@ -22,6 +22,7 @@ Redact = Callable[[str], str]
 Grade = Literal["whole", "words", "part"]
 """All of a text; whole words of it; or any part."""
 
+_GRADES: Final[tuple[Grade, ...]] = ("part", "words", "whole")
 _MOVING: Final = re.compile(
     r"\b(just now|yesterday|today|tomorrow|(in )?\d+ (second|minute|hour|day|week|month|year)s?( ago)?|\d\d?:\d\d(:\d\d)?)\b"
 )
@@ -71,6 +72,11 @@ def graded(wanted: str, text: str) -> Grade | None:
     if wanted not in text:
         return None
     return "words" if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text) else "part"
+
+
+def at_least(grade: Grade | None, least: Grade) -> bool:
+    """Whether a text was matched no less than ``least``."""
+    return grade is not None and _GRADES.index(grade) >= _GRADES.index(least)
 
 
 def stood(what: Literal["row", "within"], wanted: str, text: str) -> Fit:

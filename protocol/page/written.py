@@ -17,6 +17,7 @@ import msgspec
 
 from protocol.errors import MeshError
 from protocol.page.action import Action, Fill, Goto, Select, Upload, Wait, target_of
+from protocol.page.dialogs import Answer
 from protocol.page.personal import Tokens
 from protocol.page.redaction import reveal_action, reveal_text
 from protocol.page.secret_search import PLACEHOLDER
@@ -39,11 +40,25 @@ def given_text(action: Action) -> str:
             return ""
 
 
-def mark_of(written: Action, stored: Action, secrets: Mapping[str, str], tokens: Tokens) -> str:
+def mark_of(
+    written: Action,
+    stored: Action,
+    secrets: Mapping[str, str],
+    tokens: Tokens,
+    answers: tuple[Answer | None, Answer | None] = (None, None),
+) -> str:
     """What is stored beside ``stored`` if a secret's name stands in it in place of what its author has ``written``; else empty.
 
-    ``LOST`` if no replay could tell what that was: the text has a secret in another form of writing.
+    ``LOST`` if no replay could tell what that was: the text has a secret in another form of writing. Or a dialog is given one, as
+    no replay would. answers: what was expected of a dialog, as it was written and as it is stored.
     """
+    asked, kept = answers
+    if (
+        asked is not None
+        and kept is not None
+        and not (asked.reply == kept.reply and asked.text in _readings(kept.text, secrets))
+    ):
+        return LOST
     for before, after in zip(_texts(written), _texts(stored), strict=True):
         if _is_replaced(before, after) and before not in _readings(after, secrets):
             return LOST

@@ -9,7 +9,7 @@ import msgspec
 from protocol import limits
 from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
-from protocol.page.redaction import redact_text
+from protocol.page.redaction import redact_text, reveal_text
 from protocol.recording.session import Expect
 
 
@@ -46,3 +46,10 @@ def redact_answer(answer: Answer | None, secrets: Mapping[str, str]) -> Answer |
     return msgspec.structs.replace(
         answer, text=redact_text(answer.text, secrets), reply=redact_text(answer.reply, secrets)
     )
+
+
+def revealed_answer(answer: Answer | None, secrets: Mapping[str, str]) -> Answer | None:
+    """A stored ``answer`` as a dialog is compared with it, which says what it says. What is entered is not revealed: only a field
+    that was checked is given a secret.
+    """
+    return answer if answer is None else msgspec.structs.replace(answer, text=reveal_text(answer.text, secrets))

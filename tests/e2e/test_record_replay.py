@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Scroll, Secret
 from protocol.recording.bundle import verify_bundle
 from protocol.recording.replay import text_counts
-from protocol.recording.session import Profile, Session, Verdict
+from protocol.recording.session import Expect, Profile, Session, Verdict
 from protocol.recording.snapshot import snapshot_text
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
@@ -124,13 +124,19 @@ def planned(url: str, browser: Browser, **changes: object) -> Recording:
 
 
 async def recorded_by(
-    node: Node, browser: Browser, actions: tuple[Action, ...], *, url: str, **changes: object
+    node: Node,
+    browser: Browser,
+    actions: tuple[Action, ...],
+    *,
+    url: str,
+    expects: Mapping[int, Expect] | None = None,
+    **changes: object,
 ) -> Recorder:
     async with (
         fresh_page(browser) as page,
         record(node.store, page, node.clock, node.witness, planned(url, browser, **changes)) as recorder,
     ):
-        await record_actions(recorder, actions)
+        await record_actions(recorder, actions, expects=expects)
     return recorder
 
 

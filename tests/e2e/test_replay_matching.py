@@ -39,6 +39,16 @@ def seen(selector: str) -> str:
 
 FIELDS = "<label>Street <input></label><input placeholder='Say it'><i title=Tip>t</i>"
 OTHERS = "<label>Street two <input></label><input placeholder='Say it again'><i title='Tip two'>t</i>"
+DIALOG = """click: {role: button, name: Go}
+    expect: {dialog: {kind: confirm, text: Pump 2, accept: yes}}"""
+SIZE = "assert: {role: combobox, name: Size, timeout_ms: 100, "
+SIZES = "<label>Size <select><option value=2>1</option><option value=1 selected>2</option></select></label>"
+
+
+def asking(message: str) -> str:
+    return f"<button onclick=\"confirm('{message}')\">Go</button>"
+
+
 """A step, the page that it is recorded on, a page on which its replay still holds, and one on which it must not."""
 ROWS: list[tuple[str, str, str, str]] = [
     (CELL, table("Pump 1", "Pump 2", "Pump 20"), table("Pump 20", "Pump 2"), table("Pump 1", "Pump 20")),
@@ -61,6 +71,11 @@ ROWS: list[tuple[str, str, str, str]] = [
     (seen("css=:root >> internal:label=\"street\"i"), FIELDS, FIELDS + "x", OTHERS),
     ("extract: {as: x, role: button, name: Save}", "<button>Save</button><button>SAVE</button>",
      "<button>SAVE</button><button>Save</button>", "<button>SAVE</button>"),
+    (DIALOG, asking("Show Pump 2?"), asking("Show Pump 2 now?"), asking("Show Pump 20?")),
+    (DIALOG, asking("Pump 2"), asking("Pump  2"), asking("Pump 2 and all others")),
+    (SIZE + "sent: '1'}", SIZES, SIZES + "x", SIZES.replace("value=1", "value=3")),
+    (SIZE + "sent: '1'}", SIZES, SIZES + "x", SIZES.replace(" selected", "")),
+    (SIZE + "value: '2'}", SIZES, SIZES.replace("value=1", "value=3"), SIZES.replace(" selected", "")),
     ("wait: {text: Saved, timeout_ms: 400}", "<p>Saved</p>", "<p>x</p><p>saved</p>", "<p>Unsaved</p>"),
     ("wait: {text: Saved, timeout_ms: 400}", "<p>Saved at noon</p>", "<p>Saved now</p>", "<p>Unsaved now</p>"),
 ]  # fmt: skip
@@ -95,7 +110,9 @@ async def test_personal_data_in_what_a_text_stood_in_and_in_notes_is_stored_and_
     site.extra["/release.html"] = table("Pump 1", "Pump 2 (ann@site.example)") + field
     steps = CELL + "\n  - fill: {role: textbox, name: To, value: 'ann@site.example, bo@site.example'}"
     walk = parse_actions((OPENED + steps).replace("URL", site.origin).encode())
-    recorder = await recorded_by(node, browser, walk.actions, url=walk.start_url, gate=GATE, screenshots=False)
+    recorder = await recorded_by(
+        node, browser, walk.actions, url=walk.start_url, expects=walk.expects, gate=GATE, screenshots=False
+    )
     cell, fill = recorder.steps[1:]
     assert cell.evidence is not None and "(‹email:" in cell.evidence.fits[0].text
     assert "shows “‹email:" in fill.notes[0]
@@ -109,7 +126,9 @@ async def test_a_text_of_a_target_is_matched_as_it_was_recorded(browser: Browser
     for step, recorded, same, other in ROWS:
         site.extra["/release.html"] = f"<title>Release</title>{recorded}"
         walk = parse_actions((OPENED + step).replace("URL", site.origin).encode())
-        recorder = await recorded_by(node, browser, walk.actions, url=walk.start_url, gate=GATE, screenshots=False)
+        recorder = await recorded_by(
+            node, browser, walk.actions, url=walk.start_url, expects=walk.expects, gate=GATE, screenshots=False
+        )
         for page, holds in ((same, True), (other, False)):
             site.extra["/release.html"] = f"<title>Release</title>{page}"
             last = (await replayed_by(node, browser, recorder.session.id, gate=GATE)).report.steps[-1]

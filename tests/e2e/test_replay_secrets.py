@@ -30,6 +30,7 @@ PAGE = """<title>Larder</title><h1>larder</h1><p>Welcome, larder!</p>
 <form onsubmit="event.preventDefault(); o.textContent = user.value + ' is in'"><label>User <input id=user></label>
 <label>Password <input type=password></label><label>Mail <input id=mail></label><button>Sign in</button></form>
 <output id=o></output><section aria-label=larder><button>Shut</button></section>
+<button onclick="confirm('Close the larder?')">Ask</button><button onclick="prompt('Who?')">Name</button>
 <label>Room <select id=room><option>cellar</option><option>larder</option></select></label>
 <table><tr><th>Room</th><th>larder</th></tr><tr><td>larder</td><td>cool</td></tr><tr><td>attic</td><td>warm</td></tr></table>
 <ul><li>larder <a href='/larder/larder.html'>larder</a></li><li>attic <a href='/attic'>Open</a></li></ul>"""
@@ -50,6 +51,8 @@ steps:
   - assert: {cell: cool, row: larder, column: larder}
   - assert: {text: Welcome, match: contains}
   - extract: {as: link, role: link, name: larder, within: {role: listitem, text: larder}}
+  - click: {role: button, name: Ask}
+    expect: {dialog: {kind: confirm, text: larder, accept: yes}}
   - extract: {as: shut, role: button, name: Shut, within: {role: region, name: larder}}
   - click: {role: link, name: larder}
   - wait: {address: /larder/}
@@ -86,7 +89,14 @@ async def recorded(node: Node, browser: Browser, site: PageServer, steps: str = 
     walk = parse_actions(steps.replace("URL", site.origin).encode())
     secrets = given(at=site.origin, text=False, password="larder")
     return await recorded_by(
-        node, browser, walk.actions, url=walk.start_url, gate=GATE, secrets=secrets, screenshots=False
+        node,
+        browser,
+        walk.actions,
+        url=walk.start_url,
+        expects=walk.expects,
+        gate=GATE,
+        secrets=secrets,
+        screenshots=False,
     )
 
 
@@ -138,6 +148,8 @@ async def test_what_was_written_is_typed_nowhere_else_and_not_once_the_secret_ha
         "fill: {role: textbox, name: User, value: LARDER}",
         "fill: {role: textbox, name: User, value: redral}",
         "wait: LARDER",
+        "click: {role: button, name: Ask}\n    expect: {dialog: {kind: confirm, text: redral, accept: no}}",
+        "click: {role: button, name: Name}\n    expect: {dialog: {kind: prompt, accept: yes, reply: larder}}",
     ],
 )
 async def test_a_recording_with_a_secret_in_another_form_of_writing_does_not_pass(

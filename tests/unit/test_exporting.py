@@ -36,6 +36,7 @@ from protocol.page.action import (
 )
 from protocol.page.dialogs import Answer
 from protocol.page.evidence import Evidence
+from protocol.page.fits import Fit
 from protocol.recording.session import Expect, Session, Skipped, Step
 from tests.session_samples import sample_session, sample_steps
 
@@ -526,3 +527,23 @@ def test_a_dialog_and_a_new_tab_are_nothing_that_chrome_plays(expect: Expect, re
 def test_what_cannot_be_seen_is_written_as_an_escape() -> None:
     (line,), _ = playwright(Click(target=Locator(role="button", name="\uf1f8 \U000f0001\u2028\x7f😀")))
     assert 'name="\\uf1f8 \\U000f0001\\u2028\\x7f😀"' in line
+
+
+def test_a_text_that_was_matched_as_a_whole_is_written_so_and_a_list_by_its_values() -> None:
+    whole = Evidence(role="button", name="Go", fits=(Fit(what="within", grade="whole"), Fit(what="row", grade="whole")))
+    inner = Locator(role="button", name="Go", within=Within(role="row", text="Beer"))
+    click, cell = playwright(
+        Click(target=inner), Assert(what="cell", expected="1", row="Beer", column="Price"), evidence=whole
+    )[0]
+    row = 'page.get_by_role("row").filter(has=page.get_by_text("Beer", exact=True))'
+    assert click == f'{row}.get_by_role("button", name="Go", exact=True).click()'
+    assert "contains(" not in cell
+    listbox = Evidence(role="listbox", name="Go")
+    sent = Assert(what="sent", items=("a", "b"), target=CSS)
+    value = Assert(what="value", expected="A", target=CSS)
+    lines, written = playwright(Extract(name="x", target=CSS), sent, value, evidence=listbox)
+    assert any("selectedOptions" in line for line in lines)
+    assert 'expect(page.locator("css=#a")).to_have_values(["a", "b"], timeout=5000)' in lines
+    assert len(written.lost) == 1, "a label is no value"
+    one = Assert(what="sent", expected="a", target=CSS)
+    assert [step["properties"] for step in recorder(one, evidence=listbox)[0]] == [{"value": "a"}]
