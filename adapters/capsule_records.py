@@ -46,6 +46,8 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What tells this page from that of a stranger, as the capture found it."""
     minimal: bool = False
     """Whether what the page does not need was left out."""
+    widened_ms: int = 0
+    """When its policy was last widened: agents that were granted it before are not granted it any more."""
 
 
 class WorkRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from node.api.refusal_rows import RefusalRows
 from node.api.sights import Sights
 from node.approvals import Explaining
 from node.base import fault
+from node.capsules import Repolicy
 from node.config import invalid_in_words
 from node.explorer import ExploreVerbs, Parts
 from node.health import BackupVerbs, MeshVerbs
@@ -56,6 +57,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.audit.bound,
         **rooms.approvals.bound,
         **rooms.capsules.bound,
+        **Repolicy(rooms.capsules).bound,
         **rooms.capsule_exchange.bound,
         **rooms.cookie_handles.bound,
         **rooms.logins.bound,

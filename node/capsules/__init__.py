@@ -19,6 +19,7 @@ from node.capsules.mounting import Mounting
 from node.capsules.passkeys import DIRECTORY as PASSKEY_DIRECTORY
 from node.capsules.passkeys import Passkeys
 from node.capsules.proving import Proving, Source
+from node.capsules.repolicy import Repolicy
 from node.capsules.sealing_keys import DIRECTORY as SEALING_DIRECTORY
 from node.capsules.sealing_keys import SealingKeys
 from node.capsules.unsealing import Unsealing
@@ -39,6 +40,7 @@ __all__ = [
     "Mounting",
     "Passkeys",
     "Proving",
+    "Repolicy",
     "SealingKeys",
     "Source",
     "Unsealing",

@@ -244,6 +244,14 @@ class Capsules:
         capsule, stream = await self.kept.seal(state, header, {}, before.consents if before else ())
         return await self.kept.keep(capsule, stream, before, **looks)
 
+    async def seal_next(self, header: Header, state: CapsuleState, before: CapsuleRecord) -> CapsuleRecord:
+        """Seal the next generation of an own capsule, while ``changing`` is held. Errors: as ``renew_state``."""
+        return await self._sealed(header, state, before, {})
+
+    def check_own(self, header: Header) -> None:
+        """Check that this node has captured it. Errors: ``capsule.issuer``."""
+        self._own(header)
+
     def _own(self, header: Header) -> None:
         if header.tenant != self.kept.witness.node:
             raise MeshError("capsule.issuer", "only the node that captured a capsule changes it", tenant=header.tenant)

@@ -29,6 +29,7 @@ from node.cli.session_replays import refusals
 from node.verbs import capsule as verbs
 from node.verbs import capsule_handle as handle
 from node.verbs import capsule_login as verbs_of_login
+from node.verbs import capsule_policy as repolicy
 from node.verbs import capsule_unseal as unseal
 from node.verbs import capsule_upkeep as upkeep
 from node.verbs import capsule_work as work
@@ -230,6 +231,7 @@ def _looks() -> dict[str, Any]:
             line=lambda event: f"  {event['note']}",
             status=lambda r: 0 if r["verdict"] == "pass" else 1,
         ),
+        repolicy.POLICY.name: Look(text=words.show_changed_policy),
         handle.OFFER.name: Look(text=words.show_offered),
         handle.REQUEST.name: Look(text=words.show_requested),
         verbs.LIST.name: Look(text=words.show_list),
@@ -249,6 +251,7 @@ def _looks() -> dict[str, Any]:
 
 group.add_command(capsule_passkey.group)
 for _command in commands_of(
-    (*verbs_of_login.VERBS, *work.VERBS, *handle.VERBS, *verbs.VERBS, *unseal.VERBS, *upkeep.VERBS), _looks()
+    (*verbs_of_login.VERBS, *work.VERBS, *handle.VERBS, *verbs.VERBS, *repolicy.VERBS, *unseal.VERBS, *upkeep.VERBS),
+    _looks(),
 ):
     group.add_command(_command)

@@ -75,6 +75,19 @@ def rules(policy: Result) -> list[str]:
     return lines
 
 
+def show_changed_policy(r: Result) -> None:
+    """A capsule under its new policy, and what ended with the old one."""
+    show_capsule(r["capsule"])
+    if r["widened"]:
+        click.echo(
+            f"allows more than before: {', '.join(r['widened'])}; grants to agents and offers to peers have ended"
+        )
+    if r["consents"]:
+        click.echo(f"ended: {counted(r['consents'], 'consent')}, given on other terms")
+    for name in r["to_give_anew"]:
+        click.echo(f"{name} uses its copy no more: trailmesh capsule export {r['capsule']['name']} --to {name}")
+
+
 def show_capsule(r: Result) -> None:
     """One capsule."""
     click.echo(f"{r['id']}  {r['name']}  generation {r['generation']}, captured by {r['tenant_name']}")

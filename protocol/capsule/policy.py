@@ -90,6 +90,26 @@ def judge_use(policy: Policy, facts: Facts) -> str | None:
     return next((code for code, is_broken in broken if is_broken), None)
 
 
+def widened(new: Policy, old: Policy) -> tuple[str, ...]:
+    """The fields in which ``new`` allows what ``old`` does not; another purpose is one: consents were given for the old one."""
+    allows_more = {
+        "purpose": new.purpose != old.purpose,
+        "origins": not all(fits(old.origins, each) for each in new.origins),
+        "tasks": not set(new.tasks) <= set(old.tasks),
+        "class_max": new.class_max > old.class_max,
+        "replays_max": new.replays_max > old.replays_max,
+        "expires_ms": new.expires_ms > old.expires_ms,
+        "fresh_s": new.fresh_s > old.fresh_s,
+        "mfa_s": old.mfa_s > 0 and (new.mfa_s == 0 or new.mfa_s > old.mfa_s),
+        "cross_device": new.cross_device and not old.cross_device,
+        "cross_installation": new.cross_installation and not old.cross_installation,
+        "consent": old.consent and not new.consent,
+        "probes": new.probes and not old.probes,
+    }
+    assert allows_more.keys() == set(Policy.__struct_fields__)
+    return tuple(name for name, more in allows_more.items() if more)
+
+
 def check_policy(policy: Policy) -> Policy:
     """``policy`` as it was read: origins in their one form, sorted, none within another, never all; tasks sorted, each once.
 

@@ -22,7 +22,7 @@ from protocol.capsule.artefacts import (
     open_use,
 )
 from protocol.capsule.capsule import Header, OriginState, Sealed, check_stream, open_capsule, open_state, read_header
-from protocol.capsule.policy import judge_use
+from protocol.capsule.policy import Policy, judge_use, widened
 from protocol.capsule.state import decode_state, encode_state
 from protocol.errors import MeshError
 from protocol.wire import cbor
@@ -370,3 +370,19 @@ def test_a_use_is_signed_by_the_node_that_uses() -> None:
     )  # fmt: skip
     assert open_use(artefact(use, KIND_USE, BOB), BOTH) == use
     assert code_of(lambda: open_use(artefact(use, KIND_USE, ALICE), BOTH)) == "capsule.issuer"
+
+
+def test_each_rule_of_a_policy_can_be_narrowed_and_widened() -> None:
+    narrow = policy(
+        tasks=("replay",), class_max=2, replays_max=5, fresh_s=10, mfa_s=60, expires_ms=NOW_MS + DAY_MS, consent=True,
+        cross_device=False, cross_installation=False, probes=False,
+    )  # fmt: skip
+    wide = policy(origins=("https://*.example",), purpose="more")
+    assert widened(narrow, narrow) == ()
+    assert set(widened(wide, narrow)) == set(Policy.__struct_fields__)
+    assert widened(narrow, wide) == ("purpose",)
+    for name in Policy.__struct_fields__:
+        changed = msgspec.structs.replace(narrow, **{name: getattr(wide, name)})
+        assert widened(changed, narrow) == (name,)
+    assert widened(policy(mfa_s=30), policy(mfa_s=60)) == () == widened(policy(mfa_s=30), policy(mfa_s=0))
+    assert widened(policy(mfa_s=61), policy(mfa_s=60)) == ("mfa_s",)

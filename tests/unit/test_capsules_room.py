@@ -17,9 +17,11 @@ from adapters.capsule_records import LedgerRecord
 from adapters.storage.records import pack, unpack
 from node.api.clock import ClockVerbs
 from node.approvals import Approvals
-from node.capsules import Wanted, ahead
+from node.capsules import Mounting, Repolicy, Wanted, ahead
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.capsule import CapsuleParams, ConsentParams, ExportParams, ShowParams, TermsParams
+from node.verbs.capsule_handle import OfferParams
+from node.verbs.capsule_policy import ChangePolicyParams
 from node.verbs.capsule_upkeep import RevokeParams
 from node.verbs.clock import AcceptedClock
 from node.verbs.owner import ChangeParams
@@ -666,3 +668,63 @@ async def test_a_capsule_of_a_peer_is_asked_for_once_the_clock_was_accepted(node
     await alice.node.stop()
     assert len((await accept(bob)).capsules) == 1
     assert await bob.refused() == "capsule.stale"
+
+
+# --- another policy --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_narrower_policy_is_the_next_generation_and_ends_copies_and_consents(nodes: list[CapsuleNode]) -> None:
+    alice, bob = nodes
+    await alice.own(ANNA)
+    kept = await alice.capture(replays_max=5)
+    await _consent(alice)
+    await bob.take(await alice.give(bob))
+    assert [await alice.refused(), await bob.refused()] == ["", ""]
+    changed = await Repolicy(alice.capsules).change(
+        ChangePolicyParams(capsule="shop", tasks=("replay",), class_max=1, replays_max=4)
+    )
+    assert (changed.widened, changed.to_give_anew) == ((), ("bob",))
+    assert (changed.consents, changed.capsule.generation, changed.capsule.uses) == (1, kept.generation + 1, 2)
+    assert await bob.refused() == "capsule.generation"
+    assert [await alice.refused(level=2), await alice.refused(level=1, task="live")] == [
+        "capsule.class",
+        "capsule.task",
+    ]
+    assert await alice.use(level=1) == CANARY
+    assert await alice.refused(level=1) == "capsule.replays", "counts stay"
+    await bob.take(await alice.give(bob, file="again.capsule"))
+    assert await bob.refused(level=1) == "capsule.replays"
+
+
+async def test_a_wider_policy_says_so_and_ends_consents_grants_and_offers(nodes: list[CapsuleNode]) -> None:
+    """Guard: node/capsules/mounting.py, Mounting._granted. Guard: node/capsules/repolicy.py, Repolicy.change."""
+    alice, _ = nodes
+    await alice.own(ANNA)
+    kept = await alice.capture(class_max=2, consent=True)
+    await _consent(alice)
+    assert await alice.refused() == ""
+    await alice.handles.offer(OfferParams(capsule="shop", to="bob"))
+    agent = Caller(kind=CallerKind.AGENT, name="shopper", capsules=((kept.id, ("replay",)),), since_ms=alice.now_ms)
+    mounting = Mounting(alice.capsules)
+    with called_by(agent):
+        assert (await mounting._granted("shop", "replay")).id == kept.id
+    pass_ms(alice, 1_000)
+    changing = Repolicy(alice.capsules)
+    with pytest.raises(MeshError) as refused:
+        await changing.change(ChangePolicyParams(capsule="shop", class_max=4))
+    assert (refused.value.code, refused.value.detail["fields"]) == ("input.invalid", ["class_max"])
+    changed = await changing.change(ChangePolicyParams(capsule="shop", class_max=4, widen=True))
+    assert (changed.widened, changed.consents) == (("class_max",), 1)
+    assert await alice.refused() == "capsule.consent"
+    with called_by(agent), pytest.raises(MeshError) as outdated:
+        await mounting._granted("shop", "replay")
+    assert outdated.value.code == "caller.refused"
+    record = await alice.node.store.capsule(kept.id)
+    assert record is not None and record.offered == ()
+    # Back to the old policy: the consent of then does not come back.
+    await changing.change(ChangePolicyParams(capsule="shop", class_max=2))
+    assert await alice.refused() == "capsule.consent"
+    await _consent(alice)
+    assert await alice.refused() == ""
+    with called_by(msgspec.structs.replace(agent, since_ms=alice.now_ms)):
+        assert (await mounting._granted("shop", "replay")).id == kept.id

@@ -60,6 +60,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     "node.backup": {"out": "/nowhere/x"},
     "node.rotate": {},
     "node.accept_clock": {},
+    "capsule.policy": {"capsule": "nothing", "class_max": 1},
     "node.recover": {"key_file": "/nowhere", "since_s": 5},
     "node.revoke_self": {"words_file": "/nowhere"},
     "node.invite": {"grant": ["explore"]},

@@ -1,0 +1,94 @@
+"""The verb that changes the policy of a capsule."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from node.verbs.capsule import KeptCapsule
+from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from protocol import limits
+from protocol.capsule.policy import Task
+
+Choice = Literal["", "yes", "no"]
+
+
+class ChangePolicyParams(Params, frozen=True, kw_only=True):
+    """``capsule.policy``"""
+
+    capsule: Annotated[
+        str, argument("Id or name of the capsule.", metavar="CAPSULE", max_length=limits.CAPSULE_LABEL_CHARS_MAX)
+    ]
+    widen: Annotated[bool, option("Let it allow more than before; what was given under the old policy ends.")] = False
+    origins: Annotated[
+        tuple[str, ...],
+        option(
+            "All origins that a browser may contact; may be given again. State of others is left out.",
+            flag="--origin",
+            metavar="ORIGIN",
+            max_length=limits.CAPSULE_ORIGINS_MAX,
+        ),
+    ] = ()
+    tasks: Annotated[
+        tuple[Task, ...],
+        option("All kinds of work it may be used for; may be given again.", flag="--task", metavar="TASK"),
+    ] = ()
+    purpose: Annotated[
+        str,
+        option("What the login is for, in one line.", metavar="TEXT", max_length=limits.CAPSULE_PURPOSE_CHARS_MAX),
+    ] = ""
+    class_max: Annotated[int | None, option("The highest risk class of an action.", metavar="N")] = None
+    replays_max: Annotated[
+        int | None, option("How often it may be used, those before counted.", flag="--replays", metavar="N")
+    ] = None
+    expires_s: Annotated[
+        int, option("When it ends, from now: `12h`, `30d`.", flag="--expires", metavar="TIME", reads="duration", ge=0)
+    ] = 0
+    fresh_s: Annotated[
+        int | None,
+        option("How long another node may use it without word from this one.", flag="--fresh", metavar="SECONDS"),
+    ] = None
+    mfa_s: Annotated[
+        int | None,
+        option("How old the second factor may be; 0 if none is needed.", flag="--mfa-age", metavar="SECONDS"),
+    ] = None
+    cross_device: Annotated[Choice, option("Whether other machines may use it.")] = ""
+    cross_installation: Annotated[Choice, option("Whether other nodes may use it.")] = ""
+    consent: Annotated[Choice, option("Whether an owner must have signed before.")] = ""
+    probes: Annotated[Choice, option("Whether searches may press controls in doubt with a copy of it.")] = ""
+
+
+class ChangedPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """The capsule under its new policy, and what ended with the old one."""
+
+    capsule: KeptCapsule
+    widened: tuple[str, ...]
+    """The fields in which it allows more than before; empty if it only allows less."""
+    consents: int
+    """How many consents have ended: they were given on other terms."""
+    to_give_anew: tuple[str, ...]
+    """Names of peers whose copies are used no more: export it to them again."""
+
+
+POLICY: Final = Verb(
+    name="capsule.policy",
+    command="capsule policy",
+    takes=ChangePolicyParams,
+    gives=ChangedPolicy,
+    help="""Change what a capsule of this node may be used for. What is not named stays as it is.
+
+    The capsule is sealed as its next generation, so copies that peers hold are used no more: export it to them again. Consents end,
+    because they were given on other terms. Uses stay counted. If the policy allows more than before, `--widen` is needed, and what
+    agents and peers were granted of the capsule ends until it is granted anew (`agent add`, `capsule offer`).
+
+    \b
+    Examples:
+      trailmesh capsule policy shop --task replay --class-max 1
+      trailmesh capsule policy shop --widen --expires 30d
+    """,
+    callers=OWNER_ONLY,
+    row=Row(subject=lambda given: given.capsule, note=lambda given: {"widen": "yes" if given.widen else "no"}),
+)
+
+VERBS: Final[tuple[Verb, ...]] = (POLICY,)
