@@ -29,7 +29,7 @@ _KEPT_MAX: Final = 100
 """How many pop-ups and dialogs are remembered until they are read; a page could open any number of them."""
 
 
-_ANSWERS_MAX: Final = 1_000
+_ANSWERS_MAX: Final = 20_000
 _LISTENS_S: Final = 0.01  # after the last answer: whoever waited for it goes on first
 _GIVEN_UP: Final = "net::ERR_ABORTED"
 

@@ -53,8 +53,18 @@ const isSeen = e => {
 };
 """
 
+_AREAS: Final = r"""
+// Of an area of an image map, the picture that shows it.
+const pictureOf = area => {
+  const map = Element.prototype.closest.call(area, 'map'), name = map && attribute(map, 'name');
+  const pictures = name ? all(Node.prototype.getRootNode.call(area), 'img[usemap],object[usemap]') : [];
+  return Array.prototype.find.call(pictures, e => attribute(e, 'usemap') === `#${name}` && isShown(e));
+};
+"""
+
 STANDING: Final = (
     _LABELS
+    + _AREAS
     + r"""
 // The text of an element as a browser would make a name of it: what is shown of it, and what stands for pictures in it.
 const textOf = (e, control) => {
@@ -130,15 +140,24 @@ const standing = (e, labels) => {
   const parts = [seen[0], ...Array.prototype.slice.call(within(seen[0], '*'), 0, 50)].map(refOf).filter(Boolean);
   return [mark(e, role, name, outside.prefix), role, name, statesOf(e), said, outside.refs, parts.slice(0, 8)];
 };
+// An area of an image map that leads somewhere: no snapshot lists it.
+const standingArea = e => {
+  const picture = e instanceof HTMLAreaElement && attribute(e, 'href') && pictureOf(e);
+  const outside = picture && around(picture);
+  if (!outside || !outside.known) return null;
+  const name = folded(attribute(e, 'aria-label')) || folded(attribute(e, 'alt')) || folded(attribute(e, 'title'));
+  return [mark(e, 'link', name, outside.prefix), 'link', name, {}, name, outside.refs, [refOf(picture)].filter(Boolean)];
+};
 """.replace("FIRST_REF", str(FIRST_REF))
 )
-"""``standing`` of a control and its labels, and ``labelsOf``, for ``scripts.FACTS``."""
+"""``standing`` of a control and its labels, ``standingArea``, and ``labelsOf``, for ``scripts.FACTS``."""
 
 _GETTERS: Final = (
     DOM
     + r"""
 const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
 const closest = (e, selector) => Element.prototype.closest.call(e, selector);
+const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
 """
 )
 
@@ -146,6 +165,7 @@ PRESSED: Final = (
     "e => {"
     + _GETTERS
     + _LABELS
+    + _AREAS
     + r"""
 const root = e => getter(Element.prototype, 'shadowRoot').call(e);
 const INNER = 'a[href],button,input,select,textarea,summary,iframe,object,embed,audio[controls],video[controls],label,'
@@ -168,6 +188,25 @@ const points = e => boxes(e).map(inView).filter(r => r.r > r.l && r.b > r.t).fla
 const bring = e => Element.prototype.scrollIntoViewIfNeeded.call(e, true);
 // In the page's own world, which is asked for a frame out of reach, nothing is left behind.
 if (globalThis.__trailmesh_world) globalThis.__trailmesh_pressed = null;
+if (e instanceof HTMLAreaElement) {
+  const picture = pictureOf(e);
+  if (!picture) return {way: ''};
+  bring(picture);
+  const box = Element.prototype.getBoundingClientRect.call(picture), style = getComputedStyle(picture);
+  const at = parts({l: 0, t: 0, r: box.width, b: box.height});
+  const numbers = attribute(e, 'coords').split(/[\s,]+/).map(Number), [x, y] = numbers;
+  const across = numbers.filter((_, place) => place % 2 === 0), down = numbers.filter((_, place) => place % 2);
+  const own = numbers.length === 3 ? [[x, y]] : numbers.length > 3
+    ? parts({l: Math.min(...across), t: Math.min(...down), r: Math.max(...across), b: Math.max(...down)}) : [];
+  const inset = [parseFloat(style.borderLeftWidth) + parseFloat(style.paddingLeft),
+    parseFloat(style.borderTopWidth) + parseFloat(style.paddingTop)];
+  for (const [left, top] of [...own.map(([x, y]) => [x + inset[0], y + inset[1]]), ...at])
+    if (hitAt(box.left + left, box.top + top) === e) {
+      globalThis.__trailmesh_pressed = {control: e, hit: picture};
+      return {way: 'area', x: left - parseFloat(style.borderLeftWidth), y: top - parseFloat(style.borderTopWidth)};
+    }
+  return {way: 'covered'};
+}
 if (isShown(e)) {
   bring(e);
   const [first] = points(e);
@@ -192,8 +231,8 @@ return {way};
 }"""
 )
 """Of a control: how it is pressed. ``own``: itself; ``label``: at the point of what ``LABEL`` then finds, which no other control in
-the label gets; ``inner``: its label holds nothing but other controls; ``covered``: something else lies above its label; empty: it
-has no label that is seen.
+the label gets; ``area``: at the point of the picture that it is an area of; ``inner``: its label holds nothing but other controls;
+``covered``: something else lies above its label; empty: it has no label that is seen.
 """
 
 FILES: Final = "e => e instanceof HTMLInputElement && e.type === 'file'"

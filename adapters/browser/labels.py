@@ -43,7 +43,7 @@ class Pressing:
         self._target, self._element, self._stands = target, element, stands
         way = told.get("way", "") if isinstance(told, dict) else ""
         self._way: str = way
-        self._point: Position | None = {"x": told["x"], "y": told["y"]} if way == "label" else None
+        self._point: Position | None = {"x": told["x"], "y": told["y"]} if way in ("label", "area") else None
 
     @property
     def own(self) -> bool:
@@ -64,7 +64,9 @@ class Pressing:
         except PlaywrightTimeoutError:
             raise self._refused(_DISABLED) from None
         if self._way != "inner":
-            await self.label.click(button=button, click_count=count, position=self._point, timeout=limit)
+            # Playwright would wait for the picture to get the press, and an area of it gets that.
+            forced = self._way == "area"
+            await self.label.click(button=button, click_count=count, position=self._point, timeout=limit, force=forced)
             return
         if self._stands or button == "right":
             raise self._refused(_HOLDS_OTHERS)

@@ -164,13 +164,12 @@ FACTS: Final = (
     + r"""
 let busy = false, room = 500000;
 const items = [], secrets = [], leads = [], stood = [], named = [];
-const address = getter(HTMLAnchorElement.prototype, 'href');
 const roles = new Set(ROLES), fields = new Set(['INPUT', 'TEXTAREA', 'SUMMARY']);
 const visit = root => {
   busy = busy || isBusy(root);
   const labels = labelsOf(root);
   for (const e of root.querySelectorAll('*')) {
-    const label = labels.get(e), stands = label && standing(e, label);
+    const label = labels.get(e), stands = label ? standing(e, label) : standingArea(e);
     if (stands) stood.push(stands);
     const known = e._ariaRef;
     if (isPassword(e)) {
@@ -178,10 +177,11 @@ const visit = root => {
       if (v) secrets.push(v);
     }
     if (known && (roles.has(known.role) || fields.has(prop(e, 'tagName'))))
-      items.push([known.ref, ...traits(e, stands ? label : [])]);
-    if (known && known.role !== 'link' && e instanceof HTMLAnchorElement && attribute(e, 'href')) {
+      items.push([known.ref, ...traits(e, stands && label || [])]);
+    const leading = e instanceof HTMLAreaElement || (e instanceof HTMLAnchorElement && known && known.role !== 'link');
+    if (known && leading && attribute(e, 'href')) {
       // What a ``data:`` address holds is a file and leads nowhere: a snapshot leaves it out as well.
-      const led = address.call(e).replace(/^(data:[^,]*,).*/s, '$1…');
+      const led = prop(e, 'href').replace(/^(data:[^,]*,).*/s, '$1…');
       // A longer one is left out whole: where it is cut, a part of a secret could stay. What is left out is a button.
       if (led.length <= 4096 && led.length <= room) { leads.push([known.ref, led]); room -= led.length; }
     }

@@ -56,8 +56,6 @@ class Facts:
     """How many lines of the snapshot were left out."""
     unasked: int = 0
     """Of how many controls in frames out of reach nobody asked the traits."""
-    unseen: int = 0
-    """How many frames show something of which the snapshot says nothing."""
     traps: bool = False
     """Whether a form has a field that keeps what is in the form from being pressed."""
     clobbered: str = ""
@@ -153,7 +151,6 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
         "lines": facts.unread,
         "elements": builder.unlisted,
         "text": total - text.count("\n") - bool(text),
-        "frames": facts.unseen,
         "controls": facts.unasked,
     }
     observation = Observation(

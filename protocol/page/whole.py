@@ -14,7 +14,6 @@ _WORDS: Final = {
     "lines": "lines of the browser's snapshot",
     "elements": "elements",
     "text": "lines of its text",
-    "frames": "frames, which could not be read",
     "controls": "values and traits of controls in frames of other sites",
 }
 
@@ -42,7 +41,7 @@ def said(cut: tuple[Cut, ...]) -> str:
 
 def _missing(page: Observation, *, frame: str, text: bool) -> tuple[Cut, ...]:
     if text:
-        return tuple(each for each in page.cut if each.bound in ("lines", "text", "frames"))
+        return tuple(each for each in page.cut if each.bound in ("lines", "text"))
     # A locator says in which frame it looks: the main frame is read whatever other frames do.
-    elsewhere = ("frames", "controls") if frame else ()
+    elsewhere = ("controls",) if frame else ()
     return tuple(each for each in page.cut if each.bound in ("lines", "elements", *elsewhere))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from adapters.ports import Page
+from node.live.acting import Driver, Gate
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
 from protocol.page.observation import encode
 from protocol.risk.classes import classify
+from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
 
@@ -218,3 +220,28 @@ async def test_an_icon_is_seen_behind_any_number_of_classes(page: Page, site: Pa
     icon, named = (each.traits.tokens for each in seen.elements if each.role == "button")
     assert "trash" in icon
     assert named == ()
+
+
+async def test_areas_of_a_picture_are_links_that_can_be_followed(page: Page, site: PageServer) -> None:
+    areas = (
+        "<area shape=rect coords='0,0,90,50' href=/form.html?left alt='Left half'>"
+        "<area shape=circle coords='150,25,20' href=/form.html?round aria-label=Round>"
+        "<area shape=poly coords='100,0,110,0,110,10,100,10' href=/form.html?poly alt=Corner><area nohref alt=None>"
+    )
+    html = f"<p>Map</p><img usemap='#m' alt=Plan width=200 height=50 style='padding: 5px'><map name=m>{areas}</map>"
+    seen = await shown(page, site, f"{html}<map name=unused><area href=/x alt=Unused></map><p>End</p>")
+    links = {item.name: item.url for item in seen.elements if item.role == "link"}
+    path = f"{site.origin}/form.html"
+    assert links == {"Left half": f"{path}?left", "Round": f"{path}?round", "Corner": f"{path}?poly"}
+    listed = [line for line in seen.text.split("\n") if "link" in line]
+    assert listed == ['- link "Left half"', '- link "Round"', '- link "Corner"']
+    driver = Driver(page, Gate(report=unreported, risk_max=4))
+    for name, target in (
+        ("left", Locator(role="link", name="Left half")),
+        ("round", Locator(selectors=("css=area[shape=circle]",))),
+        ("poly", Locator(role="link", name="Corner")),
+    ):
+        await shown(page, site, html)
+        driver.observation = await page.observe()
+        done = await driver.act(Click(target=target))
+        assert done.observation.url == f"{path}?{name}"
