@@ -22,7 +22,8 @@ class RecordedSession(Session, frozen=True, kw_only=True):
     extracted: dict[str, str]
     """Values that ``extract`` steps have read, by name."""
     doubts: tuple[str, ...] = ()
-    """Assertions that may hold of every page: that something is absent which no page before has shown. They decide nothing."""
+    """Steps that may compare nothing: an assertion that something is absent which no page before has shown, an extract that read no
+    text. They decide nothing."""
     unguarded: tuple[str, ...] = ()
     """What the network guard does not see in the browser, because somebody else started it."""
     proposes: str = ""
