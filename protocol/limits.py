@@ -262,6 +262,7 @@ EVIDENCE_LINKS_MAX: Final = 8
 EVIDENCE_CHARS_MAX: Final = 120  # of one cell
 ABSENT_SELECTORS_MAX: Final = 32  # of a recording: each is looked for after every step until it was seen
 SNAPSHOT_BYTES_MAX: Final = 4 * MIB  # a table of 10,000 rows with three controls each takes 1.6 MB
+FAILED_PAGE_LINES_MAX: Final = 500  # of the page of a failed step that are shown with its session
 SNAPSHOT_LINES_MAX: Final = 400_000  # of what the browser says of a page
 SCREENSHOT_BYTES_MAX: Final = 8 * MIB
 PICTURE_PIXELS_MAX: Final = (

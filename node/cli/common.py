@@ -268,6 +268,9 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
         title = click.style("error", fg="red", bold=True)
         click.echo(title + one_line(f" [{error.code}] {error.message}"), err=True, color=color)
         click.echo(one_line(f"  → {error.remedy}"), err=True)
+        for each in error.detail.get("candidates", ()):
+            if each not in error.message:
+                click.echo(one_line(f"  there is {each}"), err=True)
         if recorded := kept_in(error):
             click.echo(
                 one_line(f"  kept as {recorded}: `trailmesh session show` shows what happened until then"), err=True

@@ -31,6 +31,7 @@ from node.verbs import session as verbs
 from node.verbs import session_upkeep as upkeep
 
 _MASKS_SHOWN = 5
+_FAILED_LINES_SHOWN = 40
 _EXTRACTED_CHARS_SHOWN = 200
 _REPORT_ID_CHARS = 11  # "rep-" and enough to tell the replays of a session apart
 _SUFFIXES: Final = {"bundle": BUNDLE_SUFFIX, "recorder": ".json", "playwright": ".py"}
@@ -126,6 +127,7 @@ def _show_session(r: Result) -> None:
     for one in s["skipped"]:
         click.echo(f"skipped  {one['place']} ({one['what']}): {one['reason']}")
     _show_steps(r)
+    _show_failed(r["failed"])
     _show_masks(r["steps"])
     show_gated(r)
     for report in r["reports"]:
@@ -140,6 +142,18 @@ def _show_session(r: Result) -> None:
         click.echo(f"replayed by {called(report['node'], r['names'])}: no longer relied on ({report['code']})")
     if r["html"]:
         click.echo(f"as a page: {r['html']}")
+
+
+def _show_failed(page: Result | None) -> None:
+    """The page on which a step failed, as far as a terminal has room."""
+    if page is None:
+        return
+    click.echo(f"step {page['step']} failed on “{page['title']}”, {page['url']}:")
+    for line in page["lines"][:_FAILED_LINES_SHOWN]:
+        click.echo(f"  | {line}")
+    more = len(page["lines"]) - _FAILED_LINES_SHOWN + page["more"]
+    if more > 0:
+        click.echo(f"  … {counted(more, 'more line')}: --json and --html have them")
 
 
 def _show_masks(steps: list[Result]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -20,14 +21,15 @@ from node.sessions.showing.files import Signature, write_recording
 from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, current_caller
-from node.verbs.session_results import RefusedReport, Remains, Shown
+from node.verbs.session_results import FailedPage, RefusedReport, Remains, Shown
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import describe
 from protocol.recording.bundle import KIND
 from protocol.recording.replay import replayable, unreached
-from protocol.recording.session import ReplayReport, Session, Verdict
+from protocol.recording.session import ReplayReport, Session, Step, Verdict
+from protocol.recording.snapshot import snapshot_text
 from protocol.recording.uncounted import uncounted
 from protocol.wire import cbor, envelope
 
@@ -110,10 +112,18 @@ class Reading:
         steps = await self._store.steps(session.id)
         described = tuple(describe(step.action) for step in steps)
         personal, spoken = await gated(steps, self._store.blob)
+        failed = await self._failed(steps)
         try:
             signed, manifest = await signed_manifest(self._store, session.id)
         except MeshError:
-            return Shown(session=session, steps=tuple(steps), described=described, personal=personal, spoken_to=spoken)
+            return Shown(
+                session=session,
+                steps=tuple(steps),
+                described=described,
+                personal=personal,
+                spoken_to=spoken,
+                failed=failed,
+            )
         recorded = Recorded(session=session, steps=steps, manifest=manifest)
         reports: list[ReplayReport] = []
         refused: list[RefusedReport] = []
@@ -129,6 +139,7 @@ class Reading:
             described=described,
             personal=personal,
             spoken_to=spoken,
+            failed=failed,
             signed_by=signed.issuer,
             manifest=manifest.hex(),
             standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),
@@ -138,6 +149,21 @@ class Reading:
             uncounted={report.id: found for report in reports if (found := uncounted(report.steps))},
             reports_refused=tuple(refused),
         )
+
+    async def _failed(self, steps: Sequence[Step]) -> FailedPage | None:
+        """The page of the last step that failed; None if none did, nothing was seen, or the store has lost it."""
+        step = next((step for step in reversed(steps) if not step.ok and step.snapshot), None)
+        if step is None:
+            return None
+        try:
+            stored = await self._store.blob(step.snapshot)
+        except MeshError as error:
+            if error.code != "blob.missing":
+                raise
+            return None
+        lines = (await asyncio.to_thread(snapshot_text, stored) or "").splitlines()
+        kept = tuple(lines[: limits.FAILED_PAGE_LINES_MAX])
+        return FailedPage(step=step.index, url=step.url, title=step.title, lines=kept, more=len(lines) - len(kept))
 
     async def session(self, session_id: str) -> Session:
         """A session that the caller may see. Errors: ``input.not_found``, ``id.invalid``."""

@@ -52,6 +52,19 @@ class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
     """Error code of the rejection: ``peer.distrusted``, ``keylog.revoked``, …"""
 
 
+class FailedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The page on which a step of a recording failed: where its element was missing, all that is there instead."""
+
+    step: int
+    """Number of the step."""
+    url: str
+    title: str
+    lines: tuple[str, ...]
+    """The page as it was recorded, without secrets: one line for each element or text. All other text comes from the site."""
+    more: int = 0
+    """How many lines there are beyond them."""
+
+
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A session with everything that is known about it."""
 
@@ -76,6 +89,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Stored reports that are no longer accepted."""
     personal: tuple[PersonalData, ...] = ()
     spoken_to: tuple[SpokenTo, ...] = ()
+    failed: FailedPage | None = None
+    """The page of the last step that failed; None if none did, or nothing was seen."""
     html: str = ""
     """Path of the HTML file, if one was written."""
     archived: bool = False

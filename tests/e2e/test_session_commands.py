@@ -404,3 +404,35 @@ def test_a_session_behind_basic_authentication_keeps_the_name_of_the_secret_and_
     for kept in (bundle, *(path for path in node.home.rglob("*") if path.is_file())):
         for said in (b"pass word", base64.b64encode(b"ann:pass word")):
             assert said not in kept.read_bytes()
+
+
+def test_a_recording_that_failed_shows_its_page_and_what_stands_in_place_of_the_missing_element(tmp_path: Path) -> None:
+    """Taken out: ``_failed`` in ``Reading._show``."""
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file, html = tmp_path / "edit.yaml", tmp_path / "edit.html"
+    with _serving(_Editor) as url:
+        file.write_text(f"start: {url}/\nsteps:\n  - fill: {{role: textbox, name: Content, value: a}}\n")
+        status, _, err = cli("session", "record", str(file), home=node.home)
+        code, _, error = refusal("session", "record", str(file), home=node.home)
+    assert (status, code) == (1, "action.target_missing")
+    assert (
+        error["detail"]["near"]
+        == error["detail"]["candidates"]
+        == ["{role: textbox, nth: 0}", "{role: textbox, nth: 1}"]
+    )
+    assert "{role: textbox, nth: 0}" in err
+    session = error["detail"]["session"]
+    shown = node.run("session", "show", session, "--html", str(html))["failed"]
+    assert (shown["step"], shown["title"], shown["more"]) == (2, "Edit", 0)
+    assert [line.strip() for line in shown["lines"]] == ["- textbox", "- textbox", '- button "Save"']
+    out = cli("session", "show", session, home=node.home)[1]
+    assert "step 2 failed on “Edit”" in out and '  | - button "Save"' in out
+    assert "The page at which it ended" in html.read_text()
+
+
+class _Editor(_Till):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(b"<title>Edit</title><textarea></textarea><input><button>Save</button>")

@@ -57,7 +57,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded and the met text of the page, compared; empty if they are not at hand or the same."""
     call_log: Sequence[str] = ()
     page: Sequence[PageLine] = ()
-    """The page at which the replay ended."""
+    """The page at which the replay ended, or on which a recorded step failed."""
     notes: Sequence[str] = ()
     """What there is to say of how the step was done in the replay."""
     console: Sequence[str] = ()
@@ -80,10 +80,17 @@ def render_recording(
             recorded=pictures.get(step.screenshot, b""),
             refused=step.blocked,
             console=step.console,
+            page=_failed_page(shown, step),
         )
         for step, did in zip(shown.steps, shown.described, strict=True)
     ]
     return render(shown.session, "Recording", shown.session.verdict, rows, signed, made_ms, reports=shown.reports)
+
+
+def _failed_page(shown: Shown, step: Step) -> Sequence[PageLine]:
+    if shown.failed is None or shown.failed.step != step.index:
+        return ()
+    return [PageLine(text=line, marked=False) for line in shown.failed.lines]
 
 
 def render_replay(
