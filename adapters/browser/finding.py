@@ -16,7 +16,7 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser import scripts
 from adapters.browser.faults import unreadable
 from adapters.browser.hindrances import hindrances, in_words
-from adapters.browser.label_scripts import CONTROL, FILES
+from adapters.browser.label_scripts import CONTROL, FILES, LABEL
 from adapters.browser.labels import at
 from adapters.browser.view import Mask, View
 from adapters.browser.ways import way, with_hidden
@@ -130,9 +130,13 @@ class Finding:
         found = await self._first(target, view)
         return "" if found is None else in_words(await found.evaluate(hindrances(writes=False), timeout=_ASK_MS))
 
-    async def hindered(self, internal: str, *, writes: bool = False) -> str:
-        """What keeps the element with this Playwright ref from being used. writes: text is to be written into it."""
+    async def hindered(self, internal: str, *, writes: bool = False, pressed: bool = False) -> str:
+        """What keeps the element with this Playwright ref from being used. writes: text is to be written into it. pressed: it is to
+        be pressed, or its label.
+        """
         function = hindrances(writes=writes)
+        if pressed and self.stands(internal):
+            return in_words(await self.at(internal).locator(f"{LABEL}=").evaluate(function, timeout=_ASK_MS))
         answers = await self._worlds.everywhere(scripts.by_ref(function, json.dumps(internal)), wait=True)
         return in_words(answers[0] if answers else await self.at(internal).evaluate(function, timeout=_ASK_MS))
 

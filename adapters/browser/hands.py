@@ -245,15 +245,16 @@ class Hands:
 
     async def _unusable(self, action: Action, element: Element, internal: str) -> MeshError:
         """The error for an element that could not be used in time: which state keeps it from that."""
-        why = await self._hindered(internal, writes=isinstance(action, Fill)) or _UNKNOWN
+        pressed = isinstance(action, Click | Check | Hover | ScrollTo)
+        why = await self._hindered(internal, writes=isinstance(action, Fill), pressed=pressed) or _UNKNOWN
         called = (
             f"the {'element' if element.role == 'generic' else element.role} “{visible(element.name)[:_NAME_CHARS]}”"
         )
         return MeshError("action.not_possible", f"{called} cannot be used: {why}", role=element.role, why=why)
 
-    async def _hindered(self, internal: str, *, writes: bool = False) -> str:
+    async def _hindered(self, internal: str, *, writes: bool = False, pressed: bool = False) -> str:
         with contextlib.suppress(PlaywrightError):
-            return self._mask(await self.finding.hindered(internal, writes=writes))
+            return self._mask(await self.finding.hindered(internal, writes=writes, pressed=pressed))
         return ""
 
     def _seen(self, internal: str, target: Locator) -> Locator:

@@ -49,7 +49,8 @@ class Reading:
             # If the order was another one, or another document came meanwhile, the facts do not belong to the snapshot.
             serial = self._activity.serial
             parsed, facts = await asyncio.gather(self._parsed(), self._worlds.facts())
-            if self._activity.serial != serial or parsed.wanted.keys() - facts.traits.keys():
+            early = bool(parsed.wanted.keys() - facts.traits.keys()) or (facts.unmarked and _has_refs(parsed.roots))
+            if self._activity.serial != serial or early:
                 facts = await self._worlds.facts()
         else:
             snapshot = await self._snapshot()
@@ -81,3 +82,7 @@ async def _parsed(snapshot: str) -> _Parsed:
 def _read(snapshot: str) -> _Parsed:
     roots = parse(snapshot)
     return _Parsed(roots, unread(snapshot), {ref: place for place, ref in enumerate(wanted_refs(roots))})
+
+
+def _has_refs(roots: list[Node]) -> bool:
+    return any(node.ref for root in roots for node in root.walk())

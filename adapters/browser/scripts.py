@@ -208,7 +208,8 @@ const traps = Array.prototype.some.call(prop(document, 'forms'),
 const unreadable = () => clobbered() || Array.prototype.map.call(prop(document, 'forms'), unread).find(name => name) || '';
 const base = prop(document, 'baseURI'), title = prop(document, 'title'), top = window.parent === window;
 return JSON.stringify({base, title, top, items, secrets,
-  leads, stood, named, clobbered: unreadable(), traps, busy, began: performance.timeOrigin, address: location.href,
+  leads, stood, named, unmarked: stood.length > 0 && !anyMarked(),
+  clobbered: unreadable(), traps, busy, began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
 })()"""
 )

@@ -50,6 +50,8 @@ class Facts:
     """Of labels the control of each, as Playwright refs."""
     standing: list[Standing] = field(default_factory=list)
     """Hidden controls that their labels stand for."""
+    unmarked: bool = False
+    """Whether a frame has such controls, and none of its elements had a ref of Playwright yet."""
     title: str = ""
     """Title of the main frame's document."""
     unread: int = 0

@@ -108,6 +108,7 @@ def _gathered(texts: Sequence[str]) -> Facts:
         facts.bases[prefix] = value["base"]
         facts.leads.update(value["leads"])
         facts.labels.update(value["named"])
+        facts.unmarked = facts.unmarked or value["unmarked"]
         facts.standing.extend(map(standing_of, value["stood"]))
         facts.title = value["title"] if value["top"] else facts.title
         facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))

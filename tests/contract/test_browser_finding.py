@@ -81,6 +81,15 @@ async def test_a_selector_that_leads_into_a_frame_means_the_element_in_it_and_no
     assert found is not None and found.frame
 
 
+async def test_hidden_controls_stand_where_their_labels_are_at_the_first_look_too(page: Page, site: PageServer) -> None:
+    html = (
+        "<fieldset><legend>Post</legend><input hidden type=checkbox id=a><label for=a>News</label></fieldset><p>After"
+    )
+    seen = await shown(page, site, html)
+    assert element(seen, "checkbox", "News").context == "Post"
+    assert seen.text.index("News") < seen.text.index("After")
+
+
 async def test_a_selector_reaches_into_shadow_roots(page: Page, site: PageServer) -> None:
     html = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = '<p></p><button>Deep</button>'</script>"
     seen = await shown(page, site, html)

@@ -285,6 +285,15 @@ async def test_what_cannot_be_done_by_a_label_says_why(desk: Desk) -> None:
         f"action.not_possible: the element cannot take the focus: its key would go to another one ({NONE})",
         f"action.not_possible: what css=select matches is not visible: {NONE}",
     ]
+    veil = "<div style='position: fixed; inset: 0' aria-label=Veil></div><output>"
+    desk.site.extra["/veil.html"] = f"<input hidden type=checkbox id=c><label for=c>Covered</label>{veil}"
+    stuck = "<input hidden type=checkbox id=s><label for=s onclick='event.preventDefault()'>Stuck</label>"
+    desk.site.extra["/stuck.html"] = stuck
+    driver = Driver(desk.page, Gate(report=unreported, risk_max=7))
+    for path, name, words in (("veil", "Covered", "“Veil” covers it"), ("stuck", "Stuck", "does not stay on")):
+        await driver.act(Goto(url=f"{desk.site.origin}/{path}.html"))
+        with pytest.raises(MeshError, match=words):
+            await driver.act(*desk.steps(f"check: {{role: checkbox, name: {name}}}"))
 
 
 async def test_what_a_label_says_counts_as_much_as_what_its_control_is_called(desk: Desk) -> None:
