@@ -122,6 +122,22 @@ class Filled:
             if shown != wanted:
                 raise MeshError("action.not_possible", "the page has taken the choice back")
 
+    async def upload(self, target: Locator, element: Element, names: Sequence[str], limit: int, work: Work) -> None:
+        """Do ``work``, which gives files with these names to a field for them, or to what opens a chooser.
+
+        Many pages take files out of the field at once, which is noted. Errors: ``action.not_possible``, and those of Playwright.
+        """
+        handle = await target.element_handle(timeout=limit)
+        await work()
+        if element.traits.input_type != "file":
+            return
+        with contextlib.suppress(PlaywrightError):  # another document has come
+            shown = well_formed(str(await handle.evaluate(SHOWN) or ""))
+            if not shown:
+                self._notes.append("the field holds no file any more: the page has taken them, or left them out")
+            elif shown.split("\n") != list(names):
+                raise MeshError("action.not_possible", "the field holds other files", role=element.role)
+
     async def begin(self) -> None:
         """Note what pages have done to fields since the last step."""
         self._box = None

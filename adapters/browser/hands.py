@@ -222,7 +222,9 @@ class Hands:
                     await self.filled.choose(target, labels, limit, work)
                 case Upload():
                     own = partial(self._require_own_point, element, internal, target, limit)
-                    await choose(self._page, element, target, self._activity.given.files, limit, own)
+                    files = self._activity.given.files
+                    work = partial(choose, self._page, element, target, files, limit, own)
+                    await self.filled.upload(target, element, [file.name for file in files], limit, work)
                 case Check(checked=checked):
                     if how := await self._pressing(element, internal, target, limit):
                         await self.filled.turn(target, element, checked, limit, partial(how.check, checked, limit))

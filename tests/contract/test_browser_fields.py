@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Outcome, Page
+from adapters.ports import Given, GivenFile, Outcome, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Secret, Select, Wait
+from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Secret, Select, Upload, Wait
 from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element
@@ -176,3 +176,13 @@ async def test_what_a_press_empties_is_no_news(page: Page, site: PageServer) -> 
     await use(page, Fill(target=ANY, value="heron"), "textbox", "Nick")
     assert (await use(page, Click(target=ANY), "button", "Clear")).notes == ()
     assert (await page.perform(Wait())).notes == ()
+
+
+async def test_files_are_in_their_field_or_it_is_noted_that_they_are_not(page: Page, site: PageServer) -> None:
+    taken = "<label>Taken <input type=file onchange=\"this.value=''\"></label>"
+    await visit(page, site, f"<label>Kept <input type=file></label>{taken}")
+    files = Given(files=(GivenFile(name="offer.txt", data=b"ten mugs"),))
+    for name, notes in (("Kept", 0), ("Taken", 1)):
+        ref = element(await page.observe(), "button", name).ref
+        outcome = await page.perform(Upload(target=ANY, files=("offer.txt",)), ref=ref, given=files)
+        assert (name, len(outcome.notes)) == (name, notes)
