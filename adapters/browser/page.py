@@ -359,10 +359,21 @@ class ChromiumPage:
         """``adapters.ports.Page.perform``."""
         try:
             return await self._performed(action, ref, expect, secrets, timeout_ms, given)
+        except MeshError as error:
+            raise self._with_dialogs(error) from None
         finally:
             self._looked = False
             # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
             self._activity.given = NOTHING
+
+    def _with_dialogs(self, error: MeshError) -> MeshError:
+        """``error``, with the dialog that a page shows again and again, if that is why it does not answer."""
+        dialogs = self._activity.dialogs
+        if error.code != SLOW or not dialogs:
+            return error
+        last = masker(self._secrets)(dialogs[-1].message)
+        again = f"; the page shows dialogs, {len(dialogs)} or more so far, the last a {dialogs[-1].kind}: “{last}”"
+        return MeshError(error.code, error.message + again, **error.detail)
 
     async def _performed(
         self,

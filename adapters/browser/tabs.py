@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -24,6 +25,8 @@ from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
+
+T = TypeVar("T")
 
 _DOWNLOADED_S: Final = 0.5
 _BEGINS_S: Final = 2.0
@@ -171,33 +174,37 @@ class Tabs:
 
     # --- the tab in front ---
 
+    async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the tab in front answers. Errors: ``action.tab_missing`` (it closed itself meanwhile), those of ``work``."""
+        try:
+            return await work
+        except MeshError:
+            self._require_front()
+            raise
+
     async def observe(self) -> Observation:
         """``adapters.ports.Page.observe``."""
-        try:
-            return await self._front.observe()
-        except MeshError:
-            self._require_front()  # it may have closed itself meanwhile
-            raise
+        return await self._asked(self._front.observe())
 
     async def unchanged(self) -> bool:
         """``adapters.ports.Page.unchanged``."""
-        return await self._front.unchanged()
+        return await self._asked(self._front.unchanged())
 
     async def find(self, selector: str, frame: str = "", *, within: str = "", grade: Grade = "part") -> Element | None:
         """``adapters.ports.Page.find``."""
-        return await self._front.find(selector, frame, within=within, grade=grade)
+        return await self._asked(self._front.find(selector, frame, within=within, grade=grade))
 
     async def hindrance(self, target: Locator, ref: str = "") -> str:
         """``adapters.ports.Page.hindrance``."""
-        return await self._front.hindrance(target, ref)
+        return await self._asked(self._front.hindrance(target, ref))
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""
-        return await self._front.option_label(ref, value)
+        return await self._asked(self._front.option_label(ref, value))
 
     async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
         """``adapters.ports.Page.read``."""
-        return await self._front.read(ref, attribute)
+        return await self._asked(self._front.read(ref, attribute))
 
     async def sent(self, ref: str) -> tuple[str, ...] | None:
         """``adapters.ports.Page.sent``."""
@@ -205,17 +212,17 @@ class Tabs:
 
     async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         """``adapters.ports.Page.pause``."""
-        await self._front.pause(pause_ms, ahead_ms=ahead_ms)
+        await self._asked(self._front.pause(pause_ms, ahead_ms=ahead_ms))
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""
-        return await self._front.screenshot(cover)
+        return await self._asked(self._front.screenshot(cover))
 
     # --- all of them ---
 
     async def hidden_texts(self) -> HiddenTexts:
         """``adapters.ports.Page.hidden_texts``."""
-        return await self._front.hidden_texts()
+        return await self._asked(self._front.hidden_texts())
 
     def downloads(self) -> tuple[Download, ...]:
         """``adapters.ports.Page.downloads``; tab by tab."""

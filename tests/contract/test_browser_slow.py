@@ -129,6 +129,19 @@ async def test_what_makes_a_page_deaf_is_a_fault_of_the_page(page: Page, site: P
     ).code == "browser.slow"
 
 
+async def test_dialogs_without_end_are_named_as_what_keeps_a_page_from_answering(
+    launched: Browser, site: PageServer
+) -> None:
+    """Taken out: ``ChromiumPage._with_dialogs``."""
+    site.extra["/asks.html"] = "<button onclick=\"while (!confirm('Agree to the terms?'));\">Terms</button>"
+    page = await (await launched.open(Profile(), GuardPolicy())).page()
+    opened = await page.perform(Goto(url=f"{site.origin}/asks.html"))
+    (button,) = opened.observation.elements
+    failed = await failure_on(page, Click(target=Locator(role="button", name="Terms")), button.ref)
+    assert failed.code == "browser.slow" and "a confirm: “Agree to the terms?”" in failed.message
+    await page.close()
+
+
 async def failure_on(page: Page, action: Action, ref: str) -> MeshError:
     with pytest.raises(MeshError) as failed:
         await page.perform(action, ref=ref, timeout_ms=500)

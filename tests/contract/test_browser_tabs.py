@@ -176,6 +176,24 @@ async def test_what_is_meant_for_a_tab_that_is_gone_is_not_done_on_another_one(
     await page.close()
 
 
+async def test_a_tab_that_its_opener_closes_while_it_is_waited_on_is_told_as_closed(
+    launched: Browser, site: PageServer
+) -> None:
+    """Taken out: ``Tabs._asked`` in ``Tabs.pause``."""
+    page = await tabs(launched)
+    site.extra["/short.html"] = "<title>Short</title>"
+    held = "const i = new Image(); i.onerror = () => w.close(); i.src = '/held.html'"
+    await shown(page, site, f"<button onclick=\"const w = window.open('/short.html'); {held}\">Go</button>")
+    assert (await go(page)).on_tab == 2
+    pause = asyncio.ensure_future(page.pause(100_000))
+    await site.held.wait()
+    site.hold.set()
+    with pytest.raises(MeshError) as closed:
+        await pause
+    assert closed.value.code == "action.tab_missing"
+    await page.close()
+
+
 async def _observed(page: Page) -> str:
     try:
         await page.observe()
