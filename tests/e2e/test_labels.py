@@ -323,6 +323,7 @@ async def test_a_person_at_a_window_is_heard_of_by_the_controls_of_labels(desk: 
             Profile(), GuardPolicy(origins=(desk.site.origin,)), book.heard
         )
         async with opened as page:
+            await book.write()
             await page.open(url)
             async with person_at(endpoint, url) as person:
                 await person.reads("/labels.html")
