@@ -14,6 +14,7 @@ const inside = (of, selector) => [...Element.prototype.querySelectorAll.call(of,
 const said = of => of instanceof HTMLElement ? own(HTMLElement, 'innerText', of) : own(Node, 'textContent', of);
 const BUTTONS = /^(button|submit|reset|image|hidden)$/, BOXES = /^(checkbox|radio)$/;
 const type = of => of instanceof HTMLInputElement ? own(HTMLInputElement, 'type', of) : '';
+const roleOf = of => (attribute(of, 'role') || '').trim().split(/\s+/)[0];
 """
 
 SHOWN: Final = (
@@ -30,17 +31,46 @@ SHOWN: Final = (
     const all = inside(of, `[role=${role}]`);
     return all.filter(item => [attribute(item, 'aria-selected'), attribute(item, 'aria-checked')].includes('true'));
   };
-  if (e instanceof HTMLSelectElement) return lines([...own(HTMLSelectElement, 'selectedOptions', e)], item => item.label);
+  const picked = list => lines([...own(HTMLSelectElement, 'selectedOptions', list)], item => item.label);
+  const box = of => {
+    if (BOXES.test(type(of)))
+      return own(HTMLInputElement, 'indeterminate', of) ? 'mixed' : own(HTMLInputElement, 'checked', of) ? 'checked' : 'unchecked';
+    if (!/^(checkbox|switch|radio|menuitemcheckbox|menuitemradio)$/.test(roleOf(of))) return '';
+    return {true: 'checked', mixed: 'mixed'}[attribute(of, 'aria-checked')] || 'unchecked';
+  };
+  const isPicture = of => of instanceof HTMLImageElement || type(of) === 'image' || /^(img|image)$/.test(roleOf(of));
+  const picture = of => attribute(of, 'aria-label') || attribute(of, 'alt') || attribute(of, 'title') || '';
+  // The text of what is around lists has all their options: of each only what is chosen is shown.
+  const around = of => {
+    let text = said(of), from = 0;
+    for (const list of inside(of, 'select')) {
+      const all = said(list), at = all ? text.indexOf(all, from) : -1;
+      if (at < 0) continue;
+      text = text.slice(0, at) + picked(list) + text.slice(at + all.length);
+      from = at + picked(list).length;
+    }
+    return text;
+  };
+  // Pictures and boxes in place of words, and the tree of a component, which innerText leaves out.
+  const unsaid = of => {
+    const root = own(Element, 'shadowRoot', of);
+    if (root) return [...root.children].filter(child => !(child instanceof HTMLStyleElement)).map(shown).join('\n').trim();
+    return inside(of, '*').map(part => box(part) || (isPicture(part) ? picture(part) : '')
+      || (own(Element, 'shadowRoot', part) ? shown(part) : '')).filter(text => text).join('\n');
+  };
+  const shown = of => around(of).trim() || unsaid(of);
+  if (e instanceof HTMLSelectElement) return picked(e);
   if (e instanceof HTMLTextAreaElement) return own(HTMLTextAreaElement, 'value', e);
+  if (box(e)) return box(e);
+  if (isPicture(e)) return picture(e);
   if (e instanceof HTMLProgressElement) return String(own(HTMLProgressElement, 'value', e));
   if (e instanceof HTMLMeterElement) return String(own(HTMLMeterElement, 'value', e));
   if (e instanceof HTMLInputElement) {
     if (type(e) === 'password') return '';
-    if (BOXES.test(type(e))) return own(HTMLInputElement, 'checked', e) ? 'checked' : 'unchecked';
     if (type(e) === 'file') return [...own(HTMLInputElement, 'files', e)].map(file => file.name).join('\n');
     return own(HTMLInputElement, 'value', e);
   }
-  const role = (attribute(e, 'role') || '').trim().split(/\s+/)[0];
+  const role = roleOf(e);
   if (role === 'slider' || role === 'spinbutton' || role === 'progressbar' || role === 'meter')
     return attribute(e, 'aria-valuetext') || attribute(e, 'aria-valuenow') || said(e);
   if (role === 'listbox') return lines(chosen(e, 'option'), named);
@@ -60,12 +90,14 @@ SHOWN: Final = (
       : attribute(box, 'role') === 'radio' && attribute(box, 'aria-checked') === 'true');
     return lines(on, box => type(box) === 'radio' ? labelled(box) : named(box));
   }
-  return null;
+  if (inside(e, 'select').length) return around(e).replace(/ *\n */g, '\n').trim();
+  return said(e).trim() ? null : unsaid(e) || null;
 }"""
 )
-"""What a field shows, or the labels of what is chosen in a list or a group of radio buttons, one a line; null for anything else.
+"""What a field shows, or the labels of what is chosen in a list or a group of radio buttons, one a line.
 
-Nothing is read of a password field.
+Of a box it is its state, of a picture its alternative text. An element without words is read by the boxes, pictures and components in it.
+Null for anything else, which is read by its text. Nothing is read of a password field.
 """
 
 FIELD: Final = (

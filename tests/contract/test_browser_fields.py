@@ -31,6 +31,17 @@ LISTS = """
 <fieldset><legend>Mixed</legend>Loose text <input type=radio name=r checked value=1></fieldset>
 <label>Loud <input type=range value=30></label><progress aria-label=Done value=4 max=9></progress>
 <label>Day <input type=date value=2026-11-23></label><label>News <input type=checkbox checked></label>
+<div role=checkbox aria-label=Terms aria-checked=true tabindex=0>I agree</div><button role=switch aria-checked=false>Wifi</button>
+<div role=menuitemradio aria-checked=true tabindex=0>Big</div><div role=radio aria-checked=false tabindex=0>Thin</div>
+<div role=treeitem tabindex=0 aria-label=All><input type=checkbox aria-label=Some><script>
+ document.currentScript.previousElementSibling.indeterminate = true</script></div>
+<div role=checkbox aria-label=Half aria-checked=mixed tabindex=0>Half</div><img alt=Open width=9 height=9>
+<table><tr><td aria-label=State><i role=img aria-label=late style="display:inline-block;width:9px;height:9px"></i>
+ <td aria-label=Tick><input type=checkbox checked>
+ <td aria-label=Chosen>Of <select><option>S<option selected>M</select> and <select><option selected>S<option>M</select>
+ <td aria-label=Part><my-part></my-part></table>
+<script>document.querySelector('my-part').attachShadow({mode: 'open'}).innerHTML =
+ '<style>p {margin: 0}</style><p>Paid</p><p><img alt=twice width=9 height=9></p>'</script>
 <label>Empty <select><option hidden disabled selected value=""></option><option>One</option></select></label>
 """
 """Role, name, what is read, and what a form would send."""
@@ -49,6 +60,17 @@ READ = [
     ("progressbar", "Done", "4", None),
     ("textbox", "Day", "2026-11-23", ("2026-11-23",)),
     ("checkbox", "News", "checked", ("on",)),
+    ("checkbox", "Terms", "checked", None),
+    ("switch", "Wifi", "unchecked", None),
+    ("menuitemradio", "Big", "checked", None),
+    ("radio", "Thin", "unchecked", None),
+    ("checkbox", "Some", "mixed", ("on",)),
+    ("checkbox", "Half", "mixed", None),
+    ("img", "Open", "Open", None),
+    ("cell", "State", "late", None),
+    ("cell", "Tick", "checked", None),
+    ("cell", "Chosen", "Of\nM\nand\nS", None),
+    ("cell", "Part", "Paid\ntwice", None),
     ("combobox", "Empty", "", ("",)),
 ]
 
