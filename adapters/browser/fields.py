@@ -96,8 +96,8 @@ SHOWN: Final = (
 )
 """What a field shows, or the labels of what is chosen in a list or a group of radio buttons, one a line.
 
-Of a box it is its state, of a picture its alternative text. An element without words is read by the boxes, pictures and components in it.
-Null for anything else, which is read by its text. Nothing is read of a password field.
+Of a box it is its state, of a picture its alternative text. An element without words is read by the boxes, pictures and components
+in it. Null for anything else, which is read by its text. Nothing is read of a password field.
 """
 
 FIELD: Final = (

@@ -19,11 +19,26 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Extract, Fill, Select, ValueType
 
 # A space or an apostrophe divides thousands, so exactly three digits follow it: “5 10” is two numbers.
-_NUMBER: Final = re.compile(r"[-−]?(?:\d{1,3}(?:[ \u00a0\u202f'’]\d{3}(?!\d))+|\d+)(?:[.,]\d+)*")
-_SIGNS: Final[Mapping[str, str]] = {"€": "EUR", "£": "GBP", "$": "USD", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
-_CURRENCY: Final = re.compile(
-    r"[€£$¥₹₽₩]|\b(?:EUR|GBP|USD|JPY|INR|RUB|KRW|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|CNY|BRL|MXN|ZAR)\b"
+_NUMBER: Final = re.compile(
+    r"(?:[-−]|(?<!\w)–)?"
+    r"(?:(?:\d{1,3}(?:[ \u00a0\u202f'’]\d{3}(?!\d))+|\d+)(?:[.,]\d+)*(?:[eE][+-]?\d{1,3}(?!\w))?|(?<![\w.,])\.\d+)"
 )
+"""Behind a number, what makes it another one: a magnitude, a percentage, a minus of accounts."""
+_SCALE: Final = re.compile(r"[ \u00a0\u202f]?[%‰]|(?:[kKmMB]|bn|mn)(?!\w)|[-−](?!\S)")
+_SIGNS: Final[Mapping[str, str]] = {"€": "EUR", "£": "GBP", "$": "USD", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
+_DOLLARS: Final[Mapping[str, str]] = {
+    "US": "USD",
+    "CA": "CAD",
+    "C": "CAD",
+    "AU": "AUD",
+    "A": "AUD",
+    "NZ": "NZD",
+    "R": "BRL",
+    "CN": "CNY",
+}
+_CODE: Final = r"\b(?:EUR|GBP|USD|JPY|INR|RUB|KRW|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|CNY|BRL|MXN|ZAR)\b"
+_CURRENCY: Final = re.compile(rf"(?:\b[A-Z]{{1,2}})?[$¥]|[€£₹₽₩]|{_CODE}")
+_CODE_BEHIND: Final = re.compile(rf"\s*({_CODE})")
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH: Final = rf"({'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
 _DAY: Final = r"(\d{1,2})(?:st|nd|rd|th)?"
@@ -102,8 +117,23 @@ def _number(text: str) -> Value | None:
         number = _decimal(found[0])
         if number is not None:
             plain = _plain(number)
-            return Value(text=plain, key=plain)
+            return Value(text=plain, key=plain + _scale(text, found))
     return None
+
+
+def _scale(text: str, number: re.Match[str]) -> str:
+    """What stands around ``number`` in ``text`` and makes it another one: the `k` of `5k`, the brackets of `(5.00)`."""
+    behind = _SCALE.match(text, number.end())
+    return (f" {behind[0].strip().lower()}" if behind else "") + (" ()" if re.fullmatch(r"\s*\(.*\)\s*", text) else "")
+
+
+def _currency(text: str, sign: re.Match[str], number: re.Match[str]) -> str:
+    """The code of the currency; the one behind the amount says more than the `$` before it."""
+    code = _CODE_BEHIND.match(text, number.end())
+    if code is not None:
+        return code[1]
+    said = sign[0]
+    return _DOLLARS.get(said[:-1], said) if len(said) > 1 and said[-1] in "$¥" else _SIGNS.get(said, said)
 
 
 def _plain(number: Decimal) -> str:
@@ -117,7 +147,8 @@ def _decimal(text: str) -> Decimal | None:
     Of several kinds of marks the last one is the decimal mark. One mark alone, three digits before the end, divides thousands:
     ``1,234`` and ``1.234.567``; a single point is a decimal point, as in ``1.234``.
     """
-    text = re.sub(r"[ \u00a0\u202f'’]", "", text.replace("−", "-"))
+    text = re.sub(r"[ \u00a0\u202f'’]", "", text.replace("−", "-").replace("–", "-"))
+    text, *power = re.split("[eE]", text)
     marks = [mark for mark in ".," if mark in text]
     if len(marks) == 2:
         decimal = max(marks, key=text.rfind)
@@ -128,7 +159,7 @@ def _decimal(text: str) -> Decimal | None:
         thousands = groups and (mark == "," or text.count(mark) > 1)
         text = text.replace(mark, "" if thousands else ".")
     try:
-        return Decimal(text)
+        return Decimal("e".join([text, *power]))
     except InvalidOperation:
         return None
 
@@ -146,12 +177,12 @@ def _money(text: str) -> Value | None:
     elif before:
         near = before[-1]
     number = _decimal(near[0]) if near else None
-    if number is None:
+    if near is None or number is None:
         return None
     if near is after and text[: currency.start()].rstrip().endswith(("-", "−")):
         number = -abs(number)
     plain = _plain(number)
-    return Value(text=plain, key=f"{_SIGNS.get(currency[0], currency[0])} {plain}")
+    return Value(text=plain, key=f"{_currency(text, currency, near)} {plain}{_scale(text, near)}")
 
 
 def _date(text: str) -> Value | None:

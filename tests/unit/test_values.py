@@ -65,6 +65,43 @@ def test_a_value_is_read_out_of_the_text_around_it(kind: Any, text: str, value: 
     assert (found and found.text) == value
 
 
+OTHER = [
+    ("number", "1e5", "1e6"),
+    ("number", ".5", "5"),
+    ("number", "1.5k", "1.5M"),
+    ("number", "50%", "50"),
+    ("number", "(5.00)", "5.00"),
+    ("number", "5-", "5"),
+    ("number", "–5", "5"),
+    ("money", "(£10.00)", "£10.00"),
+    ("money", "£10m", "£10"),
+    ("money", "£10k", "£10M"),
+    ("money", "10.00- €", "10.00 €"),
+    ("money", "$10", "CA$10"),
+    ("money", "A$10", "US$10"),
+    ("money", "$10 USD", "$10 AUD"),
+]
+SAME = [
+    ("number", ".5", "0.50"),
+    ("number", "–5", "-5"),
+    ("number", "3–5 days", "3"),
+    ("number", "50 %", "50%"),
+    ("number", "5km", "5 km"),
+    ("number", "No.5", "5"),
+    ("number", "Inbox (5)", "5"),
+    ("number", "1e999999999", "1"),
+    ("money", "$10", "US$10.00"),
+    ("money", "$10 USD", "10 USD"),
+    ("money", "−£10", "£-10"),
+]
+
+
+def test_what_makes_a_number_another_one_counts_and_its_spelling_does_not() -> None:
+    kinds: list[tuple[Any, str, str, bool]] = [(*row, False) for row in OTHER] + [(*row, True) for row in SAME]
+    for kind, recorded, met, same in kinds:
+        assert (recorded, met, same_value(Extract(name="x", kind=kind), recorded, met)) == (recorded, met, same)
+
+
 @pytest.mark.parametrize(
     ("pattern", "text", "value"),
     [
