@@ -208,11 +208,11 @@ async def examine(home: Path, passphrase: AskPassphrase, *, browser: bool) -> An
     try:
         return await call(home, "node.doctor", {"browser": browser}, lambda event: None, ask)
     except MeshError as error:
-        from node.health.doctor import exposed
+        from node.health import doctor
         from node.process.wiring import examine_apart
 
         if error.code == "node.exposed":
-            return plain(exposed(error))
+            return plain(doctor.exposed(error))
         does_not_open = error.code == "node.incomplete" or error.code.startswith(_PARTS)
         if not does_not_open or control_info(home) is not None:
             raise
