@@ -73,7 +73,7 @@ class Destinations:
 
         Errors: ``OSError``, ``UnicodeError``.
         """
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().getaddrinfo(_looked_up(host), port, type=socket.SOCK_STREAM)
         admitted = (host.lower(), port) in self._admitted
         ways = [way for way in found if _may_lead(host, str(way[4][0]), admitted)]
         if not ways:
@@ -88,12 +88,17 @@ class Destinations:
         until, addresses = self._found.get(host, (0.0, ()))
         if until < time.monotonic():
             try:
-                found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+                found = await asyncio.get_running_loop().getaddrinfo(_looked_up(host), None, type=socket.SOCK_STREAM)
             except (OSError, UnicodeError):
                 return ()
             addresses = tuple({str(way[4][0]) for way in found})
             _remember(self._found, host, (time.monotonic() + _KEPT_S, addresses))
         return addresses
+
+
+def _looked_up(host: str) -> str:
+    """The name that is looked up for ``host``: names below ``localhost`` are this machine (RFC 6761), and no resolver is asked."""
+    return "localhost" if host.lower().rstrip(".").endswith(".localhost") else host
 
 
 def _may_lead(host: str, address: str, admitted: bool) -> bool:

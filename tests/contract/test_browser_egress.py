@@ -195,6 +195,24 @@ async def test_a_page_reaches_this_machine_only_where_an_origin_names_it(browser
     assert await met(browser, GuardPolicy(private=()), site.origin + "/popup.html") == "private address"
 
 
+async def test_names_below_localhost_are_this_machine_and_judged_as_that(
+    launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: ``_looked_up`` in ``Destinations``."""
+    loop = asyncio.get_running_loop()
+    look_up, asked = loop.getaddrinfo, set[str]()
+
+    async def noted(host: str, port: int | None, **options: Any) -> Any:
+        asked.add(host)
+        return await look_up(host, port, **options)
+
+    monkeypatch.setattr(loop, "getaddrinfo", noted)
+    url = site.origin.replace("127.0.0.1", "Shop.localhost") + "/popup.html"
+    assert await met(launched, GuardPolicy(private=()), url) == "private address"
+    assert await met(launched, GuardPolicy(), url) == "Beside"
+    assert asked == {"localhost"}, "nobody else is asked for such a name"
+
+
 async def test_what_is_refused_of_another_site_is_told_with_the_site_and_the_rule(
     browser: Browser, site: PageServer
 ) -> None:
