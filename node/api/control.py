@@ -33,12 +33,13 @@ from node.base import (
     CONTROL_FILE,
     SOCKET_FILE,
     ControlInfo,
+    check_file,
     fault,
     http_status,
     plain,
     write_private,
 )
-from node.config import ControlConfig, check_file
+from node.config import ControlConfig
 from node.verbs import OWNER, Caller, Tell
 from protocol import limits
 from protocol.errors import MeshError

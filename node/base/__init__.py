@@ -14,6 +14,7 @@ from node.base.control_file import (
 from node.base.fault_report import REPORTS_DIRECTORY, Reported, fault, in_short, write_report
 from node.base.files import MARK_FILE, STORE_FILE, open_named, write_atomic, write_private
 from node.base.loop_watch import LoopWatch
+from node.base.ownership import check_file, check_private
 from node.base.paging import every_artefact, every_delta, every_search
 from node.base.plain import counted, plain
 from node.base.serving import Serving
@@ -38,6 +39,8 @@ __all__ = [
     "Serving",
     "Tasks",
     "any_of",
+    "check_file",
+    "check_private",
     "counted",
     "either",
     "every_artefact",

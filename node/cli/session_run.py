@@ -158,7 +158,7 @@ async def _run(home: str | None, files: tuple[str, ...], folder: Path, params: R
         hooks = Hooks(before=typed["before"], after=typed["after"])
         try:
             return await run_files(
-                files, runner.perform, hooks, jobs=typed["jobs"], retries=typed["retries"], tell=tell
+                files, runner.attempt, hooks, jobs=typed["jobs"], retries=typed["retries"], tell=tell
             )
         finally:
             left = [Ran(file=file, exit=3, said="interrupted", outcome="not run") for file in files]
@@ -188,7 +188,7 @@ class _Runner:
         self._params = params
         self._typed = typed
 
-    async def perform(self, number: int, file: str) -> Tried:
+    async def attempt(self, number: int, file: str) -> Tried:
         """``Perform`` of ``node.process.running``. Errors: those of the verbs."""
         name = f"{number:03}-{re.sub(r'[^A-Za-z0-9._-]+', '-', Path(file).stem)[:60]}"
         if self._call is None or is_session_id(file):

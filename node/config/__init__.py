@@ -6,7 +6,6 @@ Owns ``config.yaml`` and knows where a passphrase comes from. Never acts on the 
 
 from node.config import settings
 from node.config.forms import invalid_in_words
-from node.config.ownership import check_file, check_private
 from node.config.passphrase import (
     AskPassphrase,
     asked_once,
@@ -35,8 +34,6 @@ __all__ = [
     "PolicyConfig",
     "YamlValue",
     "asked_once",
-    "check_file",
-    "check_private",
     "home_directory",
     "invalid_in_words",
     "load_yaml",

@@ -10,8 +10,8 @@ import msgspec
 import platformdirs
 import yaml
 
+from node.base import check_private
 from node.config.forms import FOLDER_PATTERN, NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
-from node.config.ownership import check_private
 from node.config.safe_yaml import check_events, check_keys
 from node.config.site_rules import check_sites
 from protocol import limits

@@ -15,9 +15,9 @@ from shlex import quote
 import msgspec
 
 from adapters.ports import Store
-from node.base import counted
+from node.base import check_private, counted
 from node.capsules import ahead
-from node.config import CONFIG_FILE, Config, check_private, settings
+from node.config import CONFIG_FILE, Config, settings
 from node.health.doctor_capsules import check_capsules
 from node.health.doctor_peers import check_peer
 from node.health.doctor_schedules import check_schedules

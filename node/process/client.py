@@ -26,11 +26,11 @@ from node.base import (
     CONTROL_FILE,
     SOCKET_FILE,
     ControlInfo,
+    check_private,
     from_dict,
     plain,
     socket_path,
 )
-from node.config import check_private
 from node.process.answering import AskPerson, CallVerb, answering, dispatching
 from protocol import limits
 from protocol.errors import MeshError

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from node.base import write_atomic, write_private
-from node.config import AskPassphrase, check_file, check_private
+from node.base import check_file, check_private, write_atomic, write_private
+from node.config import AskPassphrase
 from node.config import settings as configuration
 from node.process.machine import system_clock
 from node.process.wiring import advertised_host, new_key_store, recovery_words

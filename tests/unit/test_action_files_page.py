@@ -16,7 +16,7 @@ from node.sessions.yaml_forms import LOCATOR_KEYS
 from node.sessions.yaml_steps import VERBS
 from protocol import limits
 from protocol.page import keys
-from protocol.page.action import Action, Locator, Press, Scroll, Secret, Wait
+from protocol.page.action import Action, Assert, Locator, Press, Scroll, Secret, Wait
 from protocol.recording.session import Profile
 
 PAGE = (Path(__file__).parents[2] / "docs/action-files.md").read_text(encoding="utf-8")
@@ -28,6 +28,8 @@ _ASSERTED = {"what", "expected", "items"}
 """Fields of an assertion, which a file writes as one of these keys and its value."""
 _RECORDED = {"digests", "also"}
 """Fields that a file does not have."""
+_BESIDE = {"timeout_ms"}
+"""A field of every action, which a file writes beside the action; ``wait`` and ``assert`` have it within them, too."""
 _ASSERT_KEYS = {*READ_TEXTS, *STATES, "is", "sha256", "row", "column", "no_console_error"}
 
 
@@ -60,7 +62,9 @@ def written(value: Any) -> set[str]:
 def test_every_action_and_its_fields_are_on_the_page(action: type[msgspec.Struct]) -> None:
     tag = str(action.__struct_config__.tag)
     said = row(tag, section("Actions"))
-    for field in set(action.__struct_fields__) - _ASSERTED - _RECORDED:
+    for field in (
+        set(action.__struct_fields__) - _ASSERTED - _RECORDED - (set() if action in (Wait, Assert) else _BESIDE)
+    ):
         name = "element" if field == "target" else f"`{_WRITTEN.get((tag, field), field)}`"
         assert name in said
 
@@ -77,7 +81,7 @@ def test_every_word_of_a_file_is_on_the_page() -> None:
 
 
 def test_the_examples_use_every_action_and_every_key() -> None:
-    assert len(EXAMPLES) == 10
+    assert len(EXAMPLES) == 11
     assert {type(action) for file in files() for action in file.actions} == set(ACTIONS)
     used = set().union(*(written(load_yaml(text).plain()) for text in EXAMPLES))
     fields = {
@@ -87,7 +91,7 @@ def test_the_examples_use_every_action_and_every_key() -> None:
     }
     # `goto` has its address as its value, and the keys of an element stand among those of the action.
     expected = (fields - {"url", "target"} - _ASSERTED - _RECORDED) | _ASSERT_KEYS | set(VERBS) | LOCATOR_KEYS
-    expected |= {"expect", "dialog", "tab", "kind", "text", "accept"}
+    expected |= {"expect", "dialog", "tab", "kind", "text", "accept", "timeout"}
     of_file = {
         "title",
         "start",

@@ -44,7 +44,7 @@ def test_every_example_of_the_guide_is_valid(text: str) -> None:
 
 
 def test_every_action_is_in_the_schema_and_on_the_page_with_an_example() -> None:
-    assert set(SCHEMA["$defs"]["step"]["properties"]) == {*VERBS, "expect"}
+    assert set(SCHEMA["$defs"]["step"]["properties"]) == {*VERBS, "expect", "timeout"}
     page = actions_page("")
     for word in vocabulary():
         section = page.split(f"\n## {word.verb}\n")[1].split("\n## ")[0]
@@ -95,7 +95,7 @@ def test_what_the_parser_takes_no_editor_marks(text: str) -> None:
         "select: {role: combobox, options: a}",
         "extract: {role: button}",
         "extract: {as: a, type: words}",
-        "wait: {text: a, timeout_ms: 60001}",
+        "wait: {text: a, timeout_ms: 120001}",
         "click: {role: button, selectors: 'css=#a'}",
         "{click: 'css=#a', expect: {status: 200000}}",
     ],

@@ -80,7 +80,7 @@ def test_the_token_is_all_of_the_output() -> None:
 
 VERIFIED: dict[str, Any] = {
     "node": "NODE", "rows": 4, "head": "4ead", "anchors": 2, "heads": 2, "anchors_lost": 0, "unfinished": [], "sound": True,
-    "broken": 0, "fault": "",
+    "broken": 0, "fault": "", "tampered": [],
 }  # fmt: skip
 
 

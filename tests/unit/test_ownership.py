@@ -12,7 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from node.config import check_file, check_private, settings
+from node.base import check_file, check_private
+from node.config import settings
 from node.process.client import ask, control_info, examine
 from node.process.restore import restore
 from node.process.setup import init_home
@@ -51,7 +52,7 @@ def test_a_private_directory_in_private_folders_is_fine(home: Path) -> None:
 
 
 def test_whoever_can_write_to_it_or_replace_it_is_named_with_what_to_run(home: Path) -> None:
-    """Guard: node/config/ownership.py, _check_mode."""
+    """Guard: node/base/ownership.py, _check_mode."""
     above = home.parent
     for path, mode, command in (
         (home, 0o707, f"chmod o-w {home}"),
@@ -88,7 +89,7 @@ root = pytest.mark.skipif(ME != 0, reason="only root gives files away")
 
 @root
 def test_root_opens_nothing_that_another_account_could_have_written(home: Path) -> None:
-    """Guard: node/config/ownership.py, _check_own."""
+    """Guard: node/base/ownership.py, _check_own."""
     for path, command in (
         (home, f"chown -R root: {home}"),
         (home / "config.yaml", f"chown -R root: {home}/config.yaml"),
@@ -109,7 +110,7 @@ def test_root_opens_nothing_that_another_account_could_have_written(home: Path) 
 
 @root
 def test_a_link_counts_where_it_lies_and_where_it_leads(home: Path, tmp_path: Path) -> None:
-    """Guard: node/config/ownership.py, _check_above."""
+    """Guard: node/base/ownership.py, _check_above."""
     foreign = tmp_path / "foreign"
     foreign.mkdir(mode=0o755)
     (foreign / "config.yaml").write_text("{}")

@@ -84,6 +84,7 @@ async def _unreported(*_: object) -> None:
         Seen(text=VALUE),
         Seen(instead=f"a row “{VALUE}”"),
         Seen(items=(VALUE,)),
+        Seen(why=f"covered by button “{VALUE}”"),
         Seen(downloads=(Download(name=f"{VALUE}.pdf", size_bytes=1, sha256=bytes(32)),)),
     ],
 )

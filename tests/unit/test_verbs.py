@@ -50,6 +50,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "demo shop": (),
     "actions check": (),
     "actions schema": (),
+    "session run": (),
 }
 """Commands that are not one verb each, and the verbs they stand for."""
 PART_OF_ANOTHER = ("session.answer", "capsule.keep")
