@@ -7,10 +7,11 @@ something that nobody asked for, and the action is not done.
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal
 
-from protocol.page.values import read_value
+from protocol.page.values import only_number, read_value
 
 Taken = Literal["same", "formed", "cut", "other", "empty"]
 """The text itself, in another form of writing, a beginning of it, something else, or nothing."""
@@ -52,10 +53,9 @@ def taken(wanted: str, shown: str, kind: str = "") -> Taken:
         return "empty" if wanted.strip() else "formed"
     if kind in _FORMS:
         return "same" if _same_in_form(wanted, shown, kind) else "other"
-    if (number := _number(wanted)) is not None:
-        read = read_value("number", shown)
-        same = (read is not None and Decimal(read.key) == number) or _adds_only_marks(wanted, shown)
-        return "formed" if same else "other"
+    # What begins with a zero and another digit is a code, and no number that could lose it.
+    if (number := _number(wanted)) is not None and not re.match(r"\s*0\d", wanted):
+        return "formed" if _same_number(number, wanted, shown) else "other"
     has_letters = any(map(str.isalpha, wanted))
     # Between digits only, another mark is another way to write a telephone number or a date.
     if _adds_only_marks(wanted, shown) or (not has_letters and _marked(wanted) == _marked(shown) != ""):
@@ -98,6 +98,16 @@ def _same_in_form(wanted: str, shown: str, kind: str) -> bool:
         number = _number(wanted)
         return number is not None and number == _number(shown)
     return kind == "color" and wanted.casefold() == shown.casefold()
+
+
+def _same_number(number: Decimal, wanted: str, shown: str) -> bool:
+    alone = only_number(shown)
+    if alone is not None:
+        return (
+            alone == number
+        )  # marks that make it another number, such as the point in 12.34 for 1234, are not only marks
+    read = read_value("number", shown)
+    return (read is not None and Decimal(read.text) == number) or _adds_only_marks(wanted, shown)
 
 
 def _number(text: str) -> Decimal | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,6 +16,7 @@ from protocol.page.values import read_value
 
 _Row = tuple[tuple[str, ...], tuple[str, ...]]
 """The cells of a row, and the header of its table."""
+_WORDS: Final = re.compile(r"[\W_]+")
 _CELLS: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
 
 
@@ -81,6 +83,8 @@ def named_texts(target: Locator, page: Observation) -> tuple[str, ...]:
 def in_order(values: Sequence[str], order: str) -> bool:
     """Whether ``values`` are ``ascending`` or ``descending``: as dates or numbers if all of them are, else as texts.
 
+    Texts with other letters before their numbers (“Pump 2”, “Fan 10”) are texts.
+
     Equal neighbours are in order. Fewer than two values say nothing, and are not.
     """
     if len(values) < 2:
@@ -95,8 +99,8 @@ def _keys(values: Sequence[str]) -> list[tuple[float, str]]:
     if all(dates):
         return [(0, date.key) for date in dates if date]
     numbers = [read_value("number", value) for value in values]
-    if all(numbers):
-        return [(float(number.key), "") for number in numbers if number]
+    if all(numbers) and len({_WORDS.sub("", re.split(r"\d", fold(value))[0]) for value in values}) == 1:
+        return [(float(number.text), "") for number in numbers if number]
     return [(0, fold(value).casefold()) for value in values]
 
 

@@ -121,6 +121,14 @@ def _number(text: str) -> Value | None:
     return None
 
 
+def only_number(text: str) -> Decimal | None:
+    """The number in ``text`` if no digit stands outside of it."""
+    found = _NUMBER.search(text)
+    if found is None or re.search(r"\d", text[: found.start()] + text[found.end() :]):
+        return None
+    return _decimal(found[0])
+
+
 def _scale(text: str, number: re.Match[str]) -> str:
     """What stands around ``number`` in ``text`` and makes it another one: the `k` of `5k`, the brackets of `(5.00)`."""
     behind = _SCALE.match(text, number.end())

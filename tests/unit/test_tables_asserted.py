@@ -83,6 +83,9 @@ async def test_a_page_without_an_error_in_its_console_is_well() -> None:
         (["1 Feb 2026", "2 Jan 2027"], "ascending"),
         (["apple", "Banana", "cherry"], "ascending"),
         (["2", "2"], "descending"),
+        (["9 %", "12.5 %", "(20)"], "ascending"),
+        (["Item 2", "Item 10"], "ascending"),
+        (["Fan 10", "Pump 2"], "ascending"),
     ],
 )
 def test_values_are_ordered_as_what_all_of_them_are(values: list[str], order: str) -> None:
