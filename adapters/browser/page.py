@@ -366,15 +366,6 @@ class ChromiumPage:
             # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
             self._activity.given = NOTHING
 
-    def _with_dialogs(self, error: MeshError) -> MeshError:
-        """``error``, with the dialog that a page shows again and again, if that is why it does not answer."""
-        dialogs = self._activity.dialogs
-        if error.code != SLOW or not dialogs:
-            return error
-        last = masker(self._secrets)(dialogs[-1].message)
-        again = f"; the page shows dialogs, {len(dialogs)} or more so far, the last a {dialogs[-1].kind}: “{last}”"
-        return MeshError(error.code, error.message + again, **error.detail)
-
     async def _performed(
         self,
         action: Action,
@@ -454,6 +445,15 @@ class ChromiumPage:
             basic=basic,
             challenges=unanswered,
         )
+
+    def _with_dialogs(self, error: MeshError) -> MeshError:
+        """``error``, with the dialog that a page shows again and again, if that is why it does not answer."""
+        dialogs = self._activity.dialogs
+        if error.code != SLOW or not dialogs:
+            return error
+        last = masker(self._secrets)(dialogs[-1].message)
+        again = f"; the page shows dialogs, {len(dialogs)} or more so far, the last a {dialogs[-1].kind}: “{last}”"
+        return MeshError(error.code, error.message + again, **error.detail)
 
     def _settling_ms(self, action: Action, timeout_ms: int) -> Callable[[], int]:
         if isinstance(action, Wait) and not action.text:
