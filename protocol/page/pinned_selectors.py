@@ -19,7 +19,8 @@ _QUOTED: Final = r'("(?:[^"\\]|\\.)*")'
 _ENGINE: Final = re.compile(rf"internal:(?P<engine>text|label|has-text)={_QUOTED}i\Z")
 _ATTRIBUTE: Final = re.compile(rf"internal:attr=\[(?P<name>[\w-]+)={_QUOTED}i\]\Z")
 _ROLE: Final = re.compile(rf"\[name\*={_QUOTED}( [is])?\]")
-_HAS_TEXT: Final = re.compile(rf":has-text\({_QUOTED}\)\Z")
+_SAYS: Final = re.compile(rf""":(?P<form>has-text|text)\(\s*(?P<text>{_QUOTED}|'(?:[^'\\]|\\.)*')\s*\)""")
+"""The pseudo-classes of Playwright's CSS that match a part of a text, wherever they stand."""
 _SPLIT: Final = re.compile(rf"{_QUOTED}|'(?:[^'\\]|\\.)*'|(?P<next>\s*>>\s*)")
 _SPECIAL: Final = re.compile(r"[\\^$.*+?()\[\]{}|/\-]")
 
@@ -74,9 +75,17 @@ def _piece(piece: str, grade: Grade) -> str:
         return _ROLE.sub(lambda named: f"[name={_expression(_read(named[1]), grade)}]", piece)
     if piece.startswith("text=") and piece[5:6] not in ('"', "'", "/", ""):
         return f"internal:text={_expression(piece[5:], grade)}"
-    if found := _HAS_TEXT.search(piece):
-        return f"{piece} >> internal:has-text={_expression(_read(found[1]), 'words')}"
+    if not piece.startswith(("xpath=", "//", "..")):
+        return _SAYS.sub(lambda said: said[0] + _more(said, grade), piece)
     return piece
+
+
+def _more(said: re.Match[str], grade: Grade) -> str:
+    """The pseudo-class to add to ``said``: Playwright matches no regular expression with ``:has-text`` itself."""
+    has = said["form"] == "has-text"
+    expression, _, flags = _expression(_read(said["text"]), "words" if has else grade)[1:].rpartition("/")
+    matches = f":text-matches({json.dumps(expression, ensure_ascii=False)}, {json.dumps(flags)})"
+    return f":is({matches}, :has({matches}))" if has else matches
 
 
 def _read(quoted: str) -> str:
