@@ -15,6 +15,22 @@ const said = of => of instanceof HTMLElement ? own(HTMLElement, 'innerText', of)
 const BUTTONS = /^(button|submit|reset|image|hidden)$/, BOXES = /^(checkbox|radio)$/;
 const type = of => of instanceof HTMLInputElement ? own(HTMLInputElement, 'type', of) : '';
 const roleOf = of => (attribute(of, 'role') || '').trim().split(/\s+/)[0];
+const lines = (list, text) => list.map(item => text(item).replace(/\s+/g, ' ').trim()).join('\n');
+const picked = list => lines([...own(HTMLSelectElement, 'selectedOptions', list)], item => item.label);
+// The text of what is around closed lists has all their options: of each only what is chosen is shown.
+const isOpen = list => own(HTMLSelectElement, 'multiple', list) || own(HTMLSelectElement, 'size', list) > 1;
+const around = of => {
+  const text = said(of), parts = [];
+  let from = 0;
+  for (const list of inside(of, 'select')) {
+    const isSeen = Element.prototype.getClientRects.call(list).length > 0;
+    const all = isSeen ? said(list) : '', at = all ? text.indexOf(all, from) : -1;
+    if (at < 0) continue;
+    parts.push(text.slice(from, at), isOpen(list) ? all : picked(list));
+    from = at + all.length;
+  }
+  return parts.join('') + text.slice(from);
+};
 """
 
 SHOWN: Final = (
@@ -26,12 +42,10 @@ SHOWN: Final = (
     const labels = own(HTMLInputElement, 'labels', box);
     return labels && labels.length ? said(labels[0]).trim() : attribute(box, 'aria-label') || own(HTMLInputElement, 'value', box);
   };
-  const lines = (list, text) => list.map(item => text(item).replace(/\s+/g, ' ').trim()).join('\n');
   const chosen = (of, role) => {
     const all = inside(of, `[role=${role}]`);
     return all.filter(item => [attribute(item, 'aria-selected'), attribute(item, 'aria-checked')].includes('true'));
   };
-  const picked = list => lines([...own(HTMLSelectElement, 'selectedOptions', list)], item => item.label);
   const box = of => {
     if (BOXES.test(type(of)))
       return own(HTMLInputElement, 'indeterminate', of) ? 'mixed' : own(HTMLInputElement, 'checked', of) ? 'checked' : 'unchecked';
@@ -40,17 +54,6 @@ SHOWN: Final = (
   };
   const isPicture = of => of instanceof HTMLImageElement || type(of) === 'image' || /^(img|image)$/.test(roleOf(of));
   const picture = of => attribute(of, 'aria-label') || attribute(of, 'alt') || attribute(of, 'title') || '';
-  // The text of what is around lists has all their options: of each only what is chosen is shown.
-  const around = of => {
-    let text = said(of), from = 0;
-    for (const list of inside(of, 'select')) {
-      const all = said(list), at = all ? text.indexOf(all, from) : -1;
-      if (at < 0) continue;
-      text = text.slice(0, at) + picked(list) + text.slice(at + all.length);
-      from = at + picked(list).length;
-    }
-    return text;
-  };
   // Pictures and boxes in place of words, and the tree of a component, which innerText leaves out.
   const unsaid = of => {
     const root = own(Element, 'shadowRoot', of);
@@ -99,6 +102,9 @@ SHOWN: Final = (
 Of a box it is its state, of a picture its alternative text. An element without words is read by the boxes, pictures and components
 in it. Null for anything else, which is read by its text. Nothing is read of a password field.
 """
+
+TEXT: Final = "e => {" + _PARTS + "return around(e);}"
+"""The text of what is around fields, a page too: of closed lists only what is chosen."""
 
 FIELD: Final = (
     "e => {"

@@ -19,7 +19,7 @@ from adapters.browser.choosing import choose, payloads
 from adapters.browser.dragging import drag
 from adapters.browser.editors import replace
 from adapters.browser.faults import hiding
-from adapters.browser.fields import SENT, SHOWN
+from adapters.browser.fields import SENT, SHOWN, TEXT
 from adapters.browser.filled import Filled
 from adapters.browser.finding import Finding, tidy
 from adapters.browser.label_scripts import LABEL
@@ -125,7 +125,7 @@ class Hands:
             case Press(key=key, target=None):
                 await self._page.keyboard.press(key)
             case Extract(target=None):
-                return tidy(await self._page.locator("body").inner_text(timeout=limit))
+                return await self._page_text(limit)
             case Assert():
                 pass  # ``read`` has judged it; what is left is the wait for a still page
             case SwitchTab() | CloseTab():
@@ -160,7 +160,9 @@ class Hands:
 
     def _said(self, text: str, grade: Grade) -> Locator:
         found = self._page.get_by_text(text) if grade == "part" else self._page.locator(worded(text, grade))
-        return found.locator("visible=true")
+        chosen = self._page.locator("option:checked").and_(found)
+        # No option of a closed list is visible by itself: the list shows the one that is chosen.
+        return found.locator("visible=true").or_(self._page.locator("select:visible").filter(has=chosen))
 
     async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work``, unless its target is gone: Playwright would wait for it until the timeout.
@@ -331,7 +333,7 @@ class Hands:
     async def read(self, element: Element | None, internal: str | None, attribute: str) -> str | None:
         """As ``adapters.ports.Page.read``, of ``element`` with the Playwright ref ``internal``."""
         if element is None or internal is None:
-            return tidy(await self._page.locator("body").inner_text(timeout=limits.STEP_TIMEOUT_MS))
+            return await self._page_text(limits.STEP_TIMEOUT_MS)
         if attribute and element.traits.input_type == "password" and attribute.lower() == "value":
             return ""
         held = self.finding.held.get(internal)
@@ -343,6 +345,9 @@ class Hands:
             return await self._while_there(target, element, self._read(element, target, limit))
         value = await self._while_there(target, element, target.get_attribute(attribute, timeout=limit))
         return None if value is None else well_formed(value)
+
+    async def _page_text(self, limit: int) -> str:
+        return tidy(well_formed(str(await self._page.locator("body").evaluate(TEXT, timeout=limit))))
 
     async def _on_held(self, action: Action, element: Element, handle: ElementHandle, limit: int) -> str:
         """Read a piece of a line, which has no ref, or give files to a hidden field for them.

@@ -370,7 +370,7 @@ class _Builder:
         return Tree(
             parents=tuple(self._parent),
             roles=tuple(node.role for node in self._order),
-            said=tuple("" if node.role in _FIELD_ROLES else node.name or node.text for node in self._order),
+            said=tuple("" if self._is_unchosen(index) else self._said(index) for index in range(len(self._order))),
             elements=tuple(places.get(index, -1) for index in range(len(self._order))),
         )
 
@@ -436,6 +436,12 @@ class _Builder:
     def _said(self, index: int) -> str:
         node = self._order[index]
         return "" if node.role in _FIELD_ROLES else node.name or node.text
+
+    def _is_unchosen(self, index: int) -> bool:
+        """Whether it is an option that a closed list does not show. Those of an open one have refs, or stand in a listbox."""
+        node, parent = self._order[index], self._parent[index]
+        is_listed = node.role == "option" and not node.ref and parent >= 0 and self._order[parent].role == "combobox"
+        return is_listed and "selected" not in node.attributes
 
     def _first_heading(self, index: int) -> str:
         position = bisect_left(self._headings, index)

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import pytest
 
 from adapters.ports import Given, GivenFile, Outcome, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Secret, Select, Upload, Wait
+from protocol.page.action import (
+    Action,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Secret,
+    Select,
+    Upload,
+    Wait,
+    Within,
+)
+from protocol.page.observation import Observation
+from protocol.page.scope import container
 from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element
@@ -80,6 +97,23 @@ async def visit(page: Page, site: PageServer, body: str) -> None:
     await page.perform(Goto(url=site.origin + "/fields.html"))
 
 
+async def error_of(work: Awaitable[object]) -> str:
+    """The code of the error that ``work`` ends in; empty if it is done."""
+    try:
+        await work
+    except MeshError as error:
+        return error.code
+    return ""
+
+
+def holding(text: str, seen: Observation) -> str:
+    """The role of the item of a list that says ``text``; the code of the error if none does."""
+    try:
+        return container(Within(role="listitem", text=text), "", seen).role
+    except MeshError as error:
+        return error.code
+
+
 async def use(page: Page, action: Action, role: str, name: str) -> Outcome:
     observed = await page.observe()
     secrets = given(at=observed.url, key="hunter2!")
@@ -93,6 +127,30 @@ async def test_a_list_is_read_by_what_is_chosen_and_sent_by_its_values(page: Pag
         outcome = await page.perform(Extract(name="x", target=ANY), ref=ref)
         ref = element(await page.observe(), role, name).ref
         assert (name, outcome.extracted, await page.sent(ref)) == (name, text, sent)
+
+
+CHOICES = """
+<h1>Mugs</h1><main><p role=note aria-label=Hint>Pick <select aria-label=Size><option selected>Small<option>Medium</select> now</p>
+<select size=2 aria-label=Open><option selected>Left<option>Right</select>
+<select multiple aria-label=Many><option>Milk<option selected>Sugar</select>
+<select style="display: none"><option>Mugs<option>None</select></main>
+<ul><li>Tray <select aria-label=Kind><option>Round<option selected>Square</select>
+ <div role=listbox aria-label=Own><div role=option>Oak</div></div><button>Add</button></ul>"""
+
+
+async def test_a_text_has_of_closed_lists_only_what_is_chosen(page: Page, site: PageServer) -> None:
+    await visit(page, site, CHOICES)
+    seen = await page.observe()
+    said = "Mugs\nPick\nSmall\nnow\nLeft\nRight\nMilk\nSugar\nTray\nSquare\nOak\nAdd"
+    assert await page.read() == (await page.perform(Extract(name="x"))).extracted == said
+    main = await page.read(element(seen, "main", "").ref)
+    assert main is not None
+    assert main.split() == said.split()[1:8]
+    found = {text: holding(text, seen) for text in ("Square", "Oak", "Tray", "Round")}
+    assert found == dict.fromkeys(found, "listitem") | {"Round": "action.target_missing"}
+    for text, shows in [("Small", True), ("Right", True), ("Medium", False), ("None", False)]:
+        wait = page.perform(Wait(text=text, timeout_ms=2_000 if shows else 1), timeout_ms=0)
+        assert (text, await error_of(wait)) == (text, "" if shows else "action.text_missing")
 
 
 FIELDS = """
