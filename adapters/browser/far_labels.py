@@ -32,7 +32,9 @@ async def read_far_labels(page: Page, roots: Sequence[Node], facts: Facts) -> No
 def _untold(roots: Sequence[Node], facts: Facts) -> Iterator[Node]:
     told = {ref for each in facts.standing for ref in each.around}
     for node in (node for root in roots for node in root.walk()):
-        if node.role == "iframe" and node.ref and node.ref not in told and _prefix(node) not in facts.bases:
+        # One of which nothing was read has no label that is seen, and a frame without a document never answers.
+        empty = node.role != "iframe" or not node.ref or not node.children
+        if not empty and node.ref not in told and _prefix(node) not in facts.bases:
             yield node
 
 

@@ -475,8 +475,8 @@ class Answers:
         self.pause: Callable[[Mapping[str, object]], None] = lambda _: None
 
     def on(self, event: str, listener: Callable[[Mapping[str, object]], None]) -> None:
-        assert event in ("Fetch.requestPaused", "close")
-        if event != "close":
+        assert event in ("Fetch.requestPaused", "Fetch.authRequired", "close")
+        if event == "Fetch.requestPaused":
             self.pause = listener
 
     async def send(self, method: str, params: Mapping[str, object]) -> None:
