@@ -306,6 +306,11 @@ class Activity:
         return self._dom_pending
 
     @property
+    def frames_loading(self) -> int:
+        """How many frames load, without the main one."""
+        return len(self._loading - {self._main})
+
+    @property
     def navigating_ms(self) -> int:
         """For how long the main frame has been on its way to a document; 0 if it is not."""
         return round((time.monotonic() - self._asked_at) * 1000) if self._dom_pending else 0

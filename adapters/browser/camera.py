@@ -11,7 +11,7 @@ import asyncio
 import base64
 from typing import Final, Literal
 
-from playwright.async_api import CDPSession
+from playwright.async_api import CDPSession, Frame
 from playwright.async_api import Page as PlaywrightPage
 
 from adapters.browser import still_scripts
@@ -39,10 +39,10 @@ class Camera:
         cover: what else is covered, where it is painted. Errors: ``action.not_possible`` (nobody can tell where that is).
         """
         async with self._one:
-            frames = len(self._page.frames)
+            frames = len(self._with_documents())
             try:
                 seen = await self._worlds.everywhere(still_scripts.HOLD_STILL, wait=True)
-                plain = len(seen) == frames == len(self._page.frames) and not any(seen)
+                plain = len(seen) == frames == len(self._with_documents()) and not any(seen)
                 if cover is not None:
                     return await self._covering(cover, plain=plain)
                 if plain:
@@ -50,6 +50,10 @@ class Camera:
             finally:
                 await self._worlds.everywhere(still_scripts.GO_ON)
             return await self._hiding("disabled")
+
+    def _with_documents(self) -> list[Frame]:
+        """The frames of the page. Without a document one shows nothing, and answers nobody."""
+        return [frame for frame in self._page.frames if frame.url]
 
     async def _covering(self, cover: Covering, *, plain: bool) -> bytes:
         for _ in range(_ATTEMPTS):
@@ -72,5 +76,5 @@ class Camera:
         return base64.b64decode(shot["data"])
 
     async def _hiding(self, animations: Literal["allow", "disabled"]) -> bytes:
-        hidden = [frame.locator("input[type=password]") for frame in self._page.frames]
+        hidden = [frame.locator("input[type=password]") for frame in self._with_documents()]
         return await self._page.screenshot(type="png", animations=animations, caret="hide", scale="css", mask=hidden)

@@ -24,7 +24,11 @@ async def read_far_labels(page: Page, roots: Sequence[Node], facts: Facts) -> No
     """Add what frames hide that ``facts`` tells nothing of. It costs a round trip for each such frame, and none without one."""
     if len(facts.documents) >= len(page.frames):
         return
-    for frame in list(_untold(roots, facts))[:_FRAMES_ASKED_MAX]:
+    untold = list(_untold(roots, facts))
+    if any(not frame.url for frame in page.frames):
+        # A frame without a document answers nobody, and says nothing.
+        untold = [frame for frame in untold if frame.children]
+    for frame in untold[:_FRAMES_ASKED_MAX]:
         with contextlib.suppress(PlaywrightError):  # the frame has gone
             await _read(page, frame, facts)
 

@@ -56,6 +56,7 @@ class Reading:
             snapshot = await self._snapshot()
             facts, parsed = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
         facts.unread = parsed.unread
+        facts.awaited = min(self._activity.frames_loading, sum(not frame.url for frame in self._page.frames))
         unknown = parsed.wanted.keys() - facts.traits.keys()
         return Read(parsed.roots, facts, sorted(unknown, key=parsed.wanted.__getitem__))
 
@@ -65,8 +66,8 @@ class Reading:
     async def _snapshot(self) -> str:
         """Playwright's snapshot of the page.
 
-        A frame that Chromium refuses to load (``file:`` in a web page) stays without an address and without a document.
-        Playwright waits for it until the time is over, and then gives the rest of the page.
+        A frame whose document never comes, or that Chromium refuses to load (``file:`` in a web page), stays without an address
+        and without a document. Playwright waits for it until the time is over, and then gives the rest of the page.
         """
         if any(not frame.url for frame in self._page.frames):
             with contextlib.suppress(PlaywrightTimeoutError):  # the rest took longer: it gets its time

@@ -56,6 +56,8 @@ class Facts:
     """Title of the main frame's document."""
     unread: int = 0
     """How many lines of the snapshot were left out."""
+    awaited: int = 0
+    """How many frames wait for a document and had none before."""
     unasked: int = 0
     """Of how many controls in frames out of reach nobody asked the traits."""
     traps: bool = False
@@ -154,6 +156,7 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
         "elements": builder.unlisted,
         "text": total - text.count("\n") - bool(text),
         "controls": facts.unasked,
+        "frames": facts.awaited,
     }
     observation = Observation(
         url=cleaned(url),

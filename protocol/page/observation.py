@@ -225,9 +225,9 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=T
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """What a bound has left out of an observation: from there on, nothing is known of the page."""
 
-    bound: Literal["lines", "elements", "text", "controls"]
-    """What is bounded: lines of the browser's snapshot, elements, lines of the text, or controls of frames of other sites, of which
-    no more than role and name is known."""
+    bound: Literal["lines", "elements", "text", "controls", "frames"]
+    """What is bounded: lines of the browser's snapshot, elements, lines of the text, controls of frames of other sites, of which
+    no more than role and name is known, or frames whose document has not come."""
     left_out: int
     """How many of them."""
 

@@ -15,6 +15,7 @@ _WORDS: Final = {
     "elements": "elements",
     "text": "lines of its text",
     "controls": "values and traits of controls in frames of other sites",
+    "frames": "frames whose document has not come",
 }
 
 
@@ -41,7 +42,7 @@ def said(cut: tuple[Cut, ...]) -> str:
 
 def _missing(page: Observation, *, frame: str, text: bool) -> tuple[Cut, ...]:
     if text:
-        return tuple(each for each in page.cut if each.bound in ("lines", "text"))
+        return tuple(each for each in page.cut if each.bound in ("lines", "text", "frames"))
     # A locator says in which frame it looks: the main frame is read whatever other frames do.
-    elsewhere = ("controls",) if frame else ()
+    elsewhere = ("controls", "frames") if frame else ()
     return tuple(each for each in page.cut if each.bound in ("lines", "elements", *elsewhere))

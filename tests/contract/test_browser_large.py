@@ -104,6 +104,28 @@ async def test_nothing_is_concluded_of_what_lies_behind_the_end_of_a_page_that_i
     assert {action: await outcome(driver, action) for action in known} == known
 
 
+async def test_a_frame_whose_document_never_comes_leaves_the_rest_of_its_page_readable(
+    page: Page, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: the look at ``children`` in ``read_far_labels``, ``Facts.awaited``, ``Camera._with_documents``."""
+    monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 1)
+    held = site.origin.replace("127.0.0.1", "localhost") + "/held.html"
+    seen = await shown(page, site, f"<h1>K</h1><iframe src=/held.html></iframe><iframe src={held}></iframe><button>Bad")
+    assert [(each.bound, each.left_out) for each in seen.cut] == [("frames", 2)]
+    assert (await page.screenshot()).startswith(b"\x89PNG")
+    driver = Driver(page, Gate(report=unreported, risk_max=4))
+    bad, inner = Locator(role="button", name="Bad"), Locator(role="button", name="Bad", frame="f1")
+    steps: dict[Action, str] = {
+        asserted("hidden", bad): "action.assertion_failed",
+        asserted("count", inner, "0"): "page.cut",
+        Click(target=bad): "",
+    }
+    assert {action: await outcome(driver, action) for action in steps} == steps
+    for text, is_met in (("Bad", True), ("Good", None)):
+        assert judge(Condition(text=text), seen) == is_met
+    site.hold.set()
+
+
 async def test_a_condition_is_neither_met_nor_missed_by_what_was_not_read(page: Page, site: PageServer) -> None:
     seen = await shown(page, site, rows(2))
     part = type(seen)(
