@@ -15,6 +15,7 @@ from adapters.browser.network import NetworkGuard
 from adapters.browser.opening import until_opened
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.secrets import asks
 from protocol.page.web_address import require_web
 from protocol.risk.refused import navigation_refused
 
@@ -102,10 +103,17 @@ class Navigation:
                 raise navigation_refused(refused, self._guard.led_by) from None
             if error.code == "browser.timeout":
                 raise await self.late(limit) from None
-            raise self._without_connection(error) from None
+            raise self._without_connection(self._unanswered(error)) from None
         except asyncio.CancelledError:
             self._stop()
             raise
+
+    def _unanswered(self, error: MeshError) -> MeshError:
+        """``error``, and what helps if the site asked for HTTP authentication in vain and sent no page with that."""
+        asked = self._guard.challenged()[1] if error.code == "browser.no_page" else ()
+        if not asked:
+            return error
+        return MeshError(error.code, "; ".join(map(asks, asked)), **error.detail, challenges=list(asked))
 
     async def late(self, after_ms: int) -> MeshError:
         """Give up a document that did not come in ``after_ms``; the error that says how far it came."""

@@ -61,6 +61,7 @@ def from_browser(found: BrowserState, before: CapsuleState) -> CapsuleState:
         storage=tuple(storage),
         lost=tuple(lost)[: limits.CAPSULE_STORAGES_MAX],
         slice=found.slice or before.slice,
+        basic=before.basic,
     )
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from adapters.capsule_records import CapsuleRecord, LedgerRecord, Taken
 from node.capsules.attesting import Attesting
+from node.capsules.basic_login import require_basic, with_given
 from node.capsules.browser_state import same
 from node.capsules.kept import Kept
 from node.capsules.policies import check_renews, policy_of
@@ -119,22 +120,31 @@ class Capsules:
         Errors: ``input.*``, ``live.*``, ``capsule.*``, ``browser.*``, ``keylog.*``, ``log.rollback``, ``store.*``.
         """
         self.kept.witness.check_signs()
-        if bool(given.file) == bool(given.live):
-            raise MeshError("input.invalid", "give either --from FILE or --live SESSION")
+        require_basic(given.secrets)
+        if bool(given.file) == bool(given.live) and (given.file or not given.secrets):
+            told = "give either --from FILE or --live SESSION; for basic authentication alone --secret"
+            raise MeshError("input.invalid", told)
         before = await self.replaced(given)
-        if given.live:
-            source = await self.live(given.live)
-        else:
-            read = await asyncio.to_thread(read_state, Path(given.file))
-            for said in read.left_out:
-                tell({"note": said})
-            source = Source(state=read.state, browser=BrowserProfile(user_agent=given.user_agent))
+        source = await self._source(given, tell)
+        begins = given.page or source.url or start_of(before.policy.origins if before else given.origins)
+        source = msgspec.structs.replace(source, state=with_given(source.state, given.secrets, begins))
         if before is not None:
             return await self._renew(given, before, source, tell)
         origins = policy_of(given, source.state, self.kept.clock.now_ms()).origins
         counted(within(source.state, origins), policy_of(given, source.state, self.kept.clock.now_ms()))
         shown = await self._proven(given, source, origins, tell)
         return await self.keep(given, source.state, source.browser, shown)
+
+    async def _source(self, given: CaptureParams, tell: Tell) -> Source:
+        if given.live:
+            return await self.live(given.live)
+        found = CapsuleState()
+        if given.file:
+            read = await asyncio.to_thread(read_state, Path(given.file))
+            for said in read.left_out:
+                tell({"note": said})
+            found = read.state
+        return Source(state=found, browser=BrowserProfile(user_agent=given.user_agent))
 
     async def replaced(self, given: PolicyParams) -> Header | None:
         """The capsule that newer state is for; None for a new one. Asked before anybody logs in for it.

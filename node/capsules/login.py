@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from adapters.ports import BrowserState, Context, Passkey
+from node.capsules.basic_login import with_given
 from node.capsules.browser_state import from_browser
 from node.capsules.capsules import Capsules
 from node.capsules.login_state import digests
@@ -109,7 +110,7 @@ class Logins:
                 raise MeshError("capsule.no_passkey", "the steps are done, and the site has made no passkey")
             seen = await context.pages[0].observe()
             found = await (context.last_state(origins) if given.slice else context.state(whole=True))
-            state = await asyncio.to_thread(from_browser, found, CapsuleState())
+            state = with_given(await asyncio.to_thread(from_browser, found, CapsuleState()), given.secrets, given.url)
             if given.slice and not state.slice:
                 tell({"note": "there is no slice: the browser keeps no IndexedDB of the origins of the capsule"})
             now = Look(seen=seen, held=await asyncio.to_thread(digests, state))

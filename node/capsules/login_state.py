@@ -25,7 +25,8 @@ def digests(state: CapsuleState) -> frozenset[tuple[str, ...]]:
         for each in state.storage
         for base in each.databases
     }
-    return frozenset(cookies | entries | bases)
+    logins = {("basic", each.origin, _digest(f"{each.user}:{each.password}")) for each in state.basic}
+    return frozenset(cookies | entries | bases | logins)
 
 
 def _digest(value: str) -> str:

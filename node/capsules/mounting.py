@@ -16,8 +16,10 @@ import msgspec
 from adapters.capsule_records import CapsuleRecord
 from adapters.ports import BrowserState
 from node.base import to_its_end
+from node.capsules.basic_login import answers_of
 from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.capsules import Capsules
+from node.capsules.sealing import within
 from node.capsules.uses import Mounted, Wanted
 from node.live import End, Kept, LoginShown, Mount, Wish
 from node.verbs import CallerKind, current_caller
@@ -96,6 +98,7 @@ class Mounting:
                         origins=header.policy.origins,
                         hidden=hidden,
                         finds=finds,
+                        answers=answers_of(within(used.state, header.policy.origins)),
                         renewed=_renewed,
                         class_max=used.header.policy.class_max,
                         probes=_takes_copies(record, header),

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 import msgspec
 
 from adapters.ports import BrowserState, Page
 from node.base import counted
+from node.capsules import basic_login
 from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.kept import Kept
 from node.capsules.sealing import within
@@ -147,7 +148,7 @@ class Proving:
         newest = await asyncio.to_thread(self._renewed, asked, held)
         if newest is not None:
             state, reasons = newest, (*reasons, "the site renews the login at a visit: all of its newest state is kept")
-        elif probe.decides and not asked.whole:
+        elif probe.decides and not (asked.whole or asked.state.basic):
             state = await self._minimal(asked, probe, hiding, tell)
             minimal = True
         shows = asked.until.text if asked.until and asked.until == Condition(text=asked.until.text) else ""
@@ -205,25 +206,36 @@ class Proving:
             given = await asyncio.to_thread(to_browser, state, now_s=self._kept.clock.now_ms() // 1000)
         async with self._browsers.opened(asked.profile, guard, state=given) as (context, page):
             secrets = await asyncio.shield(hiding) if hiding is not None else NO_SECRETS
-            look = await self._opened(page, asked.page, secrets)
+            look = await self._opened(page, asked, secrets)
             held = await context.last_state(asked.origins) if state is not None and look.seen is not None else None
             return look, held
 
-    async def _opened(self, page: Page, url: str, secrets: Secrets) -> Look:
+    async def _opened(self, page: Page, asked: Asked, secrets: Secrets) -> Look:
+        url = asked.page
         driver = Driver(page, Gate(report=self._kept.witness.trail.gate), secrets)
         try:
-            return Look(seen=(await driver.act(Goto(url=url))).observation)
+            outcome = await driver.act(Goto(url=url))
+            return Look(seen=outcome.observation, challenged=_asks(outcome.challenges, url, asked))
         except MeshError as error:
             if error.code in _NOT_SEEN:
-                return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))
+                asked_in_vain = _asks(error.detail.get("challenges", ()), url, asked)
+                chain = tuple(error.detail.get("chain", ()))
+                return Look(failed=error.code, challenged=asked_in_vain, chain=chain)
             raise
 
 
 def _hiding(state: CapsuleState) -> Secrets:
     """Secrets that hide what ``state`` holds, ready to be searched for."""
-    secrets = NO_SECRETS.hiding(hidden_values(state))
+    secrets = basic_login.hiding(state)
     assert secrets.search
     return secrets
+
+
+def _asks(challenges: Iterable[str], url: str, asked: Asked) -> bool:
+    """Whether the site of ``url`` was not answered, and the state is to answer it."""
+    origin = origin_of(url)
+    answers = any(each.origin == origin for each in asked.state.basic)
+    return answers and any(each.endswith(f" {origin}") for each in challenges)
 
 
 def _kept_whole(asked: Asked, why: str) -> Shown:

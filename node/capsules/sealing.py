@@ -101,6 +101,7 @@ def within(state: CapsuleState, origins: tuple[str, ...]) -> CapsuleState:
         storage=tuple(each for each in state.storage if fits(origins, origin_of(each.origin))),
         lost=tuple(each for each in state.lost if fits(origins, origin_of(each.origin))),
         slice=_within(state.slice, origins),
+        basic=tuple(each for each in state.basic if fits(origins, each.origin)),
     )
 
 
@@ -112,6 +113,7 @@ def _within(given: Slice, origins: tuple[str, ...]) -> Slice:
 def origins_of(state: CapsuleState) -> tuple[str, ...]:
     """The origins that ``state`` is of, if nobody says: those with storage, and the hosts of cookies, over HTTPS."""
     stored = {origin_of(each.origin) for each in state.storage} | {each.origin for each in state.slice.folders}
+    stored |= {each.origin for each in state.basic}
     hosts = {f"https://{each.domain.lstrip('.').lower()}" for each in state.cookies}
     return tuple(sorted(origin for origin in stored | hosts if origin and origin_of(origin) == origin))
 
@@ -125,7 +127,7 @@ def counted(state: CapsuleState, policy: Policy, *, empty: bool = False) -> tupl
     named |= {origin for origin in origins_of(state) if fits(policy.origins, origin)}
     found = tuple(_count(state, origin) for origin in sorted(named))
     if not (empty and found) and not any(
-        each.cookies or each.local or each.session or each.databases or each.slice for each in found
+        each.cookies or each.local or each.session or each.databases or each.slice or each.basic for each in found
     ):
         raise MeshError("input.invalid", "there is no state of the origins that were named")
     if len(found) > limits.CAPSULE_ORIGINS_MAX:
@@ -142,6 +144,7 @@ def _count(state: CapsuleState, origin: str) -> OriginState:
         session=sum(len(each.session) for each in stored),
         databases=sum(len(each.databases) for each in stored),
         slice=state.slice.size_bytes(origin),
+        basic=sum(each.origin == origin for each in state.basic),
     )
 
 

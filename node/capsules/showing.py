@@ -36,6 +36,7 @@ def shown(kept: Kept, record: CapsuleRecord, capsule: Capsule, row: LedgerRecord
                 session=each.session,
                 databases=each.databases,
                 slice=each.slice,
+                basic=each.basic,
             )
             for each in header.origins
         ),
@@ -78,4 +79,8 @@ def held_in(state: CapsuleState) -> tuple[Held, ...]:
         for database in stored.databases:
             size = sum(len(entry.key) + len(entry.value) for kept in database.stores for entry in kept.entries)
             found.append(Held(kind="database", host=host, name=database.name, bytes=size, expires_s=0))
+    found += [
+        Held(kind="basic", host=each.origin, name="", bytes=len(each.user) + len(each.password), expires_s=0)
+        for each in state.basic
+    ]
     return tuple(found)

@@ -94,9 +94,10 @@ class Unsealing:
 
 
 def pages_of(state: CapsuleState) -> CapsuleState:
-    """``state`` without what Playwright takes from no file: sessionStorage, the storage of frames, and files of a profile."""
+    """``state`` without what Playwright takes from no file: sessionStorage, the storage of frames, files of a profile, and
+    credentials for basic authentication."""
     pages = tuple(msgspec.structs.replace(each, session=()) for each in state.storage if not each.key)
-    return msgspec.structs.replace(state, storage=pages, slice=NO_SLICE)
+    return msgspec.structs.replace(state, storage=pages, slice=NO_SLICE, basic=())
 
 
 def left_out(state: CapsuleState) -> Iterable[str]:
@@ -108,6 +109,8 @@ def left_out(state: CapsuleState) -> Iterable[str]:
             yield f"sessionStorage: {each.origin}"
     for folder in state.slice.folders:
         yield f"files of the profile: {folder.origin}, {folder.size_bytes} bytes"
+    for login in state.basic:
+        yield f"basic authentication: {login.origin}"
     for lost in state.lost:
         yield f"not captured: {lost.origin}: {lost.what}"
 

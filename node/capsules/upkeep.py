@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from adapters.capsule_records import CapsuleRecord, held_error
-from adapters.ports import BrowserState
+from adapters.ports import BrowserState, Outcome
+from node.capsules.basic_login import hiding
 from node.capsules.browser_state import from_browser, same, to_browser
 from node.capsules.capsules import Capsules
 from node.capsules.mounting import Mounting
@@ -21,14 +23,13 @@ from node.verbs import capsule_upkeep as verbs
 from node.verbs.capsule import CapsuleParams
 from node.verbs.capsule_upkeep import CheckedCapsule, LookParams, Noted, RefreshedCapsule
 from protocol.capsule.capsule import Header
-from protocol.capsule.hidden import hidden_values
 from protocol.capsule.portability import Standing, findings, logout_control, place_of, standing, verdict_of
 from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
-from protocol.page.observation import Observation
+from protocol.page.observation import BLANK
 from protocol.page.redaction import redact_text, redact_url
-from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.secrets import NO_SECRETS, Secrets, refuses
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import fits, origin_of
@@ -142,11 +143,11 @@ class Upkeep:
         guard = msgspec.structs.replace(
             guard_for(self._config.policy), origins=header.policy.origins, read_only=False, capsule=True
         )
-        secrets = NO_SECRETS.hiding(await asyncio.to_thread(hidden_values, state))
+        secrets = await asyncio.to_thread(hiding, state)
         pressed = await self._log_out(guard, begun, page, secrets)
         reading = msgspec.structs.replace(guard, read_only=True)
-        seen, *strangers = await self._looks(reading, begun, page, secrets)
-        found, evidence = standing(seen, strangers, record.shows)
+        looks = await self._looks(reading, begun, page, secrets)
+        found, evidence = _stands(looks, record.shows, secrets)
         if found != "dead" and not pressed:
             evidence = "the page has no control that says that it logs out: log out on the site yourself"
         return Killed(dead=found == "dead", evidence=evidence, pressed=pressed)
@@ -190,9 +191,9 @@ class Upkeep:
         """How the site takes the login that is mounted."""
         secrets = await mount.hiding(NO_SECRETS)
         offers: list[str] = []
-        seen, *strangers = await self._looks(mount.guard, mount.state, page, secrets, mount, offers)
-        found, evidence = standing(seen, strangers, shows)
-        return _Seen(found, evidence, _address(seen.url, secrets), offers)
+        looks = await self._looks(mount.guard, mount.state, page, secrets, mount, offers)
+        found, evidence = _stands(looks, shows, secrets)
+        return _Seen(found, evidence, _address(looks[0].observation.url, secrets), offers)
 
     async def _looks(
         self,
@@ -202,10 +203,10 @@ class Upkeep:
         secrets: Secrets,
         mount: Mount | None = None,
         offers: list[str] | None = None,
-    ) -> list[Observation]:
+    ) -> list[Outcome]:
         """A page in a fresh browser with ``state``, and in others without. Errors: ``browser.*``, ``risk.refused``."""
         looks = [self._look(guard, state, page, secrets, mount, offers)]
-        looks += [self._look(guard, None, page, secrets) for _ in range(_STRANGERS)]
+        looks += [self._look(guard, None, page, secrets.answering({})) for _ in range(_STRANGERS)]
         tasks = [asyncio.ensure_future(look) for look in looks]
         try:
             return list(await asyncio.gather(*tasks))
@@ -222,17 +223,32 @@ class Upkeep:
         secrets: Secrets,
         mount: Mount | None = None,
         offers: list[str] | None = None,
-    ) -> Observation:
+    ) -> Outcome:
         """A page in a fresh browser. mount: told what the browser held at its end. offers: gets who offers to bind sessions."""
         gate = Gate(report=self._kept.witness.trail.gate, risk_max=self._config.policy.risk_class_max)
         async with self._browsers.opened(self._profile, guard, state=state) as (context, opened):
             noted = context.note_offers() if offers is not None else []
-            observation = (await Driver(opened, gate, secrets).act(Goto(url=page))).observation
+            try:
+                outcome = await Driver(opened, gate, secrets).act(Goto(url=page))
+            except MeshError as error:
+                if not (asked := tuple(error.detail.get("challenges", ()))):
+                    raise
+                return Outcome(observation=msgspec.structs.replace(BLANK, url=page), challenges=asked)
             if offers is not None:
                 offers += noted
             if mount is not None:
                 await mount.leave(context)
-            return observation
+            return outcome
+
+
+def _stands(looks: Sequence[Outcome], shows: str, secrets: Secrets) -> tuple[Standing, str]:
+    """Whether the site takes the login that the first of ``looks`` had, and none of the others."""
+    seen, *strangers = looks
+    url = seen.observation.url
+    answered = bool(seen.basic) and all(f"basic {origin_of(url)}" in each.challenges for each in strangers)
+    refused = secrets.basic(origin_of(url)) is not None and refuses(seen.challenges, url)
+    pages = [each.observation for each in strangers]
+    return standing(seen.observation, pages, shows, answers=answered, refused=refused)
 
 
 def _is_newer(held: BrowserState | None, before: CapsuleState) -> bool:

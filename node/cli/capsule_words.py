@@ -19,6 +19,7 @@ _NOTES: Final = {
     "lost": "not taken at the capture",
     "key-bound": "bound to a key that only its own browser has",
     "sliced": "in files of the browser's profile",
+    "basic": "user name and password for basic authentication, for this origin alone",
     "session-storage": "sessionStorage: the first tab begins with it, no other",
     "partitioned-storage": "storage of a frame, kept apart for the site on top",
     "partitioned-cookie": "partitioned cookie",
@@ -37,7 +38,7 @@ _HELPS: Final = {
     "code": "`capsule login` in a window, with --mfa-now",
     "captcha": "`capsule login` in a window: only a person passes it",
     "device-bound": "an exported capsule may not work: let the node with the login do the work (`capsule work`)",
-    "basic": "not a login that a capsule can keep",
+    "basic": "`capsule capture` with --secret NAME:basic@ORIGIN=SOURCE, and --page",
 }
 
 
@@ -96,6 +97,7 @@ def show_capsule(r: Result) -> None:
             counted(each["cookies"], "cookie"),
             f"{each['local']} local and {each['session']} session entries",
             counted(each["databases"], "database"),
+            *(["basic authentication"] if each["basic"] else []),
         )
         click.echo(f"  {each['origin']}: {', '.join(parts)}")
     for line in rules(r["policy"]):

@@ -26,6 +26,8 @@ def _show_observed(r: Result) -> None:
 def _show_opened(r: Result) -> None:
     click.echo(f"opened {r['session']}: {counted(r['actions_left'], 'action')}, until {moment(r['ends_ms'])} UTC")
     _show_blocked(r["blocked"])
+    for note in r["notes"]:
+        click.echo(f"! {note}")
     _show_observed(r["observation"])
 
 
@@ -37,6 +39,8 @@ def _show_blocked(blocked: list[str]) -> None:
 def _show_acted(r: Result) -> None:
     click.echo(f"did      {'; '.join(r['did'])} (risk class {r['risk']}: {r['reason']})")
     _show_blocked(r["blocked"])
+    for note in r["notes"]:
+        click.echo(f"! {note}")
     for kind in r["dialogs"]:
         click.echo(f"! a dialog: {kind}")
     if r["extracted"]:

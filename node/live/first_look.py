@@ -6,7 +6,7 @@ may log out.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from adapters.ports import Outcome
 from node.live.metering import End
@@ -14,7 +14,7 @@ from protocol.capsule.portability import Standing
 from protocol.capsule.probe import Probe, judge_page, plain
 from protocol.errors import NOT_LOADED, MeshError
 from protocol.page.action import Goto
-from protocol.page.observation import Observation
+from protocol.page.secrets import refuses
 
 _NOT_SEEN = NOT_LOADED | {"browser.refused"}
 Open = Callable[[Goto], Awaitable[Outcome]]
@@ -38,8 +38,10 @@ class LoginShown:
         except MeshError as error:
             if error.code == "browser.refused" and self._probe.refused and plain(first.url) == plain(self._page):
                 raise self._dead(error.detail.get("chain", ())) from error
+            if self._unanswered(error.detail.get("challenges", ()), first.url):
+                raise self._dead() from error
             raise
-        found = self._standing(first.url, outcome.observation)
+        found = self._standing(first.url, outcome)
         if found == "unknown" and not self._alive and plain(first.url) != plain(self._page):
             found = await self._looked(open_)
             if found != "dead":
@@ -52,15 +54,22 @@ class LoginShown:
     async def _looked(self, open_: Open) -> Standing:
         """What the page of the capsule shows."""
         try:
-            seen = (await open_(Goto(url=self._page))).observation
+            outcome = await open_(Goto(url=self._page))
         except MeshError as error:
             if error.code not in _NOT_SEEN:
                 raise
-            return "dead" if error.code == "browser.refused" and self._probe.refused else "unknown"
-        return self._standing(self._page, seen)
+            refused = error.code == "browser.refused" and self._probe.refused
+            in_vain = self._unanswered(error.detail.get("challenges", ()), self._page)
+            return "dead" if refused or in_vain else "unknown"
+        return self._standing(self._page, outcome)
 
-    def _standing(self, asked: str, seen: Observation) -> Standing:
-        return judge_page(self._probe, self._page, asked, seen)
+    def _standing(self, asked: str, outcome: Outcome) -> Standing:
+        if self._unanswered(outcome.challenges, asked):
+            return "dead"
+        return judge_page(self._probe, self._page, asked, outcome.observation)
+
+    def _unanswered(self, challenges: Iterable[str], asked: str) -> bool:
+        return self._probe.challenged and refuses(challenges, asked)
 
     def _dead(self, chain: Sequence[str] = ()) -> MeshError:
         """chain: the sites that the first page led to, the last of them refused."""

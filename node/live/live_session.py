@@ -33,7 +33,7 @@ from protocol.page.dialogs import describe_dialog
 from protocol.page.observation import Element, Observation
 from protocol.page.outline import element_of, outline, still_there, window
 from protocol.page.redaction import redact_action, redact_address, redact_text
-from protocol.page.secrets import Secrets
+from protocol.page.secrets import Secrets, asks
 from protocol.page.web_address import require_web
 from protocol.recording.effects import redact_dialogs
 from protocol.recording.session import BrowserInfo, Expect, Profile
@@ -251,6 +251,7 @@ class LiveSession:
             risk=risk.level,
             reason=risk.reason,
             blocked=tuple(redact_address(item, self._secrets) for outcome in outcomes for item in outcome.blocked),
+            notes=tuple(dict.fromkeys(asks(each) for outcome in outcomes for each in outcome.challenges)),
             dialogs=tuple(
                 describe_dialog(one) for outcome in outcomes for one in redact_dialogs(outcome.dialogs, self._secrets)
             ),

@@ -135,6 +135,7 @@ class LiveSessions:
             idle_s=session.record.idle_s,
             actions_left=session.actions_left,
             blocked=acted.blocked,
+            notes=acted.notes,
             observation=acted.observation,
         )
 

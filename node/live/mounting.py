@@ -22,7 +22,7 @@ from node.live.metering import End
 from protocol.capsule.policy import Task
 from protocol.errors import MeshError
 from protocol.page.secret_search import Search
-from protocol.page.secrets import Secrets
+from protocol.page.secrets import Basic, Secrets
 from protocol.recording.session import Profile, UsedLogin
 from protocol.risk.requests import GuardPolicy
 
@@ -72,6 +72,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     """Values of the state that no text and no picture may show, by a name that says nothing of them."""
     finds: asyncio.Task[Search] | None = None
     """What finds ``hidden``: made beside the opening of the browser, in a thread, as it takes long for many values."""
+    answers: Mapping[str, Basic] = {}
+    """By origin, what answers HTTP basic authentication."""
     renewed: Callable[[BrowserState], Iterable[str]] | None = None
     """What of a state is to be hidden like that; None without a capsule."""
     class_max: int = 7
@@ -105,10 +107,11 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
         return f"{type(self).__name__}({self.capsule!r})"
 
     def secrets(self, given: Secrets) -> Secrets:
-        """``given``, and what the capsule hides."""
+        """``given``, what the capsule hides, and what answers for it where ``given`` has nothing."""
         if not self.hidden:
             return given
-        return given.hiding(self.hidden, self.finds.result() if self.finds and self.finds.done() else None)
+        found = self.finds.result() if self.finds and self.finds.done() else None
+        return given.hiding(self.hidden, found).answering(self.answers)
 
     async def ready(self) -> None:
         """Wait until ``secrets`` takes no time."""

@@ -38,7 +38,7 @@ from protocol.page.redaction import (
     secrets_named,
     without_value,
 )
-from protocol.page.secrets import Stored
+from protocol.page.secrets import LOGIN_BASIC, Stored
 from protocol.page.web_address import require_plain
 from protocol.page.written import mark_of, note_about
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
@@ -326,7 +326,7 @@ class Recorder:
     def _note_secrets(self, step: Step, text: str) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
         encoded = cbor.encode(step) + text.encode()
-        self._names.update(secrets_named(step.action), step.basic)
+        self._names.update(secrets_named(step.action), filter(LOGIN_BASIC.__ne__, step.basic))
         shown = (name for name in self._secrets if placeholder(name).encode() in encoded)
         self._names.update(name for name in shown if not self._secrets.made(name))
 

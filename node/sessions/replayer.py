@@ -22,7 +22,7 @@ from protocol.page.action import Action, Assert, Wait
 from protocol.page.dialogs import grade_of
 from protocol.page.personal import TOKEN, Tokens
 from protocol.page.redaction import redact_address, redact_text, secrets_named
-from protocol.page.secrets import Stored
+from protocol.page.secrets import LOGIN_BASIC, Stored, asks
 from protocol.page.written import again, names_in
 from protocol.recording.call_log import call_log, page_lines
 from protocol.recording.caution import forbids
@@ -90,6 +90,8 @@ class _Run:
         self._exchange = Exchange(changed)
         # The gate and the guard call back while a step is performed, and know nothing of steps.
         self._step_at_hand: Step | None = None
+        self._challenges: tuple[str, ...] = ()
+        """As ``Outcome.challenges``, of the last step."""
         self._tab = 0
         """The tab that the step was recorded in; 0 for the one in front."""
         self.stopped = ""
@@ -126,7 +128,7 @@ class _Run:
                 await self._picture(step.index)
             if on_step is not None:
                 on_step(match, self._instead(match))
-            for note in self.noticed.notes.get(step.index, ()):
+            for note in (*self.noticed.notes.get(step.index, ()), *map(asks, self._challenges)):
                 self._plan.on_note(f"step {step.index}: {note}")
             if not goes_on(step, match):
                 return
@@ -160,8 +162,10 @@ class _Run:
             )
             await self._note_login()
             self.noticed.note(step.index, outcome.notes)
+            self._challenges = outcome.challenges
         except MeshError as failed:
             error = await self._tellable(failed)
+            self._challenges = tuple(failed.detail.get("challenges", ()))
             if self._explains:
                 self.call_log = call_log(step, error, self._driver.observation, secrets)
                 if self._plan.every_screenshot and self._driver.observation is not None:
@@ -372,6 +376,7 @@ async def replay(
         name
         for step in steps
         for name in (*secrets_named(step.action), *step.basic, *(names_in(step.action) if step.written else ()))
+        if name != LOGIN_BASIC
     }
     for name in sorted(needed - plan.secrets.keys()):
         raise MeshError("action.secret_missing", f"the replay needs the secret “{name}”", name=name)

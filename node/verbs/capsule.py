@@ -10,6 +10,7 @@ from node.verbs.verb import OWNER_ONLY, NoParams, Params, Row, Verb, argument, o
 from protocol import limits
 from protocol.capsule.policy import Task
 from protocol.capsule.probe import Proven
+from protocol.page.secrets import GivenSecret, Name
 
 _CAPSULE: Final = argument("Id or name of the capsule.", metavar="CAPSULE", max_length=limits.CAPSULE_LABEL_CHARS_MAX)
 _DAY_S: Final = 86_400
@@ -150,6 +151,19 @@ class CaptureParams(PolicyParams, frozen=True, kw_only=True):
             "Text that this page shows to who is logged in.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX
         ),
     ] = ""
+    secrets: Annotated[
+        dict[Name, GivenSecret],
+        option(
+            "USER:PASSWORD for HTTP basic authentication of an origin, and its source (docs/risk.md). Repeat for more.",
+            flag="--secret",
+            metavar="NAME:basic@ORIGIN=SOURCE",
+            reads="secrets",
+            max_length=limits.SECRETS_MAX,
+        ),
+    ] = msgspec.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"CaptureParams(name={self.name!r}, secrets={sorted(self.secrets)})"
 
 
 class CapsuleParams(Params, frozen=True, kw_only=True):
@@ -218,6 +232,8 @@ class StateOf(msgspec.Struct, frozen=True, kw_only=True):
     databases: int
     slice: int = 0
     """Bytes of files of the browser's profile."""
+    basic: int = 0
+    """1 with a user name and a password for HTTP basic authentication."""
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -274,7 +290,7 @@ class KeptCapsule(msgspec.Struct, frozen=True, kw_only=True):
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """One thing in the state, without its value."""
 
-    kind: Literal["cookie", "local", "session", "database"]
+    kind: Literal["cookie", "local", "session", "database", "basic"]
     host: str
     name: str
     bytes: int

@@ -56,6 +56,8 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     blocked: tuple[str, ...]
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
+    notes: tuple[str, ...]
+    """What helps where a site asked for HTTP authentication and got no answer."""
     observation: Observed
 
 
@@ -72,6 +74,8 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     blocked: tuple[str, ...]
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
+    notes: tuple[str, ...]
+    """What helps where a site asked for HTTP authentication and got no answer."""
     dialogs: tuple[str, ...]
     """Dialogs that the actions caused, each with what it says and how it was answered."""
     extracted: str

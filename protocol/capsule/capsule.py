@@ -51,6 +51,8 @@ class OriginState(_Record, frozen=True, kw_only=True):
     databases: Count
     slice: Annotated[int, msgspec.Meta(ge=0, le=limits.CAPSULE_SLICE_BYTES_MAX)] = 0
     """Bytes of the files of a browser's profile that go with it; 0 for none."""
+    basic: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
+    """1 if it holds a user name and a password for HTTP basic authentication of this origin."""
 
 
 class BrowserProfile(_Record, frozen=True, kw_only=True):

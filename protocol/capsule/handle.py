@@ -12,14 +12,16 @@ from protocol.errors import MeshError
 
 
 def cookies_of(header: Header, state: CapsuleState) -> tuple[Header, CapsuleState]:
-    """Header and state without storage. The names of origins stay, so that a consent to the capsule covers it."""
-    origins = tuple(msgspec.structs.replace(each, local=0, session=0, databases=0, slice=0) for each in header.origins)
+    """Header and state with the cookies alone. The names of origins stay, so that a consent to the capsule covers it."""
+    origins = tuple(
+        msgspec.structs.replace(each, local=0, session=0, databases=0, slice=0, basic=0) for each in header.origins
+    )
     return msgspec.structs.replace(header, origins=origins, slice_version=""), CapsuleState(cookies=state.cookies)
 
 
 def is_handle(header: Header) -> bool:
     """Whether a capsule says that it holds cookies alone."""
-    return not any(each.local or each.session or each.databases or each.slice for each in header.origins)
+    return not any(each.local or each.session or each.databases or each.slice or each.basic for each in header.origins)
 
 
 def attested(header: Header, state: CapsuleState, *, node: str, at_ms: int) -> Attestation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from typing import Any, Final
@@ -28,8 +29,9 @@ def hidden_values(state: CapsuleState) -> dict[str, str]:
     """The values to take out of everything that is stored or shown, by a name that says nothing of them.
 
     Of a cookie that scripts do not see every value counts; of all others those that look generated, also inside of JSON. There is
-    a limit: cookies that scripts do not see come first, then other cookies, so that nothing that a script stores can take the
-    place of a session. Then the longest come first: short ones are the likelier chance finds.
+    a limit: what answers basic authentication comes first, then cookies that scripts do not see, then other cookies, so that
+    nothing that a script stores can take the place of a session. Then the longest come first, because short ones are the
+    likelier chance finds.
     """
     ranks: dict[str, int] = {}
     for rank, value in _found(state):
@@ -46,6 +48,10 @@ def hidden_values(state: CapsuleState) -> dict[str, str]:
 
 def _found(state: CapsuleState) -> Iterator[tuple[int, str]]:
     """Each value, and how early it comes."""
+    for login in state.basic:
+        both = f"{login.user}:{login.password}"
+        sent = base64.b64encode(both.encode()).decode()
+        yield from ((-1, value) for value in (both, sent, login.password) if len(value) >= limits.SECRET_CHARS_MIN)
     for cookie in state.cookies:
         yield from ((0 if cookie.http_only else 1, value) for value in _of(cookie.value, whole=cookie.http_only))
     for stored in state.storage:

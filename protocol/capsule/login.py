@@ -30,6 +30,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Cookies and entries of storage with a digest of their values; empty where only pages are compared."""
     failed: str = ""
     """The code of the error, if there is no page."""
+    challenged: bool = False
+    """Whether the site asked for HTTP basic authentication that the state is to answer, and nothing answered, or not rightly."""
     chain: tuple[str, ...] = ()
     """The sites that the address led to until it was refused."""
 
@@ -113,10 +115,13 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 def judge_proof(without: Look, given: Look, until: Condition | None) -> Proof:
     """Whether the state is what makes the difference.
 
-    Checks, in order: the page opens with the state; ``until`` holds with the state and not without it; no form of a login is
-    left with the state; a stranger gets something else: a form of a login, or another address. Other text proves nothing: pages
-    count visitors and show the time.
+    Checks, in order: the site takes what answers its basic authentication; the page opens with the state; ``until`` holds with
+    the state and not without it; no form of a login is left with the state; a stranger gets something else: basic
+    authentication, a form of a login, or another address. Other text proves nothing: pages count visitors and show the time.
     """
+    if given.challenged:
+        said = "the site does not take the user name and the password for its basic authentication"
+        return Proof(fails=f"with the state, {said}", dead=True)
     if given.seen is None:
         return Proof(fails=f"with the state, the page does not open ({given.failed}){_led(given.chain)}")
     if until is not None:
@@ -143,6 +148,8 @@ def _led(chain: tuple[str, ...]) -> str:
 
 def _differences(without: Look, given: Observation) -> tuple[str, ...]:
     seen = without.seen
+    if without.challenged:
+        return ("without the state, the site asks for basic authentication",)
     if seen is None:
         # Only where it was led out of the origins of the capsule, as to a site that does logins: no fault of a network.
         return ("without the state, the page leads to another site",) if without.failed == "browser.refused" else ()

@@ -52,6 +52,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         "lost",
         "key-bound",
         "sliced",
+        "basic",
         "session-storage",
         "partitioned-storage",
         "partitioned-cookie",
@@ -69,6 +70,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 def findings(state: CapsuleState, *, now_s: int) -> tuple[Finding, ...]:
     """What is to be known of ``state``, gravest first."""
     found = [*_bound(state), *_untaken(state), *_cookies(state, now_s)]
+    for login in state.basic:
+        found.append(Finding(kind="basic", travels=True, what=login.origin))
+        if login.origin.startswith("http://"):
+            found.append(Finding(kind="in-clear", travels=True, what=f"{login.origin}: basic authentication"))
     for stored in state.storage:
         size = sum(_size(entry) for base in stored.databases for store in base.stores for entry in store.entries)
         if size > limits.CAPSULE_STATE_BYTES_MAX // 4:
@@ -147,15 +152,27 @@ def asks_to_log_in(page: Observation) -> bool:
     return any(each.traits.input_type == "password" for each in page.elements)
 
 
-def standing(seen: Observation, strangers: Sequence[Observation], shows: str = "") -> tuple[Standing, str]:
+def standing(
+    seen: Observation,
+    strangers: Sequence[Observation],
+    shows: str = "",
+    *,
+    answers: bool = False,
+    refused: bool = False,
+) -> tuple[Standing, str]:
     """Whether the site takes a login, and why.
 
     seen: a page as a fresh browser with the login sees it; strangers: as fresh browsers without it do, at least one.
-    shows: a text that only who is logged in sees.
+    shows: a text that only who is logged in sees. answers: basic authentication let the login pass, and strangers were asked
+    for it. refused: the site did not take what answered it.
     """
+    if refused:
+        return "dead", "the site does not take the user name and the password for its basic authentication"
     if shows:
         held = shows in seen.text
         return ("alive", f"the page says “{shows}”") if held else ("dead", f"the page does not say “{shows}”")
+    if answers and not asks_to_log_in(seen):
+        return "alive", "a browser without the login is asked for basic authentication"
     elsewhere = all(seen.url.partition("?")[0] != each.url.partition("?")[0] for each in strangers)
     if all(map(asks_to_log_in, strangers)):
         if not asks_to_log_in(seen) or elsewhere:

@@ -31,13 +31,15 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """Where a stranger is led, without query; empty if the page stays where it is."""
     refused: bool = False
     """A stranger is led to where the browser may not go, as to a site that does logins."""
+    challenged: bool = False
+    """A stranger is asked for HTTP basic authentication, which the login answers."""
     leaves: bool = False
     """The page has a control that logs out, which a stranger does not see."""
 
     @property
     def decides(self) -> bool:
         """Whether one look at the page tells a login from none."""
-        return self.until is not None or self.asks or self.refused or bool(self.leads)
+        return self.until is not None or self.asks or self.challenged or self.refused or bool(self.leads)
 
 
 def learned(without: Sequence[Look], given: Observation, until: Condition | None) -> Probe:
@@ -50,7 +52,9 @@ def learned(without: Sequence[Look], given: Observation, until: Condition | None
     leads = led.pop() if len(led) == 1 else ""
     left = logout_control(given) is not None and not any(map(logout_control, seen))
     refused = bool(without) and all(look.failed == "browser.refused" for look in without)
-    return Probe(asks=asks, leads="" if leads == plain(given.url) else leads, refused=refused, leaves=left)
+    leads = "" if leads == plain(given.url) else leads
+    challenged = bool(without) and all(look.challenged for look in without)
+    return Probe(asks=asks, leads=leads, refused=refused, challenged=challenged, leaves=left)
 
 
 def judge_page(probe: Probe, page: str, asked: str, seen: Observation) -> Standing:

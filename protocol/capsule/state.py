@@ -9,6 +9,7 @@ import msgspec
 from protocol import limits
 from protocol.capsule.slices import NO_SLICE, Slice, check_slice
 from protocol.errors import MeshError
+from protocol.trust.origin import origin_of
 from protocol.wire import cbor
 
 _Text = Annotated[str, msgspec.Meta(max_length=limits.CAPSULE_TEXT_CHARS_MAX)]
@@ -108,6 +109,14 @@ class Lost(_Record, frozen=True, kw_only=True):
     """``blob``, ``crypto-key``, ``cache-storage``, with the place of it; ``broken-text``, which is no Unicode."""
 
 
+class BasicLogin(_Record, frozen=True, kw_only=True):
+    """What answers one origin where it asks for HTTP basic authentication."""
+
+    origin: _Origin
+    user: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.SECRET_CHARS_MAX)]
+    password: Annotated[str, msgspec.Meta(max_length=limits.SECRET_CHARS_MAX)]
+
+
 class CapsuleState(_Record, frozen=True, kw_only=True):
     """The whole state. Its representation shows counts only."""
 
@@ -116,6 +125,8 @@ class CapsuleState(_Record, frozen=True, kw_only=True):
     lost: Annotated[tuple[Lost, ...], msgspec.Meta(max_length=limits.CAPSULE_STORAGES_MAX)] = ()
     slice: Slice = NO_SLICE
     """Files of the browser's profile, if the owner has asked for them. ``storage`` says what scripts see of these databases."""
+    basic: Annotated[tuple[BasicLogin, ...], msgspec.Meta(max_length=limits.CAPSULE_ORIGINS_MAX)] = ()
+    """Sorted by origin, each once."""
 
     def __repr__(self) -> str:
         return f"CapsuleState({len(self.cookies)} cookies, {len(self.storage)} storages)"
@@ -141,4 +152,14 @@ def decode_state(data: bytes) -> CapsuleState:
         # ``from None``: the message of the decoder may quote a key or a value of the state.
         raise MeshError("capsule.invalid", f"the sealed state cannot be read ({error.code})") from None
     check_slice(state.slice)
+    _check_basic(state.basic)
     return state
+
+
+def _check_basic(given: tuple[BasicLogin, ...]) -> None:
+    """Check that each is for one origin that is named. Errors: ``capsule.invalid``, which quotes nothing of it."""
+    named = [each.origin for each in given]
+    if named != sorted(set(named)) or any(origin_of(origin) != origin or "*" in origin for origin in named):
+        raise MeshError("capsule.invalid", "credentials for basic authentication are not for one origin each")
+    if not all(f"{each.user}{each.password}".isprintable() and ":" not in each.user for each in given):
+        raise MeshError("capsule.invalid", "credentials for basic authentication have another form")

@@ -59,6 +59,10 @@ class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return f"GivenSecret(origins={self.origins!r}, text={self.text})"
 
 
+LOGIN_BASIC: Final = "(capsule)"
+"""How a recording calls the credentials of a capsule, of whatever origin. No secret can be called so."""
+
+
 class Basic(NamedTuple):
     """What answers a site that asks for HTTP basic authentication."""
 
@@ -89,6 +93,7 @@ class Secrets(Mapping[str, str]):
         self._searches: dict[tuple[int, int], Search] = {}
         self._hidden: Mapping[str, str] = {}
         self._finds_hidden: tuple[Search, ...] = ()
+        self._answers: Mapping[str, Basic] = {}
         self._tokens: Tokens | None = None
         self._keeps: Keeps = _nowhere
         self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
@@ -104,14 +109,26 @@ class Secrets(Mapping[str, str]):
     @property
     def has_basic(self) -> bool:
         """Whether any of them is for HTTP basic authentication."""
-        return any(given.basic for given in self._given.values())
+        return bool(self._answers) or any(given.basic for given in self._given.values())
 
     def basic(self, origin: str) -> Basic | None:
         """What answers ``origin``, and no other, where it asks for HTTP basic authentication; None if nothing was given for it."""
         for name, given in self._given.items():
             if given.basic and origin and origin in self._origins[name]:
                 return Basic(name, *_user_and_password(name, given))
-        return None
+        return self._answers.get(origin)
+
+    def answers(self) -> Mapping[str, Basic]:
+        """By origin, all that was given for HTTP basic authentication; the first of several for one origin."""
+        named = [origin for name, given in self._given.items() if given.basic for origin in self._origins[name]]
+        return {origin: found for origin in named if (found := self.basic(origin)) is not None}
+
+    def answering(self, answers: Mapping[str, Basic]) -> Secrets:
+        """These secrets, with what answers for a login where none was given, by origin. Empty: they answer for no login."""
+        kept = copy(self)
+        kept._answers = answers
+        kept.__dict__.pop("stored", None)
+        return kept
 
     def totp(self, name: str) -> Totp | None:
         """The seed ``name``; None if it is a secret that is typed itself, or was not given."""
@@ -292,6 +309,11 @@ def _origins(name: str, secret: GivenSecret, begins: str) -> tuple[str, ...]:
                 "input.invalid", f"the secret “{name}” for basic authentication needs each origin by its name"
             )
     return named
+
+
+def refuses(challenges: Iterable[str], url: str) -> bool:
+    """Whether the site of ``url`` did not take what answered it. challenges: ``Outcome.challenges``."""
+    return f"refused {origin_of(url)}" in challenges
 
 
 def asks(challenge: str) -> str:

@@ -32,7 +32,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "approval-use": Format(),
     "assignment": Format(2),
     "audit-head": Format(),
-    "capsule": Format(),
+    "capsule": Format(2),
     "capsule-consent": Format(),
     "capsule-contents": Format(),
     "capsule-revocation": Format(),

@@ -145,7 +145,7 @@ def header(state: bytes, **changes: Any) -> Fields:
         "tenant": ALICE_ID,
         "owner": owner_id(ANNA),
         "name": "shop",
-        "origins": [{"origin": SHOP, "cookies": 1, "local": 0, "session": 0, "databases": 0, "slice": 0}],
+        "origins": [{"origin": SHOP, "cookies": 1, "local": 0, "session": 0, "databases": 0, "slice": 0, "basic": 0}],
         "browser": {"name": "", "version": "", "user_agent": "", "profile": profile},
         "policy": policy(),
         "recipients": [{"node": node, "key": public[node][:8]} for node in sorted(SEALING)],
@@ -231,6 +231,7 @@ PLAIN: Fields = {
     "storage": [],
     "lost": [],
     "slice": NO_SLICE,
+    "basic": [],
 }
 STATE = encoded(PLAIN)
 FILES = {
@@ -251,7 +252,7 @@ def sliced_header(
     state: bytes, *, size: int = sum(map(len, FILES.values())), version: str = "156.0.8078.108"
 ) -> Fields:
     """A header that tells of them. size: of all files."""
-    origin = {"origin": SHOP, "cookies": 1, "local": 0, "session": 0, "databases": 0, "slice": size}
+    origin = {"origin": SHOP, "cookies": 1, "local": 0, "session": 0, "databases": 0, "slice": size, "basic": 0}
     return header(state, origins=[origin], slice_version=version)
 
 
@@ -267,7 +268,7 @@ def sealed_cases() -> list[Fields]:
         signer, issuer = more.pop("signer", ALICE), more.pop("issuer", ALICE_ID)
         reader = {"node": BOB_ID, "key": SEALING[BOB_ID].hex()} | more
         told = {"code": code} if code else {"state": state.hex(), "consent_until_ms": NOW_MS + 3_600_000}
-        made = sign1(fields, signer, "capsule", issuer)
+        made = sign1(fields, signer, "capsule.2", issuer)
         return {"name": name, "hex": made.hex(), "stream": data.hex()} | reader | told
 
     def signed(data: bytes) -> Fields:
