@@ -17,6 +17,9 @@ _CAPSULE: Final = "`trailmesh capsule capture --from FILE` keeps it, and `--caps
 _OURS: Final = re.compile(r"^(?:steps|start|title)\s*:", re.MULTILINE)
 """A line that only action files have. What a step of theirs fills in may look like any program."""
 
+_HEAD_CHARS: Final = 32_768
+"""A program names what it imports at its beginning, and a long file must not cost a search for each tool."""
+
 _SOURCES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"(?:from|require\()\s*['\"]@playwright/test['\"]", "a Playwright test in TypeScript or JavaScript", _PYTHON),
     (
@@ -37,7 +40,7 @@ _SOURCES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"['\"]testcafe['\"]|^fixture\s*[`(]", "a TestCafe test", _PYTHON),
     (r"['\"]@?(?:webdriverio|wdio)[/'\"]|\bbrowser\.url\(", "a test of WebdriverIO or Nightwatch", _PYTHON),
     (r"^\*{3} (?:Settings|Test Cases|Tasks) \*{3}", "a suite of Robot Framework", _PYTHON),
-    (r"^[ \t]*Feature: .*\n(?s:.*)^[ \t]*Scenario(?: Outline)?: ", "a feature in Gherkin", _WINDOW),
+    (r"\A(?:[ \t]*(?:[#@].*)?\n){0,50}[ \t]*Feature: ", "a feature in Gherkin", _WINDOW),
     (r"\A[ \t\r\n]{0,100}<(?:!doctype html|html|\?xml)", "an HTML or XML document", _WINDOW),
 )
 _LANGUAGES: Final = tuple(
@@ -90,9 +93,10 @@ def require_known(text: str) -> None:
 
 
 def _in_source(text: str) -> tuple[str, str] | None:
-    if _OURS.search(text):
+    head = text[:_HEAD_CHARS]
+    if _OURS.search(head):
         return None
-    return next(((what, instead) for form, what, instead in _LANGUAGES if form.search(text)), None)
+    return next(((what, instead) for form, what, instead in _LANGUAGES if form.search(head)), None)
 
 
 def _in_json(text: str) -> tuple[str, str] | None:
