@@ -86,17 +86,25 @@ const MANIFEST = {
   root: exactly(32),
 }
 const places = list(whole(31), 32)
+/** How one text of a target was matched. */
+const FIT = {
+  what: among('name', 'row', 'text', 'within', 'selector', 'within_selector'),
+  grade: among('whole', 'words', 'part'),
+  place: optional(whole(7), 0),
+  text: optional(text(4096), ''),
+}
 const EVIDENCE = {
   role: optional(text(4096), ''),
   name: optional(text(4096), ''),
   label: optional(text(4096), ''),
-  alike: optional(whole(2000), 0),
+  alike: optional(whole(200_000), 0),
   group: optional(text(4096), ''),
   cells: optional(list(text(4096), 32), []),
   telling: optional(places, []),
   only: optional(places, []),
   links: optional(list(text(4096), 8), []),
   attributes: optional(list(list(text(4096), 2, 2), 4), []),
+  fits: optional(list(record(FIT), 20), []),
 }
 const WHY_HIDDEN = among(
   ...['display', 'visibility', 'opacity', 'size', 'place', 'clip', 'colour', 'tree', 'comment', 'attribute', 'meta'],
@@ -135,6 +143,8 @@ const STEP = {
   on_tab: optional(whole(100), 0),
   hidden: optional(list(record(HIDDEN), 8), []),
   hidden_more: optional(bool, false),
+  notes: optional(list(text(300), 10), []),
+  written: optional(text(32), ''),
   basic: optional(list(text(64, 1), 32), []),
 }
 

@@ -33,7 +33,7 @@ export const POLICY = {
   probes: bool,
 }
 const counts = whole(2 ** 31)
-const ORIGIN = { origin: text(300), cookies: counts, local: counts, session: counts, databases: counts, slice: optional(whole(8 * 1024 * 1024), 0) }
+const ORIGIN = { origin: text(300), cookies: counts, local: counts, session: counts, databases: counts, slice: optional(whole(8 * 1024 * 1024), 0), basic: optional(whole(1), 0) }
 const RECIPIENT = { node: isNodeId, key: exactly(8) }
 const HEADER = {
   suite: whole(2 ** 16, 1),

@@ -76,7 +76,7 @@ const WITHIN = {
 const LOCATOR = {
   role: optional(TEXT, ''),
   name: optional(TEXT, ''),
-  nth: optional(orNull(whole(2000)), null),
+  nth: optional(orNull(whole(200_000)), null),
   frame: optional(text(32), ''),
   selectors: optional(list(TEXT, 8), []),
   within: optional(orNull(record(WITHIN)), null),
@@ -125,6 +125,7 @@ const ACTIONS = {
       'title',
       'text',
       'value',
+      'sent',
       'attribute',
       'count',
       'visible',
