@@ -76,7 +76,7 @@ class Activity:
         self._asked_at = 0.0
         """When the main frame began to load."""
         self.committed = False
-        """Whether the first bytes of the document have come that the main frame began to load last."""
+        """True once the first bytes have come of the document that the main frame began to load last."""
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -64,7 +64,7 @@ async def _read(page: Page, frame: Node, facts: Facts) -> None:
 
 
 def _around(frame: Node, said: str) -> list[str]:
-    """What in ``frame`` says the text of a label."""
+    """The refs of what says the text of a label in ``frame``."""
     for node in frame.walk():
         texts = [node.text, *(child.text for child in node.children if child.role == "text")]
         if said and node.ref and any(said in " ".join(text.split()) for text in texts):

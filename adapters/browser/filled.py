@@ -53,7 +53,7 @@ class Filled:
         self._notes: list[str] = []
 
     def notes(self) -> tuple[str, ...]:
-        """What there is to say beside the step at hand; asked once."""
+        """The notes beside the step at hand; asked once."""
         told, self._notes = tuple(dict.fromkeys(self._notes)), []
         return told
 
@@ -184,7 +184,7 @@ def _anew(kept: _Kept, page: Observation | None) -> str | None:
 
 
 def _alike(kept: _Kept, shown: str) -> bool:
-    """Whether the field shows what it did. An observation has the names of secrets in place of their values."""
+    """True if the field shows the same as before. An observation has the names of secrets in place of their values."""
     before = kept.shown if kept.mask is None else kept.mask(kept.shown)
     return " ".join(shown.split()) in (" ".join(kept.shown.split()), " ".join(before.split()))
 

@@ -35,7 +35,7 @@ _HIDDEN_ASKED_MAX: Final = 20  # of what a selector finds and is not shown
 
 @dataclass(slots=True)
 class _Place:
-    """What ``scripts.REF_AT`` says, as Playwright refs."""
+    """The answer of ``scripts.REF_AT``, as Playwright refs."""
 
     fitting: list[str] = field(default_factory=list)
     above: list[str] = field(default_factory=list)
