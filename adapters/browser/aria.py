@@ -19,7 +19,7 @@ from typing import Final
 from protocol import limits
 
 _KEY: Final = re.compile(
-    r'(?P<role>[\w/-]+)(?: (?P<name>"[^"\\]*(?:\\.[^"\\]*)*"))?(?P<attributes>(?: \[[^\]]*\])*)', re.DOTALL
+    r'(?P<role>[\w/-]+)(?: (?P<name>"(?:[^"\\]++|\\.)*+"))?(?P<attributes>(?: \[[^\]]*\])*)', re.DOTALL
 )
 _ATTRIBUTE: Final = re.compile(r"\[([^\]=]+)(?:=([^\]]*))?\]")
 _JSON: Final = json.JSONDecoder(strict=False)
