@@ -126,6 +126,7 @@ HARMLESS: Final = ("GET /shown.html", "GET /in.html", "GET /out.html", "GET /inn
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pages of the test never rest, and are not waited for."""
     monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 1_000)
+    monkeypatch.setattr(limits, "STEP_TIMEOUT_MS", 5_000)  # a page that opens window after window is never read
 
 
 @pytest.fixture
