@@ -38,6 +38,11 @@ class Downloads:
         """Those that came to their end."""
         return tuple(self._all)
 
+    @property
+    def untold(self) -> bool:
+        """Whether one has begun that ``end`` has not given yet."""
+        return bool(self._under_way) or len(self._all) > self._told
+
     def _begun(self, download: PlaywrightDownload) -> None:
         if len(self._under_way) + len(self._all) - self._told >= limits.DOWNLOADS_PER_STEP_MAX:
             self._activity.spawn(download.cancel())

@@ -308,6 +308,15 @@ class ChromiumPage:
         """``adapters.ports.Page.downloads``."""
         return self._downloads.finished
 
+    @property
+    def downloading(self) -> bool:
+        """Whether a download has begun that no outcome has told of."""
+        return self._downloads.untold
+
+    async def downloaded(self) -> tuple[Download, ...]:
+        """The downloads that no outcome has told of, once they are complete."""
+        return await self._downloads.end()
+
     def console_errors(self) -> tuple[str, ...]:
         """``adapters.ports.Page.console_errors``."""
         return tuple(map(masker(self._secrets), self._activity.console_errors))

@@ -121,14 +121,16 @@ class Tabs:
             if error.code != "browser.crashed" or front.is_open or not self.is_open:
                 raise
             return self._told(await self._shown(self._next(), expect, secrets))
-        # Of a window that turned into a download nothing more is heard.
         limit_s = _DOWNLOADED_S if outcome.downloads else limits.NAVIGATION_TIMEOUT_MS / 1000
-        opened = await self._opened(before, expected + front.announced, limit_s)
+        opened = await self._opened(before, expected + front.announced, limit_s, front)
+        if front.downloading:
+            downloads = (*outcome.downloads, *await front.downloaded())[: limits.DOWNLOADS_PER_STEP_MAX]
+            outcome = msgspec.structs.replace(outcome, downloads=downloads)
         if opened is None:
             return self._told(outcome)
         return self._told(_both(outcome, await self._shown(opened, expect, secrets)), opened=True)
 
-    async def _opened(self, before: int, expected: int, limit_s: float) -> ChromiumPage | None:
+    async def _opened(self, before: int, expected: int, limit_s: float, front: ChromiumPage) -> ChromiumPage | None:
         """The last of the tabs beyond ``before``, once all of them can be driven; None if there is none.
 
         expected: how many windows must have begun or been refused by then, in the whole session.
@@ -141,8 +143,10 @@ class Tabs:
             missing = known < expected and now - stirred < _BEGINS_S
             if not missing and not self._windows.coming(before):
                 break
+            if front.downloading:  # of a window that turned into a download nothing more is heard
+                limit_s = min(limit_s, now - began + _DOWNLOADED_S)
             end = min(stirred + _BEGINS_S, began + limit_s) if missing else began + limit_s
-            await self._windows.changed(end - now)
+            await self._windows.changed(min(end - now, _DOWNLOADED_S))
         self._windows.give_up(before)
         new = [number for number, page in self._tabs.items() if number > before and page.is_open]
         return self._come(max(new)) if new else None

@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from adapters.browser import tabs as tabs_module
 from adapters.ports import Browser, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
@@ -107,8 +108,11 @@ async def test_a_window_that_is_written_into_is_a_tab_and_what_it_loads_is_judge
     await page.close()
 
 
-async def test_a_flood_of_windows_is_refused_and_leaves_the_others(launched: Browser, site: PageServer) -> None:
+async def test_a_flood_of_windows_is_refused_and_leaves_the_others(
+    launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Guard: adapters/browser/windows.py, Windows.take."""
+    monkeypatch.setattr(tabs_module, "_BEGINS_S", 60.0)  # all of them begin, or are refused
     page = await tabs(launched)
     many = "for (let n = 0; n < 14; n++) window.open('/popup.html?' + n)"
     await shown(page, site, f'<title>First</title><button onclick="{many}">Go</button>')
