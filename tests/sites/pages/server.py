@@ -56,6 +56,7 @@ class PageServer(LoopbackSite):
         if path == "held.html":
             self.held.set()
             await self.hold.wait()
+            return web.Response(text="it was held", content_type="text/html")
         if path == "stream":
             flowing = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
             await flowing.prepare(request)
