@@ -77,6 +77,9 @@ class Activity:
         """When the main frame began to load."""
         self.committed = False
         """True once the first bytes have come of the document that the main frame began to load last."""
+        self.unfinished = False
+        """Whether the document that the main frame shows was still loading when it was waited for no longer, and still is."""
+        self._notes: dict[str, None] = {}
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -123,7 +126,7 @@ class Activity:
 
     def _came(self, event: Mapping[str, Any]) -> None:
         if event["frame"]["id"] == self._main:
-            self.committed = True
+            self.committed, self.unfinished = True, False
             self._changed.set()
 
     def _stopped(self, event: Mapping[str, Any]) -> None:
@@ -133,7 +136,7 @@ class Activity:
         self._changed.set()
 
     def _dom_ready(self, _: object) -> None:
-        self._dom_pending = False
+        self._dom_pending = self.unfinished = False
         self._changed.set()
 
     def _window_opened(self, event: Mapping[str, Any]) -> None:
@@ -238,6 +241,27 @@ class Activity:
         reply = self.given.answer.reply if self.given.answer else ""
         self.spawn(dialog.accept(reply) if accepted else dialog.dismiss())
         self._changed.set()
+
+    def under_way(self) -> None:
+        """The document that the main frame shows began to load before anybody listened, and still loads."""
+        self._loading.add(self._main)
+        self._dom_pending, self.committed, self._asked_at = True, True, time.monotonic()
+
+    def use_as_it_is(self) -> None:
+        """Wait no longer for the document that the main frame shows, though it still loads."""
+        self.unfinished, self._dom_pending = True, False
+        self._loading.discard(self._main)
+        self._changed.set()
+
+    def note(self, text: str) -> None:
+        """Have ``text`` told beside the step at hand, or beside the next one."""
+        if len(self._notes) < _KEPT_MAX:
+            self._notes[text] = None
+
+    def notes(self) -> tuple[str, ...]:
+        """What is to be told beside the step; once."""
+        told, self._notes = tuple(self._notes), {}
+        return told
 
     def stirred(self) -> None:
         """Something happened that somebody may wait for."""

@@ -10,9 +10,11 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Page as PlaywrightPage
 
+from adapters.browser import still_scripts
 from adapters.browser.activity import Activity
 from adapters.browser.network import NetworkGuard
 from adapters.browser.opening import until_opened
+from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.secrets import asks
@@ -24,6 +26,7 @@ _WITH_BODY: Final = "document.body ?? document.documentElement?.append(document.
 
 
 _STOP_MS: Final = 1_000
+_SHOWN_MS: Final = 2_000  # a page that does not answer for so long, or shows no picture, is used by nobody
 _ATTEMPTS: Final = {
     "no_name": "no host has this name",
     "refused": "the connection was refused: no server listens at this address and port",
@@ -35,9 +38,12 @@ _ATTEMPTS: Final = {
 class Navigation:
     """Leads one page to other documents."""
 
-    def __init__(self, page: PlaywrightPage, session: CDPSession, activity: Activity, guard: NetworkGuard) -> None:
+    def __init__(
+        self, page: PlaywrightPage, session: CDPSession, worlds: Worlds, activity: Activity, guard: NetworkGuard
+    ) -> None:
         self._page = page
         self._session = session
+        self._worlds = worlds
         self._activity = activity
         self._guard = guard
 
@@ -89,7 +95,7 @@ class Navigation:
     async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
         """Wait for the end of a navigation.
 
-        Errors: ``browser.refused``, ``browser.navigation``, ``browser.no_page``, ``browser.slow``, ``browser.crashed``.
+        Errors: ``browser.refused``, ``browser.navigation``, ``browser.no_page``, ``browser.crashed``, those of ``overdue``.
         """
         try:
             opened = until_opened(work, self._activity, self._guard)
@@ -102,7 +108,8 @@ class Navigation:
             if error.code in ("browser.navigation", "browser.no_page") and (refused := self._guard.document):
                 raise navigation_refused(refused, self._guard.led_by) from None
             if error.code == "browser.timeout":
-                raise await self.late(limit) from None
+                await self.overdue(limit)
+                return
             raise self._without_connection(self._unanswered(error)) from None
         except asyncio.CancelledError:
             self._stop()
@@ -115,17 +122,42 @@ class Navigation:
             return error
         return MeshError(error.code, "; ".join(map(asks, asked)), **error.detail, challenges=list(asked))
 
-    async def late(self, after_ms: int) -> MeshError:
-        """Give up a document that did not come in ``after_ms``; the error that says how far it came."""
+    async def overdue(self, after_ms: int) -> None:
+        """Return if the page can be used, though its document did not come to its end in ``after_ms``.
+
+        One that shows something goes on loading, and is used as it is: that is noted. Any other is given up.
+        Errors: ``browser.slow``, ``browser.navigation``, ``browser.timeout``: they say how far it came.
+        """
         error = self._lateness(after_ms)
+        if await self._shows():
+            if self._activity.navigating:
+                self._activity.use_as_it_is()
+                self._activity.note(f"the page was still loading after {_seconds(after_ms)}: used as it was")
+            return
         with contextlib.suppress(MeshError):
             await self._activity.alive(
                 self._stopped(), timeout_ms=_STOP_MS, otherwise="browser.timeout", doing="giving up a page"
             )
-        return error
+        raise error
+
+    async def _shows(self) -> bool:
+        """Whether the main frame shows something of a document that still loads."""
+        if not (self._activity.navigating and self._activity.committed):
+            return False
+        try:
+            shows = await self._activity.alive(
+                self._worlds.main(still_scripts.SHOWS, wait=True),
+                timeout_ms=_SHOWN_MS,
+                otherwise="browser.timeout",
+                doing="looking at a page that loads",
+            )
+        except MeshError:
+            return False
+        # Another document may have begun to load meanwhile.
+        return bool(shows) and self._activity.committed
 
     def _lateness(self, after_ms: int) -> MeshError:
-        said, attempt = f"{round(after_ms / 100) / 10:g} s", self._guard.attempt()
+        said, attempt = _seconds(after_ms), self._guard.attempt()
         if self._activity.committed:
             return MeshError("browser.slow", f"the page was reached, and was still loading after {said}")
         if attempt == "connected":
@@ -149,3 +181,7 @@ class Navigation:
     def _stop(self) -> None:
         # Playwright goes on with it: the page would open later, in another action, and could not be read until then.
         self._activity.spawn(self._session.send("Page.stopLoading"))
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{round(milliseconds / 100) / 10:g} s"

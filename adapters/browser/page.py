@@ -77,7 +77,7 @@ class ChromiumPage:
         self._patience = Patience(self._worlds)
         self._hands = Hands(page, activity, self._worlds)
         self._forms = Forms(self._worlds)
-        self._navigation = Navigation(page, session, activity, guard)
+        self._navigation = Navigation(page, session, self._worlds, activity, guard)
         self._following = Following(activity, guard, self._navigation)
         self._downloads = Downloads(page, session, activity)
         self._camera = Camera(page, session, self._worlds)
@@ -99,10 +99,12 @@ class ChromiumPage:
         return not (self._closed or self._activity.gone.done())
 
     async def start(self) -> None:
-        """Begin to listen; the page must not have navigated yet."""
+        """Begin to listen. The document of a tab that another one has opened can be there by then."""
         await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
         self._worlds.arrived = self._prepare
+        if await self._worlds.main(still_scripts.UNDER_WAY):
+            self._activity.under_way()
 
     def _prepare(self) -> None:
         """Have Playwright put its script into a document that still loads: 340 kB, for which the first look would wait."""
@@ -179,11 +181,12 @@ class ChromiumPage:
         return self._view.observation
 
     async def _arrived(self) -> None:
-        """Return once the page is on no way to another document. Errors: those of ``Navigation.late``, ``browser.crashed``."""
+        """Return once the page is on no way to another document. Errors: those of ``Navigation.overdue``, ``browser.crashed``."""
         while self._activity.navigating and not self._activity.gone.done():
             left_ms = self._arrival_ms - self._activity.navigating_ms
             if left_ms <= 0:
-                raise await self._navigation.late(self._arrival_ms)
+                await self._navigation.overdue(self._arrival_ms)
+                return
             await self._activity.changed(left_ms / 1000)
 
     async def unchanged(self) -> bool:
@@ -390,7 +393,7 @@ class ChromiumPage:
         looks = isinstance(action, Wait | Assert | Extract)
         # What only reads changes nothing: the page is as it was when what is to be read was looked for.
         seen = self._looked and isinstance(action, Assert | Extract)
-        self._arrival_ms = self._stillness.arrival_ms = _arrival_ms(action)
+        self._arrival_ms = self._stillness.arrival_ms = given.arrival_ms or arrival_ms(action)
         self._guard.stays = given.stays
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._ahead.forget()
@@ -448,7 +451,7 @@ class ChromiumPage:
             asked=self._activity.caused.asked,
             settled=settled,
             grade=grade,
-            notes=tuple(map(mask, self._hands.filled.notes())),
+            notes=tuple(map(mask, (*self._activity.notes(), *self._hands.filled.notes()))),
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
             form=await self._forms.fate() if given.stays else "",
             basic=basic,
@@ -508,7 +511,8 @@ class ChromiumPage:
                     return True
             settled = await still
             if not settled and self._activity.navigating:
-                raise await self._navigation.late(self._arrival_ms)
+                await self._navigation.overdue(self._arrival_ms)
+                settled = await self._stillness.until_still(patience_ms)
             if await self._following.follow():
                 settled = await self._stillness.until_still(patience_ms)
             if not self._stillness.seen:
@@ -555,6 +559,7 @@ class ChromiumPage:
         await close(self._page, self._session, self._activity, cuts_off=self._cuts_off)
 
 
-def _arrival_ms(action: Action) -> int:
+def arrival_ms(action: Action) -> int:
+    """How long a document may take that ``action`` leads to."""
     own_ms = 0 if isinstance(action, Wait | Assert) else action.timeout_ms
     return own_ms or limits.NAVIGATION_TIMEOUT_MS

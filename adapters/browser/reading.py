@@ -56,6 +56,7 @@ class Reading:
             snapshot = await self._snapshot()
             facts, parsed = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
         facts.unread = parsed.unread
+        facts.unfinished = self._activity.unfinished
         facts.awaited = min(self._activity.frames_loading, sum(not frame.url for frame in self._page.frames))
         unknown = parsed.wanted.keys() - facts.traits.keys()
         return Read(parsed.roots, facts, sorted(unknown, key=parsed.wanted.__getitem__))

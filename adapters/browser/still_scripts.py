@@ -21,6 +21,38 @@ const left = animation => {
 """
 """How long an animation will still move something, in milliseconds; 0 for one that is endless or takes 2 s and more."""
 
+_EMPTY: Final = r"""
+const empty = () => !/[\p{L}\p{N}]/u.test(prop(prop(document, 'body') ?? document, 'innerText') ?? '')
+  && !Array.prototype.some.call(
+    all(document, 'img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
+"""
+"""Whether a frame shows nothing: no text, no picture, no control."""
+
+SHOWS: Final = (
+    r"""new Promise(done => {
+  const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
+"""
+    + DOM
+    + BUSY
+    + _EMPTY
+    + r"""
+  // Until the style sheets in its head have come, a page is not drawn, and calls nobody before a picture.
+  requestAnimationFrame(() => done(!empty()));
+})"""
+)
+"""Becomes true once a frame is drawn that shows something; false if it is drawn and shows nothing."""
+
+UNDER_WAY: Final = (
+    "(() => {"
+    + DOM
+    + r"""
+  const came = performance.getEntriesByType('navigation')[0];
+  // What a script writes into a window of its own need not end, and comes from nowhere.
+  return /^http/.test(came?.name) && !came.domContentLoadedEventStart && prop(document, 'readyState') !== 'complete';
+})()"""
+)
+"""Whether the document of a frame has come from a site and not to its end."""
+
 _ANSWERS: Final = r"""
   const answers = globalThis.__trailmesh_answers ??= (() => {
     const found = {last: 0, endless: false};
@@ -44,6 +76,7 @@ QUIET: Final = (
     + DOM
     + BUSY
     + _LEFT
+    + _EMPTY
     + r"""
   const began = performance.now(), roots = []; let timer = 0, changes = 0, ended = false;
   const tagOf = e => e ? prop(e, 'tagName') : '';
@@ -63,6 +96,8 @@ QUIET: Final = (
     Array.from(all(root, 'input,textarea,select'), e => [
       e.value, e.checked, e.indeterminate, Array.from(e.selectedOptions || [], o => o.index), e === prop(root, 'activeElement')]),
   ])]);
+  // One that loads without end is used as it is.
+  const came = () => (UNFINISHED && parent === window) || prop(document, 'readyState') === 'complete';
   const works = () => performance.now() - began < BUSY_MS && roots.some(isBusy);
   const arm = (ms = 0) => { clearTimeout(timer); timer = setTimeout(end, ms + QUIET_MS); };
   // What fades or slides away is often taken out of the page at the end of it, by a timer.
@@ -71,9 +106,7 @@ QUIET: Final = (
   // Scripts that a loaded page asks for later may still be on their way: a young page that has them and shows nothing will.
   const looked = globalThis.__trailmesh_looked ??= began;
   const blank = () => performance.now() - looked < BLANK_MS
-    && parent === window && prop(document, 'scripts').length > 0 && roots.length === 1
-    && !/[\p{L}\p{N}]/u.test(prop(prop(document, 'body') ?? document, 'innerText') ?? '') && !Array.prototype.some.call(
-      all(document, 'img,svg,canvas,video,audio,input,textarea,select,button,iframe,frame,object,embed'), shown);
+    && parent === window && prop(document, 'scripts').length > 0 && roots.length === 1 && empty();
   // Many pages ask for one thing after the other: between an answer and the next question there is nothing to see. While scripts
   // build a page, what changes meanwhile is often only a picture of something that turns. What counts clicks is answered without a
   // body. Of a page that was served with text only those answers count that come while it is watched (ADR 65).
@@ -96,7 +129,7 @@ QUIET: Final = (
     const considered = considers();
     if (considered) return arm(considered - QUIET_MS);
     const ms = moving();
-    if (prop(document, 'readyState') !== 'complete' || works() || ms || blank()) {
+    if (!came() || works() || ms || blank()) {
       changes++;  // what moves looks another way at the end of it
       return arm(ms);
     }

@@ -48,6 +48,20 @@ class Stillness:
         while not self._activity.idle and (left := end - time.monotonic()) > 0:
             await self._activity.changed(left)
 
+    def _quiet(self) -> str:
+        told = {
+            "QUIET_MS": self.quiet_ms,
+            "BUSY_MS": limits.SETTLE_BUSY_MS,
+            "BLANK_MS": limits.SETTLE_BLANK_MS,
+            "ANSWER_MS": limits.SETTLE_ANSWER_MS,
+            "RESTS": self._rests,
+            "UNFINISHED": int(self._activity.unfinished),
+        }
+        script = still_scripts.QUIET
+        for name, value in told.items():
+            script = script.replace(name, str(value))
+        return script
+
     def _left_s(self, began: float, patience_ms: Callable[[], int]) -> float:
         patience = self.arrival_ms if self._activity.navigating else patience_ms()
         return patience / 1000 - (time.monotonic() - began)
@@ -72,13 +86,6 @@ class Stillness:
         A navigation on its way is waited for longer than scripts that never rest.
         """
         self.seen, began = False, time.monotonic()
-        quiet = still_scripts.QUIET.replace("QUIET_MS", str(self.quiet_ms)).replace(
-            "BUSY_MS", str(limits.SETTLE_BUSY_MS)
-        )
-        quiet = quiet.replace("BLANK_MS", str(limits.SETTLE_BLANK_MS)).replace(
-            "ANSWER_MS", str(limits.SETTLE_ANSWER_MS)
-        )
-        quiet = quiet.replace("RESTS", str(self._rests))
         while not self._activity.gone.done():
             left = self._left_s(began, patience_ms)
             if left <= 0:
@@ -87,7 +94,7 @@ class Stillness:
                 await self._activity.changed(left)
                 continue
             serial = self._activity.serial
-            changes = asyncio.ensure_future(self._watched(quiet, began, patience_ms))
+            changes = asyncio.ensure_future(self._watched(self._quiet(), began, patience_ms))
             if ahead:
                 await asyncio.sleep(0)  # the watch begins before the look
                 self._ahead.begin()

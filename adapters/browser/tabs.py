@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from adapters.browser.page import ChromiumPage
+from adapters.browser.page import ChromiumPage, arrival_ms
 from adapters.browser.windows import Windows
 from adapters.ports import NOTHING, Blocked, Given, Outcome
 from protocol import limits
@@ -78,9 +78,12 @@ class Tabs:
         self._fronts.append(number)
         return self._tabs[number]
 
-    async def _shown(self, page: ChromiumPage, expect: bytes | None, secrets: Secrets | None) -> Outcome:
+    async def _shown(
+        self, page: ChromiumPage, action: Action, expect: bytes | None, secrets: Secrets | None
+    ) -> Outcome:
+        """What the tab shows that ``action`` has brought to the front; its document may take as long as the action says."""
         await page.to_front()
-        return await page.perform(Wait(), expect=expect, secrets=secrets)
+        return await page.perform(Wait(), expect=expect, secrets=secrets, given=Given(arrival_ms=arrival_ms(action)))
 
     def _told(self, outcome: Outcome, *, opened: bool = False) -> Outcome:
         """``outcome`` with the place of the tab, and with what other tabs were refused meanwhile."""
@@ -108,9 +111,9 @@ class Tabs:
         """``adapters.ports.Page.perform``; on the tab in front, and on the one that it opens."""
         if isinstance(action, SwitchTab):
             page = await self._tab(action.tab, timeout_ms)
-            return self._told(await self._shown(page, expect, secrets))
+            return self._told(await self._shown(page, action, expect, secrets))
         if isinstance(action, CloseTab):
-            return self._told(await self._shown(await self._without_front(), expect, secrets))
+            return self._told(await self._shown(await self._without_front(), action, expect, secrets))
         front, before = self._front, self._windows.opened
         expected = self._windows.begun + self._windows.refused
         try:
@@ -120,7 +123,7 @@ class Tabs:
         except MeshError as error:
             if error.code != "browser.crashed" or front.is_open or not self.is_open:
                 raise
-            return self._told(await self._shown(self._next(), expect, secrets))
+            return self._told(await self._shown(self._next(), action, expect, secrets))
         limit_s = _DOWNLOADED_S if outcome.downloads else limits.NAVIGATION_TIMEOUT_MS / 1000
         opened = await self._opened(before, expected + front.announced, limit_s, front)
         if front.downloading:
@@ -128,7 +131,7 @@ class Tabs:
             outcome = msgspec.structs.replace(outcome, downloads=downloads)
         if opened is None:
             return self._told(outcome)
-        return self._told(_both(outcome, await self._shown(opened, expect, secrets)), opened=True)
+        return self._told(_both(outcome, await self._shown(opened, action, expect, secrets)), opened=True)
 
     async def _opened(self, before: int, expected: int, limit_s: float, front: ChromiumPage) -> ChromiumPage | None:
         """The last of the tabs beyond ``before``, once all of them can be driven; None if there is none.
@@ -269,4 +272,5 @@ def _both(acted: Outcome, shown: Outcome) -> Outcome:
         challenges=(*acted.challenges, *shown.challenges),
         asked=acted.asked or shown.asked,
         settled=acted.settled and shown.settled,
+        notes=(*acted.notes, *shown.notes),
     )

@@ -58,6 +58,8 @@ class Facts:
     """How many lines of the snapshot were left out."""
     awaited: int = 0
     """How many frames wait for a document and had none before."""
+    unfinished: bool = False
+    """Whether the document of the main frame still loads, and is waited for no longer."""
     unasked: int = 0
     """Of how many controls in frames out of reach nobody asked the traits."""
     traps: bool = False
@@ -157,6 +159,7 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
         "text": total - text.count("\n") - bool(text),
         "controls": facts.unasked,
         "frames": facts.awaited,
+        "document": int(facts.unfinished),
     }
     observation = Observation(
         url=cleaned(url),

@@ -72,14 +72,14 @@ class Worlds:
         values = await asyncio.gather(*(self._in(context, expression, wait) for context in list(self._ids)))
         return [value for value in values if value is not None]
 
-    async def main(self, expression: str) -> Any:
+    async def main(self, expression: str, *, wait: bool = False) -> Any:
         """The value of ``expression`` in the main frame; None if it went away meanwhile."""
-        return await self.in_frame(self.main_frame, expression)
+        return await self.in_frame(self.main_frame, expression, wait=wait)
 
-    async def in_frame(self, frame: str, expression: str) -> Any:
+    async def in_frame(self, frame: str, expression: str, *, wait: bool = False) -> Any:
         """The value of ``expression`` in ``frame``; None if it went away meanwhile, or is out of reach."""
         context = next((key for key, known in self._ids.items() if known == frame), None)
-        return None if context is None else await self._in(context, expression, False)
+        return None if context is None else await self._in(context, expression, wait)
 
     async def _in(self, context: int, expression: str, wait: bool) -> Any:
         try:

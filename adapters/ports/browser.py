@@ -78,7 +78,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     grade: Grade = "part"
     """Of a wait for a text: how much of what is shown it is; only if ``Given.graded``."""
     notes: tuple[str, ...] = ()
-    """What a person should know of how the action was done: fields that show less, or that the page has emptied since."""
+    """What a person should know of how the action was done: fields that show less, or that the page has emptied since; a page
+    that was used while it still loaded."""
     basic: tuple[str, ...] = ()
     """Names of secrets that answered a site which asked for HTTP basic authentication."""
     challenges: tuple[str, ...] = ()
@@ -115,6 +116,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Where a drag ends: the ref of an element in the last observation."""
     graded: bool = False
     """Whether the outcome is to say how much of what is shown a text is that was waited for."""
+    arrival_ms: int = 0
+    """How long a document may take that the page is on its way to; 0: as long as the action itself says."""
     stays: bool = False
     """The page stays: until the next action every other document that it asks for is refused, with ``PROBED_PAGE`` as the rule."""
 

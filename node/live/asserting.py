@@ -25,7 +25,7 @@ from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
 from protocol.page.secrets import Secrets, Stored
 from protocol.page.tables import cell_text, cell_trouble, column_texts, named_texts
-from protocol.page.whole import require_whole
+from protocol.page.whole import require_loaded, require_whole
 from protocol.recording.effects import redact_downloads
 
 Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
@@ -159,7 +159,9 @@ async def _look(
     try:
         outer = await around(page, observation, target, pins)
     except MeshError as error:
-        return Seen(count=_count_around(error))
+        count = _count_around(error)
+        require_loaded(observation, "whether it is there to look in")
+        return Seen(count=count)
     # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
     scope = await asyncio.to_thread(part, outer, observation)
     target = await asyncio.to_thread(shown_name, target, scope, secrets)
@@ -175,7 +177,10 @@ async def _look(
         if unlisted is None or unlisted[1] is None:
             instead = error.message if error.code == "action.target_differs" else ""
             count = await asyncio.to_thread(_count, target, scope, error)
-            return Seen(count=max(count, unlisted[0] if unlisted else 0), instead=instead)
+            count = max(count, unlisted[0] if unlisted else 0)
+            if not count:
+                require_loaded(observation, "whether it is there")
+            return Seen(count=count, instead=instead)
         element = unlisted[1]
     if assertion.what in _OF_CONTROLS:
         element = observation.labelled(element)
@@ -198,8 +203,12 @@ async def _look(
 
 
 def _require_counted(assertion: Assert, target: Locator, scope: Observation) -> None:
-    """Errors: ``page.cut``, where elements are counted that the observation lists. Selectors are the browser's to count."""
-    if assertion.what == "count" and not target.selectors:
+    """Errors: ``page.cut``, where elements are counted. What selectors find is the browser's to count, of what has loaded."""
+    if assertion.what != "count":
+        return
+    if target.selectors:
+        require_loaded(scope, "how many there are")
+    else:
         require_whole(scope, "how many there are", frame=target.frame)
 
 

@@ -23,7 +23,7 @@ from protocol.page.locator import (
 )
 from protocol.page.observation import Element, Observation
 from protocol.page.scope import container, part
-from protocol.page.whole import require_whole
+from protocol.page.whole import require_only, require_whole
 
 UNDECIDED = frozenset({"action.target_ambiguous", "action.target_missing", "action.not_possible", "page.cut"})
 """Errors of a selector that does not lead to one element."""
@@ -128,5 +128,6 @@ async def by_way(
         return await page.find(selector, frame, within=outer.ref if outer else "", grade=grade)
     if len(pool) > 1:
         raise several(selector, len(pool))
-    require_whole(observation, f"what {selector} finds", frame=frame)
+    require = require_only if pool else require_whole
+    require(observation, f"what {selector} finds", frame=frame)
     return pool[0] if pool else None

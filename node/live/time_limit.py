@@ -17,6 +17,7 @@ NOT_FOUND: Final = frozenset(
     {"action.target_missing", "action.target_ambiguous", "action.target_differs", "action.not_possible"}
 )
 """Errors of an element that a page may still bring, or take away."""
+_NOT_YET: Final = NOT_FOUND | {"page.cut"}
 _PAUSES_MS: Final = (50, 100, 250, 500)
 _LEAST_MS: Final = 1_000  # for what is left of an action whose element came at the last moment
 
@@ -42,14 +43,14 @@ class TimeLimit:
     async def find(self, page: Page, observation: Observation, look: Callable[[Observation], Awaitable[T]]) -> T:
         """The result of ``look`` on ``observation``, or on a later one: an element may come late.
 
-        Errors: those of ``look``; those of ``NOT_FOUND`` once the time is over.
+        Errors: those of ``look``; those of ``_NOT_YET`` once the time is over.
         """
         number = 0
         while True:
             try:
                 return await look(observation)
             except MeshError as error:
-                if error.code not in NOT_FOUND or self._left_ms <= 0:
+                if error.code not in _NOT_YET or self._left_ms <= 0:
                     raise
             await page.pause(min(self._left_ms, _PAUSES_MS[min(number, len(_PAUSES_MS) - 1)]))
             number += 1

@@ -22,7 +22,7 @@ from protocol.page.links import identities, numbers, path_of
 from protocol.page.names import akin, fold, same_name, shortened, together, visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
 from protocol.page.scope import node_of
-from protocol.page.whole import require_whole
+from protocol.page.whole import require_only, require_whole
 
 RECORD_ROLES: Final = frozenset({"row", "listitem", "article", "figure", "treeitem"})
 """Roles of what holds one record each."""
@@ -169,7 +169,8 @@ class Judge:
         """
         agreeing = [item for item in pool if not self.differs(item, reads=False, writes=writes)]
         if locator.nth is None or not agreeing:
-            require_whole(self._observation, "whether another one agrees with the recorded one", frame=locator.frame)
+            require = require_only if agreeing else require_whole
+            require(self._observation, "whether another one agrees with the recorded one", frame=locator.frame)
         if not agreeing:
             raise self._none(locator, pool, writes=writes)
         if len(agreeing) == 1 and not (writes and self._is_disputed(agreeing[0], pool)):

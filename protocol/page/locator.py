@@ -14,7 +14,7 @@ from protocol.page.action import Locator
 from protocol.page.fits import UNPINNED, Fit, Pins
 from protocol.page.names import akin, same_name, visible
 from protocol.page.observation import Element, Observation
-from protocol.page.whole import require_whole
+from protocol.page.whole import require_only, require_whole
 
 FORMS: Final = (
     "css=",
@@ -54,8 +54,8 @@ def resolve(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -
         raise _alike(locator, loose)
     here = (locator.nth or 0) < len(loose)
     if locator.nth is None or not here:
-        asked = f"whether {'this is the only' if here else 'there is a'} {_said(locator.role, locator.name)}"
-        require_whole(observation, asked, frame=locator.frame)
+        asked, require = ("this is the only", require_only) if here else ("there is a", require_whole)
+        require(observation, f"whether {asked} {_said(locator.role, locator.name)}", frame=locator.frame)
     if here:
         return loose[locator.nth or 0]
     near = _near(locator, pool)

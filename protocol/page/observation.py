@@ -225,9 +225,9 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=T
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """What a bound has left out of an observation: from there on, nothing is known of the page."""
 
-    bound: Literal["lines", "elements", "text", "controls", "frames"]
+    bound: Literal["lines", "elements", "text", "controls", "frames", "document"]
     """What is bounded: lines of the browser's snapshot, elements, lines of the text, controls of frames of other sites, of which
-    no more than role and name is known, or frames whose document has not come."""
+    no more than role and name is known, frames whose document has not come, or the rest of a document that still loads."""
     left_out: int
     """How many of them."""
 

@@ -14,7 +14,7 @@ from protocol.page.action import Within
 from protocol.page.fits import UNPINNED, Fit, Pins, stands, stood
 from protocol.page.names import fold, same_name, visible
 from protocol.page.observation import Element, Observation, Tree
-from protocol.page.whole import require_whole
+from protocol.page.whole import require_only, require_whole
 
 _UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d+)\Z")
 
@@ -55,7 +55,8 @@ def container(within: Within, frame: str, observation: Observation, pins: Pins =
     said = within.name or within.text
     shown = f"{within.role} “{visible(said)}”" if said else within.role
     if len(pool) <= 1:
-        require_whole(observation, f"whether one {shown} is there to look in", frame=frame)
+        require = require_only if pool else require_whole
+        require(observation, f"whether one {shown} is there to look in", frame=frame)
     if len(pool) == 1:
         return pool[0]
     if not pool:

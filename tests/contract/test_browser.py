@@ -459,6 +459,16 @@ async def test_text_and_attributes_are_read_without_waiting(page: Page, world: B
     assert caught.value.code == "action.target_missing"
 
 
+async def test_a_page_that_shows_something_and_loads_without_end_is_used_and_noted_and_is_not_whole(
+    page: Page, world: Backend
+) -> None:
+    opened = await page.perform(Goto(url=world.origin + "/unfinished.html"), timeout_ms=800)
+    assert [note.partition(" after ")[0] for note in opened.notes] == ["the page was still loading"]
+    assert [each.bound for each in opened.observation.cut] == ["document"]
+    assert (await use(page, Click(target=ANY), "button", "There")).notes == ()
+    assert (await form(page, world)).cut == ()
+
+
 async def test_an_assertion_is_performed_by_waiting_for_a_still_page(page: Page, world: Backend) -> None:
     seen = await form(page, world)
     await page.pause(1)

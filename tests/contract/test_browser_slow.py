@@ -14,7 +14,7 @@ import pytest
 from adapters.ports import Browser, Page
 from node.live.acting import Driver, Gate
 from protocol.errors import CODES, Blame, MeshError
-from protocol.page.action import Action, Assert, Click, Fill, Goto, Locator
+from protocol.page.action import Action, Assert, Click, Fill, Goto, Locator, Within
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
@@ -23,16 +23,27 @@ from tests.sites.pages.server import PageServer
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+_HALF: Final = b"""<title>Half</title><h1>Half</h1><a href=/first>First</a><a href=/nothing>Nothing</a>
+<button onclick="document.title = 'used'">Use</button>"""
+
+
+def _whole(page: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%s" % (len(page), page)
+
+
 _ANSWERS: Final = {
     b"/silent": b"",
     b"/headers": _HEAD + b"Content-Length: 9000\r\n\r\n",
-    b"/half": _HEAD + b"Content-Length: 9000\r\n\r\n<title>Half</title><h1>Half",
+    b"/blank": _HEAD + b"Content-Length: 9000\r\n\r\n<title>Blank</title><body><p hidden>Half</p><div id=app></div>",
+    b"/undrawn": _HEAD + _whole(b"<link rel=stylesheet href=/silent><h1>Half</h1><script defer src=/silent></script>"),
+    b"/half": _HEAD + b"Content-Length: 9000\r\n\r\n" + _HALF,
+    b"/script": _HEAD + _whole(_HALF + b"<script defer src=/silent></script>"),
     b"/circle": b"HTTP/1.1 302 Found\r\nLocation: /circle\r\nContent-Length: 0\r\n\r\n",
     b"/to-silent": b"HTTP/1.1 302 Found\r\nLocation: /silent\r\nContent-Length: 0\r\n\r\n",
     b"/nothing": b"HTTP/1.1 204 No Content\r\n\r\n",
     b"/error": b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
     b"/no-http": b"I speak another language.\r\n\r\n",
-    b"/first": _HEAD + b"Content-Length: 15\r\n\r\n<h1>First</h1>\n",
+    b"/first": _HEAD + _whole(b"<h1>First</h1><a href=/half>On</a>"),
 }
 _CUT: Final = b"/cut"
 _TLS_HELLO: Final = b"\x16"
@@ -82,7 +93,8 @@ async def test_how_far_a_page_came_decides_who_is_to_blame(launched: Browser) ->
         told = {
             f"{origin}/to-silent": ("browser.slow", "the site was reached, and answered nothing for 1.5 s"),
             f"{origin}/headers": ("browser.slow", "the page was reached, and was still loading after 1.5 s"),
-            f"{origin}/half": ("browser.slow", "the page was reached, and was still loading after 1.5 s"),
+            f"{origin}/blank": ("browser.slow", "the page was reached, and was still loading after 1.5 s"),
+            f"{origin}/undrawn": ("browser.slow", "the page was reached, and was still loading after 1.5 s"),
             f"{origin}/circle": ("browser.no_page", "one redirect after another"),
             f"{origin}/nothing": ("browser.no_page", "given up"),
             f"{origin}/error": ("browser.no_page", "with an error and without a page"),
@@ -118,6 +130,71 @@ async def test_a_page_that_a_click_leads_to_may_take_as_long_as_the_click_says_a
     site.hold.set()
     done = await page.perform(click, ref=ref, expect=bytes(16), timeout_ms=900)
     assert done.observation.url.endswith("/held.html")
+
+
+async def test_a_document_that_shows_something_and_never_ends_is_used_as_it_is_and_tells_of_nothing_that_it_is_absent(
+    launched: Browser,
+) -> None:
+    """Taken out: ``Navigation._shows``, ``Activity.use_as_it_is``, “document” in ``protocol/page/whole.py``."""
+    page = await (await launched.open(Profile(), GuardPolicy())).page()
+    driver = Driver(page, Gate(report=unreported, risk_max=4))
+    use, gone = Locator(role="button", name="Use"), Locator(role="button", name="Gone")
+    steps: dict[Action, str] = {
+        Click(target=use): "",
+        Assert(what="title", expected="used"): "",
+        Assert(what="visible", target=use): "",
+        Assert(what="hidden", target=use, timeout_ms=1): "action.assertion_failed",
+        Assert(what="hidden", target=gone, timeout_ms=1): "page.cut",
+        Assert(what="hidden", target=Locator(selectors=("css=.gone",)), timeout_ms=1): "page.cut",
+        Assert(what="hidden", target=Locator(role="link", within=Within(role="row")), timeout_ms=1): "page.cut",
+        Assert(what="count", target=use, expected="1", timeout_ms=1): "page.cut",
+        Assert(what="count", target=Locator(selectors=("css=button",)), expected="1", timeout_ms=1): "page.cut",
+        Click(target=gone): "page.cut",
+        # The page stays, and has come no further.
+        Click(target=Locator(role="link", name="Nothing")): "",
+        Assert(what="hidden", target=Locator(role="button", name="None"), timeout_ms=1): "page.cut",
+    }
+    note = "the page was still loading after 0.8 s: used as it was"
+    async with odd_server() as origin:
+        for path in ("/half", "/script"):
+            opened = await driver.act(Goto(url=origin + path, timeout_ms=800))
+            assert (opened.notes, opened.settled) == ((note,), True)
+            assert {step: await outcome(driver, step) for step in steps} == steps, path
+            whole = await driver.act(Click(target=Locator(role="link", name="First")))
+            assert (whole.notes, whole.observation.cut) == ((), ())
+            await driver.act(Assert(what="hidden", target=use))
+        for expect in (None, bytes(16)):
+            led = await driver.act(Click(target=Locator(role="link", name="On"), timeout_ms=800), expect=expect)
+            assert (led.notes, led.observation.title) == ((note,), "Half")
+            await driver.act(Goto(url=origin + "/first"))
+
+
+async def test_what_a_page_was_still_loading_can_come_later_and_it_is_whole_then(
+    launched: Browser, site: PageServer
+) -> None:
+    """Taken out: the end of ``unfinished`` in ``Activity._dom_ready``, ``page.cut`` in ``TimeLimit.find``."""
+    site.extra["/scripted.html"] = f"{_LATE}<script defer src=/held.html></script>"
+    context = await launched.open(Profile(), GuardPolicy(), tabs=True)
+    driver = Driver(await context.page(), Gate(report=unreported, risk_max=4))
+    opened = await driver.act(Goto(url=f"{site.origin}/scripted.html", timeout_ms=400))
+    assert [each.bound for each in opened.observation.cut] == ["document"]
+    await driver.act(Click(target=Locator(role="button", name="Show"), timeout_ms=20_000))
+    site.extra["/start.html"] = "<a href=/scripted.html target=_blank>On</a>"
+    await driver.act(Goto(url=f"{site.origin}/start.html"))
+    beside = await driver.act(Click(target=Locator(role="link", name="On"), timeout_ms=400))
+    assert [each.bound for each in beside.observation.cut] == ["document"]
+    assert beside.notes
+    site.hold.set()
+    await driver.act(Assert(what="hidden", target=Locator(role="table"), timeout_ms=60_000))
+
+
+async def outcome(driver: Driver, action: Action) -> str:
+    """The code of the error that ``action`` ends with; empty if it is done."""
+    try:
+        await driver.act(action)
+    except MeshError as error:
+        return error.code
+    return ""
 
 
 async def test_what_makes_a_page_deaf_is_a_fault_of_the_page(page: Page, site: PageServer) -> None:

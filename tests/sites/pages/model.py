@@ -96,6 +96,7 @@ def site() -> MemorySite:
         "/popup.html": beside,
         "/account/close": closed,
         "/send": sent,
+        "/unfinished.html": Document(title="Unfinished", controls=(_control("button", "There"),), unfinished=True),
     }
     return MemorySite(
         {ORIGIN + path: document for path, document in documents.items()},

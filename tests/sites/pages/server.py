@@ -63,6 +63,12 @@ class PageServer(LoopbackSite):
             await flowing.write(b"data: 1\n\n")
             await self.hold.wait()
             return flowing
+        if path == "unfinished.html":
+            flowing = web.StreamResponse(headers={"Content-Type": "text/html"})
+            await flowing.prepare(request)
+            await flowing.write(b"<title>Unfinished</title><button>There</button>")
+            await self.hold.wait()
+            return flowing
         if path == "news":
             flowing = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
             await flowing.prepare(request)

@@ -201,6 +201,7 @@ class MemoryPage:
         self._given = given
         self._followed = False
         self._fate = ""
+        before = self._shown
         try:
             extracted = self._do(action, ref)
         finally:
@@ -224,6 +225,9 @@ class MemoryPage:
             asked=self._traffic.asked,
             faults=self._traffic.faults(self._shown.url, mask),
             form=self._fate if given.stays else "",
+            notes=("the page was still loading",)
+            if self._shown.document.unfinished and self._shown is not before
+            else (),
         )
 
     def downloads(self) -> tuple[Download, ...]:

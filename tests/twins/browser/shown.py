@@ -10,7 +10,7 @@ import msgspec
 from protocol.errors import MeshError
 from protocol.page.action import Locator
 from protocol.page.locator import hidden, several
-from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
+from protocol.page.observation import INTERACTIVE_ROLES, Cut, Element, Observation, Tree, truncate
 from tests.twins.browser.site import Control, Document
 
 FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})
@@ -73,6 +73,7 @@ class Shown:
             elements=tuple(elements),
             lines=tuple(range(len(elements))),
             tree=self._tree(places, mask),
+            cut=(Cut(bound="document", left_out=1),) if self.document.unfinished else (),
         )
 
     def _tree(self, places: list[int], mask: Mask) -> Tree:

@@ -86,6 +86,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """``(method, address)`` of requests that its timers send whenever a probe lets time pass."""
     pending: tuple[tuple[str, str], ...] = ()
     """``(method, address)`` of requests that it sends as it is shown, once its origin has stored an item."""
+    unfinished: bool = False
+    """Whether it loads without end."""
     later: tuple[Control, ...] = ()
     """Controls that it shows too once its origin has stored an item."""
 
