@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -125,7 +125,7 @@ class Tabs:
                 raise
             return self._told(await self._shown(self._next(), action, expect, secrets))
         limit_s = _DOWNLOADED_S if outcome.downloads else limits.NAVIGATION_TIMEOUT_MS / 1000
-        opened = await self._opened(before, expected + front.announced, limit_s, front)
+        opened = await self._opened(before, expected + front.announced, limit_s, lambda: front.downloading)
         if front.downloading:
             downloads = (*outcome.downloads, *await front.downloaded())[: limits.DOWNLOADS_PER_STEP_MAX]
             outcome = msgspec.structs.replace(outcome, downloads=downloads)
@@ -133,7 +133,9 @@ class Tabs:
             return self._told(outcome)
         return self._told(_both(outcome, await self._shown(opened, action, expect, secrets)), opened=True)
 
-    async def _opened(self, before: int, expected: int, limit_s: float, front: ChromiumPage) -> ChromiumPage | None:
+    async def _opened(
+        self, before: int, expected: int, limit_s: float, downloading: Callable[[], bool]
+    ) -> ChromiumPage | None:
         """The last of the tabs beyond ``before``, once all of them can be driven; None if there is none.
 
         expected: how many windows must have begun or been refused by then, in the whole session.
@@ -146,7 +148,7 @@ class Tabs:
             missing = known < expected and now - stirred < _BEGINS_S
             if not missing and not self._windows.coming(before):
                 break
-            if front.downloading:  # of a window that turned into a download nothing more is heard
+            if downloading():  # of a window that turned into a download nothing more is heard
                 limit_s = min(limit_s, now - began + _DOWNLOADED_S)
             end = min(stirred + _BEGINS_S, began + limit_s) if missing else began + limit_s
             await self._windows.changed(min(end - now, _DOWNLOADED_S))

@@ -73,7 +73,7 @@ async def test_windows_that_begin_one_after_the_other_are_all_waited_for(monkeyp
             windows.arrived(name)
 
     beginning = asyncio.ensure_future(begin())
-    await Tabs(windows)._opened(0, 3, 100)
+    await Tabs(windows)._opened(0, 3, 100, lambda: False)
     assert windows.begun == 3
     await beginning
 
