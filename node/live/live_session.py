@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -221,6 +221,7 @@ class LiveSession:
                 actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
         did: list[tuple[str, Risk]] = []
         outcomes: list[Outcome] = []
+        notes: list[str] = []  # as they are recorded: redacted
         for action in actions:
             await self._need_room(recorder)
             self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
@@ -228,10 +229,11 @@ class LiveSession:
             stop, patience_s = recorder.stopping(action)
             work = recorder.perform(action, expect=expect if action is actions[-1] else None)
             outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
+            notes += recorder.steps[-1].notes
             assert recorder.prepared is not None, "it was performed"
             done = describe(redact_action(recorder.prepared.action, self._secrets))
             did.append((done, recorder.prepared.risk))
-        return await self._acted(did, outcomes)
+        return await self._acted(did, outcomes, notes)
 
     async def _need_room(self, recorder: Recorder | None) -> None:
         """Errors: ``live.ended``, once its agent may not go on, no action is left, or no room for what one more would record."""
@@ -242,7 +244,7 @@ class LiveSession:
             await to_its_end(self.end(reason))
             raise ended(self.record)
 
-    async def _acted(self, did: list[tuple[str, Risk]], outcomes: list[Outcome]) -> Acted:
+    async def _acted(self, did: list[tuple[str, Risk]], outcomes: list[Outcome], notes: Sequence[str]) -> Acted:
         risk = max((risk for _, risk in did), key=lambda risk: risk.level)
         last = outcomes[-1]
         return Acted(
@@ -251,7 +253,7 @@ class LiveSession:
             risk=risk.level,
             reason=risk.reason,
             blocked=tuple(redact_address(item, self._secrets) for outcome in outcomes for item in outcome.blocked),
-            notes=tuple(dict.fromkeys(asks(each) for outcome in outcomes for each in outcome.challenges)),
+            notes=tuple(dict.fromkeys((*notes, *(asks(each) for one in outcomes for each in one.challenges)))),
             dialogs=tuple(
                 describe_dialog(one) for outcome in outcomes for one in redact_dialogs(outcome.dialogs, self._secrets)
             ),

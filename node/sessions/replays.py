@@ -151,7 +151,7 @@ class Replays:
             names=self._work.peers.names_of((self._work.witness.node,)),
             proposes=await self._work.proposed(forms, "replay", tell),
         )
-        told = tell_replay(recorded.session, recorded.steps, replayed)
+        told = tell_replay(recorded.session, recorded.steps, replayed, done.noticed.notes)
         signed = (
             self._work.reading.signature("session", recorded.session.node),
             self._work.reading.signature("replay report", done.report.node),
@@ -162,7 +162,6 @@ class Replays:
             texts=done.texts,
             console=done.noticed.console,
             refused=done.noticed.refused,
-            notes=done.noticed.notes,
             page=done.noticed.page,
         )
         await write_replay(files, told, self._work.store.blob, seen, signed, made_ms=made_ms)

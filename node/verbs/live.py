@@ -57,7 +57,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
     notes: tuple[str, ...]
-    """What helps where a site asked for HTTP authentication and got no answer."""
+    """What there is to say of how the page came, and what helps where a site asked for HTTP authentication in vain."""
     observation: Observed
 
 
@@ -75,7 +75,8 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
     notes: tuple[str, ...]
-    """What helps where a site asked for HTTP authentication and got no answer."""
+    """What there is to say of how it was done (a field that shows less than was typed, a page that was used while it still loaded),
+    and what helps where a site asked for HTTP authentication in vain."""
     dialogs: tuple[str, ...]
     """Dialogs that the actions caused, each with what it says and how it was answered."""
     extracted: str

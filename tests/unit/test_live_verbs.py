@@ -39,6 +39,17 @@ async def test_an_action_of_several_steps_says_what_all_of_them_did(bench: Bench
     assert (gone.extracted, gone.did) == ("", (f"open {ORIGIN}/mugs",))
 
 
+async def test_an_agent_is_told_what_the_steps_note(bench: Bench) -> None:
+    """Taken out: the notes of the recorder's steps in ``LiveSession.act``."""
+    for address in (f"{ORIGIN}/", f"{ORIGIN}/mugs"):
+        bench.site.documents[address] = msgspec.structs.replace(bench.site.documents[address], unfinished=True)
+    opened = await bench.open()
+    acted: Acted = await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
+    assert (opened.notes, acted.notes) == (("the page was still loading",),) * 2
+    extracted: Acted = await bench.call("act", opened.session, action="scroll: {direction: down}")
+    assert extracted.notes == ()
+
+
 async def test_several_actions_have_the_highest_of_their_classes(bench: Bench) -> None:
     home = bench.site.documents[f"{ORIGIN}/"]
     traits = Traits(tag="input", form_method="post", form_action="/save")

@@ -87,6 +87,18 @@ def test_a_difference_is_a_failure_that_says_what_was_met() -> None:
     assert counts(data) == [4, 1, 0, 0]
 
 
+def test_what_is_noted_of_a_step_stands_beside_it_in_every_file_and_decides_nothing() -> None:
+    """Taken out: ``ToldStep.notes`` in each of the three files."""
+    noted = tell(SESSION, STEPS, GREEN.replayed, {2: ("still loading <after> 15 s",)})
+    data = junit_xml(noted)
+    out = next(ElementTree.fromstring(data).iter("system-out"))
+    assert out.text == "note: still loading <after> 15 s"
+    assert counts(data) == [4, 0, 0, 0]
+    assert "- step 2: still loading \\<after\\> 15 s" in markdown(noted)
+    step = render_replay(noted, {}, ReplaySeen(), (), made_ms=0).partition('id="step-2"')[2].partition('id="step-3"')[0]
+    assert "still loading &lt;after&gt; 15 s" in step
+
+
 def test_a_step_that_was_not_performed_fails_and_those_after_it_are_skipped() -> None:
     missing = Difference(step=2, what="action", recorded="click link “Mugs”", met="no link “Mugs”; there is “Cups”")
     stopped = not_performed(STEPS[1], "action.target_missing", 3)

@@ -34,8 +34,6 @@ class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
     """Texts of pages that are not as recorded."""
     console: Mapping[int, tuple[str, ...]] = {}
     """Errors in the console."""
-    notes: Mapping[int, tuple[str, ...]] = {}
-    """What there is to say of how a step was done."""
     page: Mapping[int, tuple[PageLine, ...]] = {}
     """The page at the step at which the replay ended."""
     refused: Mapping[int, tuple[str, ...]] = {}

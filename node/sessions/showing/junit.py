@@ -65,11 +65,12 @@ def _file(suite: TestSuite, notes: Sequence[str]) -> bytes:
 def _case(told: Told, each: ToldStep) -> TestCase:
     case = TestCase(clean(f"{each.step.index}. {each.did}"), clean(told.session.id))
     case.time = (each.match.duration_ms if each.match else 0) / 1_000
+    beside = [f"note: {note}" for note in each.notes]
     match each.status:
         case "matched":
             # No result: it matched. It is told all the same that a page reads otherwise beside what was asserted.
             if each.why:
-                case.system_out = clean(f"{each.why}: it does not count at this level\n{_details(told, each)}")
+                beside.append(f"{each.why}: it does not count at this level\n{_details(told, each)}")
         case "not reached":
             case.result = [Skipped("not reached")]
         case "not performed":
@@ -82,6 +83,8 @@ def _case(told: Told, each: ToldStep) -> TestCase:
             failure = Failure(clean(_first(each)), "differs")
             failure.text = clean(_details(told, each))
             case.result = [failure]
+    if beside:
+        case.system_out = clean("\n".join(beside))
     return case
 
 

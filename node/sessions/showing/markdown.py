@@ -29,6 +29,9 @@ def markdown(told: Told) -> str:
             for item in found
         ]
         lines.append("")
+    noted = [f"- step {each.step.index}: {_plain(note)}" for each in told.steps for note in each.notes]
+    if noted:
+        lines += ["Notes:", "", *noted, ""]
     if report.blocked:
         lines += ["Requests that the guard refused:", "", *(f"- {_plain(item)}" for item in report.blocked), ""]
     lines.append(

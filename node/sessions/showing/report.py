@@ -143,7 +143,7 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) ->
         call_log=each.call_log,
         page=seen.page.get(index, ()),
         console=seen.console.get(index, ()),
-        notes=seen.notes.get(index, ()),
+        notes=each.notes,
         refused=seen.refused.get(index, ()),
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
 
 import msgspec
 
@@ -17,6 +17,8 @@ from protocol.recording.uncounted import level_in_words, uncounted, verdict_in_w
 from protocol.recording.verdicts import new_faults
 
 Status = Literal["matched", "differs", "not performed", "not reached"]
+Notes = Mapping[int, tuple[str, ...]]
+_NO_NOTES: Final[Notes] = {}
 
 
 class ToldStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +35,8 @@ class ToldStep(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[Difference, ...] = ()
     call_log: tuple[str, ...] = ()
     """What was tried, if this is the step at which the replay ended."""
+    notes: tuple[str, ...] = ()
+    """What there is to say of how it was done in the replay."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,8 +84,8 @@ def with_inputs(changed: Sequence[ChangedInput]) -> str:
     return f"; with {said}" if said else ""
 
 
-def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:
-    """What to write about ``replayed``, a replay of ``session`` with these recorded ``steps``."""
+def tell(session: Session, steps: Sequence[Step], replayed: Replayed, notes: Notes = _NO_NOTES) -> Told:
+    """What to write about ``replayed``, a replay of ``session`` with these recorded ``steps``. notes: by index of the step."""
     matches = {match.index: match for match in replayed.report.steps}
     last = replayed.report.steps[-1].index if replayed.report.steps else 0
     found: dict[int, list[Difference]] = {}
@@ -97,6 +101,7 @@ def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:
                 matches.get(step.index),
                 tuple(found.get(step.index, ())),
                 replayed.call_log if step.index == last else (),
+                notes.get(step.index, ()),
             )
             for step in replayable(steps)
         ),
@@ -104,7 +109,13 @@ def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:
     )
 
 
-def _told(step: Step, match: StepMatch | None, found: tuple[Difference, ...], tried: tuple[str, ...]) -> ToldStep:
+def _told(
+    step: Step,
+    match: StepMatch | None,
+    found: tuple[Difference, ...],
+    tried: tuple[str, ...],
+    notes: tuple[str, ...],
+) -> ToldStep:
     status: Status
     if match is None:
         status, why = "not reached", ""
@@ -116,7 +127,14 @@ def _told(step: Step, match: StepMatch | None, found: tuple[Difference, ...], tr
         text = (f"text {TEXT_WORDS[match.text]}",) if match.text not in ("", "same") else ()
         status, why = "differs", ", ".join((*new_faults(match, step), *differences(match), *text)) or "differs"
     return ToldStep(
-        step=step, did=describe(step.action), status=status, why=why, match=match, differences=found, call_log=tried
+        step=step,
+        did=describe(step.action),
+        status=status,
+        why=why,
+        match=match,
+        differences=found,
+        call_log=tried,
+        notes=notes,
     )
 
 
