@@ -15,6 +15,7 @@ from adapters.browser import scripts, still_scripts
 from adapters.browser.activity import Activity
 from adapters.browser.ahead import Ahead
 from adapters.browser.camera import Camera
+from adapters.browser.closed import Closed
 from adapters.browser.closing import close
 from adapters.browser.downloads import Downloads
 from adapters.browser.far_labels import read_far_labels
@@ -39,7 +40,7 @@ from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
-from protocol.page.observation import Element, Observation
+from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.risk.refused import request_line
 
@@ -74,6 +75,7 @@ class ChromiumPage:
         self._guard = guard
         self._worlds = Worlds(session)
         self._reading = Reading(page, self._worlds, activity)
+        self._closed = Closed(page, session, self._worlds)
         self._patience = Patience(self._worlds)
         self._hands = Hands(page, activity, self._worlds)
         self._forms = Forms(self._worlds)
@@ -89,14 +91,14 @@ class ChromiumPage:
         """Whether the page said, in the last observation, that it is at work."""
         self._looked = False
         """Whether it was observed since the last action was performed."""
-        self._closed = False
+        self._is_closed = False
         self._arrival_ms = limits.NAVIGATION_TIMEOUT_MS
         """How long the document may take that the last action has asked for."""
 
     @property
     def is_open(self) -> bool:
         """Whether it can still be driven."""
-        return not (self._closed or self._activity.gone.done())
+        return not (self._is_closed or self._activity.gone.done())
 
     async def start(self) -> None:
         """Begin to listen. The document of a tab that another one has opened can be there by then."""
@@ -280,6 +282,16 @@ class ChromiumPage:
                 raise
             return ""  # it says only more of an error that there is already
         return masker(self._secrets)(why)
+
+    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+        """``adapters.ports.Page.closed``."""
+        if within:
+            _, internal = self._known(within)
+            assert internal is not None, "it is known"
+            work = self._closed.of_element(internal, self._hands.finding.held.get(internal))
+        else:
+            work = self._closed.of_page(framed=framed)
+        return await self._answer(work, "looking into closed shadow trees")
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""
@@ -553,9 +565,9 @@ class ChromiumPage:
 
     async def close(self) -> None:
         """``adapters.ports.Page.close``."""
-        if self._closed:
+        if self._is_closed:
             return
-        self._closed = True
+        self._is_closed = True
         await close(self._page, self._session, self._activity, cuts_off=self._cuts_off)
 
 

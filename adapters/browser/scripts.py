@@ -248,12 +248,21 @@ PATH_TO: Final = (
 }"""
 )
 
-REF_AT: Final = (
+_WALK: Final = (
     "(path => {"
     + DOM
     + r"""
   let node = document;
   for (const index of path) node = node && (index < 0 ? prop(node, 'shadowRoot') : prop(node, 'childNodes')[index]);
+"""
+)
+
+NODE_AT: Final = _WALK + "return node;})(PATH)"
+"""The node that ``PATH_TO`` has led to."""
+
+REF_AT: Final = (
+    _WALK
+    + r"""
   if (!node) return [];
   const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
   const said = e => e instanceof HTMLElement

@@ -23,7 +23,7 @@ from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
-from protocol.page.observation import Element, Observation
+from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import Secrets
 
 T = TypeVar("T")
@@ -206,6 +206,10 @@ class Tabs:
     async def hindrance(self, target: Locator, ref: str = "") -> str:
         """``adapters.ports.Page.hindrance``."""
         return await self._asked(self._front.hindrance(target, ref))
+
+    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+        """``adapters.ports.Page.closed``."""
+        return await self._asked(self._front.closed(within=within, framed=framed))
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""

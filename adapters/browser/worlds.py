@@ -8,6 +8,7 @@ fall back to a query per ref.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -90,6 +91,15 @@ class Worlds:
         except PlaywrightError:
             return None  # the frame navigated; the caller asks again once it has arrived
         return answer["result"].get("value")
+
+    async def object(self, expression: str, frame: str = "") -> str:
+        """The browser's id of the object that ``expression`` gives in ``frame``, or in one of all; empty if it gives none."""
+        for context in [key for key, known in self._ids.items() if frame in ("", known)]:
+            with contextlib.suppress(PlaywrightError):  # the frame navigated
+                answer = await self._session.send("Runtime.evaluate", {"expression": expression, "contextId": context})
+                if held := answer["result"].get("objectId"):
+                    return str(held)
+        return ""
 
     async def facts(self) -> Facts:
         """Traits of the controls of every frame in reach, by Playwright ref."""

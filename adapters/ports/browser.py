@@ -18,7 +18,7 @@ from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
 from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
-from protocol.page.observation import Element, Observation
+from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
 from protocol.risk.requests import GuardPolicy
@@ -189,6 +189,14 @@ class Page(Protocol):
 
         ref: the element, by its ref in the last observation; without it the first in the frame that fits ``target``, also one that
         no observation lists. Errors: ``browser.crashed``.
+        """
+
+    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+        """What the page shows in closed shadow trees, which no observation lists and no text has; None if there is nothing.
+
+        Only the main frame, or the element with the ref ``within`` in the last observation. framed: all frames, also those that
+        stand in closed trees. Trees of the browser's own, such as those of fields, do not count. Asked before it is concluded that
+        something is absent. Errors: ``browser.crashed``, ``browser.timeout``.
         """
 
     async def option_label(self, ref: str, value: str) -> str:

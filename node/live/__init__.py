@@ -13,6 +13,7 @@ from node.live.acting import Driver, Gate, judged, remembering
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers, Lent
+from node.live.closed import with_closed
 from node.live.codes import NO_CODES, Codes, KeptCodes
 from node.live.console import Console
 from node.live.first_look import LoginShown
@@ -86,4 +87,5 @@ __all__ = [
     "record_actions",
     "remembering",
     "seek",
+    "with_closed",
 ]

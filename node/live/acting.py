@@ -15,6 +15,7 @@ import msgspec
 from adapters.ports import NOTHING, Given, Outcome, Page
 from node.live.asking import Sought, askable, seek
 from node.live.asserting import hold
+from node.live.closed import require_read
 from node.live.codes import NO_CODES, Codes
 from node.live.fitting import fits_of, fits_of_condition
 from node.live.gate import Approve as Approve
@@ -198,6 +199,8 @@ class Driver:
             # Only here: what is judged, reported and recorded has the names of secrets.
             performed = msgspec.structs.replace(performed, url=reveal_address(performed.url, self._secrets))
         ref = None if condition is not None else self.prepared.ref
+        if isinstance(performed, Extract) and ref:
+            await require_read(self._page, ref)
         await self._codes.make(performed, self._secrets)
         left = limit.rest_ms
         outcome = await self._page.perform(

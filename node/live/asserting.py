@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final
 
@@ -10,6 +11,7 @@ import msgspec
 
 from adapters.ports import Page
 from node.live.beside import beside
+from node.live.closed import require_read
 from node.live.console import redact_console
 from node.live.personal import judge_of, shown_name
 from node.live.selecting import around, selected
@@ -20,12 +22,12 @@ from protocol.page.assertion import Seen, count_named, failed, holds
 from protocol.page.evidence import Evidence
 from protocol.page.fits import UNPINNED, Pins
 from protocol.page.locator import disagrees, fitting, resolve
-from protocol.page.observation import Element, Observation
+from protocol.page.observation import Cut, Element, Observation
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.scope import part
 from protocol.page.secrets import Secrets, Stored
 from protocol.page.tables import cell_text, cell_trouble, column_texts, named_texts
-from protocol.page.whole import require_loaded, require_whole
+from protocol.page.whole import cut_by, require_loaded, require_open, require_whole, words_of
 from protocol.recording.effects import redact_downloads
 
 Find = Callable[[Page, Observation, Locator, Observation], Awaitable[Element]]
@@ -70,7 +72,11 @@ async def hold(
         observation, seen = await page.observe(), None
         try:
             seen = await _look(page, observation, wanted, find, secrets, pins)
+            if holds(wanted, seen) and (closed := await _closed(page, observation, wanted, pins)):
+                seen = await _look(page, cut_by(observation, closed), wanted, find, secrets, pins)
             if holds(wanted, seen):
+                if wanted.what == "text" and wanted.match == "is" and seen.element is not None:
+                    await require_read(page, seen.element.ref)
                 return seen.element, observation
             error = failed(wanted, seen, _as_stored(seen, secrets.stored_at(observation.url)))
         except MeshError as unknown:
@@ -81,6 +87,19 @@ async def hold(
         if not pause_ms:
             raise await _explained(error, page, wanted, seen, secrets.stored_at(observation.url))
         await page.pause(pause_ms)
+
+
+async def _closed(page: Page, observation: Observation, assertion: Assert, pins: Pins) -> Cut | None:
+    """What no observation lists and may be what is said to be absent, or one more of it."""
+    target = assertion.target
+    if target is None or assertion.what in ("visible", "cell", "order"):
+        return None
+    if assertion.what not in ("hidden", "count") and (target.selectors or not target.name):
+        return None  # of whatever has this role, or fits this selector, the one is meant that can be read
+    outer = None
+    with contextlib.suppress(MeshError):
+        outer = await around(page, observation, target, pins)
+    return await page.closed(within=outer.ref if outer else "", framed=bool(target.frame))
 
 
 async def _explained(error: MeshError, page: Page, assertion: Assert, seen: Seen | None, secrets: Stored) -> MeshError:
@@ -153,6 +172,8 @@ async def _look(
     target = assertion.target
     if assertion.what in ("cell", "order"):
         table = await _table(page, assertion, observation, find, secrets, pins)
+        if table is not None and table[0] is not None:
+            observation = cut_by(observation, await page.closed(within=table[0].ref))
         return await asyncio.to_thread(_read_table, table, assertion, observation, secrets, pins)
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
@@ -161,6 +182,8 @@ async def _look(
     except MeshError as error:
         count = _count_around(error)
         require_loaded(observation, "whether it is there to look in")
+        if target.within is not None and target.within.selectors and error.code == "action.target_missing":
+            require_open(observation, "whether it is there to look in", words_of(target.within.selectors))
         return Seen(count=count)
     # What goes through all elements of a page is done in a thread: a table of 10,000 rows would hold up everybody.
     scope = await asyncio.to_thread(part, outer, observation)
@@ -172,16 +195,10 @@ async def _look(
     except MeshError as error:
         if error.code not in NOT_FOUND:
             raise
-        _require_counted(assertion, target, scope)
-        unlisted = await beside(page, observation, target, outer)
-        if unlisted is None or unlisted[1] is None:
-            instead = error.message if error.code == "action.target_differs" else ""
-            count = await asyncio.to_thread(_count, target, scope, error)
-            count = max(count, unlisted[0] if unlisted else 0)
-            if not count:
-                require_loaded(observation, "whether it is there")
-            return Seen(count=count, instead=instead)
-        element = unlisted[1]
+        found = await _instead(page, observation, assertion, target, outer, scope, error)
+        if isinstance(found, Seen):
+            return found
+        element = found
     if assertion.what in _OF_CONTROLS:
         element = observation.labelled(element)
     count = 1 if target.selectors else await asyncio.to_thread(count_named, target, scope)
@@ -202,14 +219,41 @@ async def _look(
     return Seen(count=max(count, 1), element=element, text=shown, items=items)
 
 
+async def _instead(
+    page: Page,
+    observation: Observation,
+    assertion: Assert,
+    target: Locator,
+    outer: Element | None,
+    scope: Observation,
+    error: MeshError,
+) -> Element | Seen:
+    """The one element that no observation lists, where ``target`` was not found for the reason ``error``; else what there is."""
+    # Of what a selector finds and is not shown, it is known that it is hidden.
+    if error.code == "action.target_missing" or assertion.what != "hidden":
+        _require_counted(assertion, target, scope)
+    unlisted = await beside(page, observation, target, outer)
+    if unlisted is not None and unlisted[1] is not None:
+        return unlisted[1]
+    instead = error.message if error.code == "action.target_differs" else ""
+    count = await asyncio.to_thread(_count, target, scope, error)
+    count = max(count, unlisted[0] if unlisted else 0)
+    if not count:
+        require_loaded(observation, "whether it is there")
+    return Seen(count=count, instead=instead)
+
+
 def _require_counted(assertion: Assert, target: Locator, scope: Observation) -> None:
-    """Errors: ``page.cut``, where elements are counted. What selectors find is the browser's to count, of what has loaded."""
-    if assertion.what != "count":
-        return
-    if target.selectors:
+    """Errors: ``page.cut``, where elements are counted of which not all are known.
+
+    Selectors are the browser's to count, of what has loaded and of no closed shadow tree.
+    """
+    if target.selectors and assertion.what in ("count", "hidden"):
+        require_open(scope, "how many there are", words_of(target.selectors))
+    if assertion.what == "count" and target.selectors:
         require_loaded(scope, "how many there are")
-    else:
-        require_whole(scope, "how many there are", frame=target.frame)
+    elif assertion.what == "count":
+        require_whole(scope, "how many there are", frame=target.frame, named=target.name)
 
 
 def _any(target: Locator) -> Locator:

@@ -282,6 +282,7 @@ class _PatientPage:
         self.unchanged = page.unchanged
         self.find = page.find
         self.hindrance = page.hindrance
+        self.closed = page.closed
         self.option_label = page.option_label
         self.read = page.read
         self.sent = page.sent

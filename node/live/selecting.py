@@ -128,6 +128,6 @@ async def by_way(
         return await page.find(selector, frame, within=outer.ref if outer else "", grade=grade)
     if len(pool) > 1:
         raise several(selector, len(pool))
-    require = require_only if pool else require_whole
-    require(observation, f"what {selector} finds", frame=frame)
+    named, require = by_aria(selector, frame), require_only if pool else require_whole
+    require(observation, f"what {selector} finds", frame=frame, named=named.name if named else "")
     return pool[0] if pool else None

@@ -103,9 +103,10 @@ PAGES: Final[dict[str, Code]] = {
     "page.cut": Code(
         _O,
         False,
-        "The page is too large to be read to its end, or it or a frame of it has not loaded, so that what is absent, how many there are, or which is the only one is not known.",
+        "The page is too large to be read to its end, it or a frame of it has not loaded, or what is asked for may stand in a closed shadow tree, which cannot be read, so that what is absent, how many there are, which is the only one, or what an element says is not known.",
         "Name the element by a CSS selector (`selectors`), which the browser looks for on the whole page, give its place (`nth`), or make"
-        " the page shorter: filter it, or show fewer rows. If it still loads, give the step or the one before it a longer `timeout:`. The"
+        " the page shorter: filter it, or show fewer rows. If it still loads, give the step or the one before it a longer `timeout:`. Of"
+        " closed shadow trees: look in a part of the page that has none (`within`). The"
         " message says what was left out.",
     ),
     "action.target_missing": Code(

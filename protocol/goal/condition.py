@@ -67,6 +67,11 @@ def parse(value: Any) -> Condition:
         raise MeshError("condition.invalid", str(error)[:200]) from error
 
 
+def denies(condition: Condition) -> bool:
+    """Whether ``condition`` can hold because something is absent."""
+    return condition.not_ is not None or any(map(denies, (*(condition.all or ()), *(condition.any or ()))))
+
+
 def holds(condition: Condition, page: Observation) -> bool:
     """Whether ``page`` meets ``condition``. Errors: ``page.cut``, where that depends on what was not read of it."""
     found = judge(condition, page)
@@ -88,9 +93,11 @@ def _judge(condition: Condition, page: Observation, text: str) -> bool | None:
     if condition.title is not None:
         found.append(condition.title.casefold() in page.title.casefold())
     if condition.text is not None:
-        found.append(condition.text.casefold() in text or (False if is_whole(page, text=True) else None))
+        whole = is_whole(page, text=True, named=condition.text)
+        found.append(condition.text.casefold() in text or (False if whole else None))
     if condition.element is not None:
-        found.append(_has(condition.element, page) or (False if is_whole(page, frame="any") else None))
+        whole = is_whole(page, frame="any", named=condition.element.name)
+        found.append(_has(condition.element, page) or (False if whole else None))
     if condition.all is not None:
         found.append(_all([_judge(part, page, text) for part in condition.all]))
     if condition.any is not None:

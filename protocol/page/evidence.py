@@ -170,7 +170,8 @@ class Judge:
         agreeing = [item for item in pool if not self.differs(item, reads=False, writes=writes)]
         if locator.nth is None or not agreeing:
             require = require_only if agreeing else require_whole
-            require(self._observation, "whether another one agrees with the recorded one", frame=locator.frame)
+            asked = "whether another one agrees with the recorded one"
+            require(self._observation, asked, frame=locator.frame, named=locator.name)
         if not agreeing:
             raise self._none(locator, pool, writes=writes)
         if len(agreeing) == 1 and not (writes and self._is_disputed(agreeing[0], pool)):

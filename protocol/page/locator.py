@@ -55,7 +55,8 @@ def resolve(locator: Locator, observation: Observation, pins: Pins = UNPINNED) -
     here = (locator.nth or 0) < len(loose)
     if locator.nth is None or not here:
         asked, require = ("this is the only", require_only) if here else ("there is a", require_whole)
-        require(observation, f"whether {asked} {_said(locator.role, locator.name)}", frame=locator.frame)
+        asked = f"whether {asked} {_said(locator.role, locator.name)}"
+        require(observation, asked, frame=locator.frame, named=locator.name)
     if here:
         return loose[locator.nth or 0]
     near = _near(locator, pool)

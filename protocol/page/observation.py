@@ -225,11 +225,14 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, dict=T
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """What a bound has left out of an observation: from there on, nothing is known of the page."""
 
-    bound: Literal["lines", "elements", "text", "controls", "frames", "document"]
+    bound: Literal["lines", "elements", "text", "controls", "frames", "document", "closed"]
     """What is bounded: lines of the browser's snapshot, elements, lines of the text, controls of frames of other sites, of which
-    no more than role and name is known, frames whose document has not come, or the rest of a document that still loads."""
+    no more than role and name is known, frames whose document has not come, the rest of a document that still loads, or texts and
+    controls in closed shadow trees."""
     left_out: int
     """How many of them."""
+    letters: str | None = None
+    """Of closed shadow trees all that their elements can be called by, folded and without spaces; None if that is not known."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -56,7 +56,7 @@ def container(within: Within, frame: str, observation: Observation, pins: Pins =
     shown = f"{within.role} “{visible(said)}”" if said else within.role
     if len(pool) <= 1:
         require = require_only if pool else require_whole
-        require(observation, f"whether one {shown} is there to look in", frame=frame)
+        require(observation, f"whether one {shown} is there to look in", frame=frame, named=said)
     if len(pool) == 1:
         return pool[0]
     if not pool:

@@ -34,6 +34,7 @@ from protocol.page.action import (
 )
 from protocol.page.dialogs import Answer, Dialog
 from protocol.page.observation import BLANK, Observation, encode
+from protocol.page.whole import cut_by, is_whole
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import given_all
@@ -574,3 +575,14 @@ async def test_pages_share_nothing(world: Backend) -> None:
     assert element(seen, "textbox", "Your name").value == ""
     await one.close()
     await two.close()
+
+
+async def test_what_stands_in_closed_shadow_trees_is_told_apart_from_what_is_absent(page: Page, world: Backend) -> None:
+    await form(page, world)
+    assert await page.closed() is None
+    seen = (await page.perform(Goto(url=world.origin + "/closed.html"))).observation
+    assert "Delete" not in seen.text
+    for framed in (False, True):
+        part = cut_by(seen, await page.closed(framed=framed))
+        whole = {name: is_whole(part, named=name) for name in ("Delete parcel", "Archive", "")}
+        assert whole == {"Delete parcel": False, "Archive": True, "": False}

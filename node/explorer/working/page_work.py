@@ -31,6 +31,7 @@ from node.live import (
     guard_for,
     mounted,
     record,
+    with_closed,
 )
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
@@ -239,7 +240,8 @@ class PageWork:
                         # Nothing is dealt meanwhile, and without it a true claim would be refused.
                         await probing.settle(outcome.observation, actions[:at], [action], at_leisure=True)
                     outcome = await recorder.perform(action)
+            end = await with_closed(page, outcome.observation, spec.condition)
         # Not the verdict: a request of a third party that went wrong does not make a claim false.
-        if not holds(spec.condition, outcome.observation) or not all(step.ok for step in recorder.steps):
+        if not holds(spec.condition, end) or not all(step.ok for step in recorder.steps):
             return None
         return Verified(session=recorder.session.id, path=path, claimed_by=peer)

@@ -39,7 +39,7 @@ class Walker:
         makes: Makes | None = None,
     ) -> None:
         """probing: finds out what a step does that is in doubt; None where nothing is tried. secrets, makes: as ``Worker``."""
-        self._page, self._secrets, self._makes = page, secrets, makes
+        self.page, self._secrets, self._makes = page, secrets, makes
         self._driver = Driver(page, gate, secrets)
         self._probing = probing
         self._way: tuple[Action, ...] = ()
@@ -130,7 +130,7 @@ class Walker:
         self._driver.observation = None
         seen = outcome.observation
         if self._secrets.note_login(await self._makes()):
-            seen = await self._page.observe()
+            seen = await self.page.observe()
         self._driver.observation = seen
         return msgspec.structs.replace(outcome, observation=seen)
 

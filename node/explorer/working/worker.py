@@ -17,7 +17,7 @@ from node.explorer.sharing.visit import Visit, WalkStep
 from node.explorer.working.doubts import Doubts
 from node.explorer.working.mounted import Makes
 from node.explorer.working.walker import Walker
-from node.live import Gate, Probing, remembering
+from node.live import Gate, Probing, remembering, with_closed
 from protocol import limits
 from protocol.capsule.login import asks_for_login
 from protocol.errors import MeshError
@@ -250,6 +250,7 @@ class Worker:
         state = page.state
         states[key] = state
         # What a page that is cut may hold behind its end is no success.
+        page = await with_closed(self._walker.page, page, replica.spec.condition)
         reached = await asyncio.to_thread(judge, replica.spec.condition, page) is True
         # Reading a page of 1 MiB takes longer than the event loop may stand still.
         visits = self._visits_of[state]

@@ -85,6 +85,7 @@ def site() -> MemorySite:
     table = Document(title="A long table", controls=(_control("heading", "A long table", states=("level=1",)),))
     beside = Document(title="Beside", controls=(_control("heading", "Beside", states=("level=1",)),))
     closed = Document(title="Closed", text=("account closed",))
+    trees = Document(title="Closed trees", controls=(_control("heading", "Parcels"),), closed=("Delete parcel",))
     sent = Document(title="Sent", controls=(_control("heading", "Sent", states=("level=1",)),))
     visit = Document(title="Visit", text=("COOKIES", "ITEMS"), cookies=(("seen", "yes"),), items=(("mark", "left"),))
     documents = {
@@ -95,6 +96,7 @@ def site() -> MemorySite:
         "/table.html": table,
         "/popup.html": beside,
         "/account/close": closed,
+        "/closed.html": trees,
         "/send": sent,
         "/unfinished.html": Document(title="Unfinished", controls=(_control("button", "There"),), unfinished=True),
     }

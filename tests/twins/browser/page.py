@@ -43,9 +43,10 @@ from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
 from protocol.page.keys import require_key
 from protocol.page.locator import require_selector
-from protocol.page.observation import Element, Observation
+from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
+from protocol.page.whole import letters_of
 from protocol.risk.refused import navigation_refused, site_of
 from protocol.risk.requests import GuardPolicy
 from tests.twins.browser.kept import Kept
@@ -144,6 +145,12 @@ class MemoryPage:
         """``adapters.ports.Page.hindrance``; of what is hidden or disabled here, no more is known."""
         self._require_alive()
         return self._shown.hindrance(target, ref)
+
+    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+        """``adapters.ports.Page.closed``; within an element, all of them: a closed tree has no place here."""
+        self._require_alive()
+        said = self._shown.document.closed
+        return Cut(bound="closed", left_out=len(said), letters="\n".join(map(letters_of, said))) if said else None
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""

@@ -78,6 +78,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[tuple[str, str], ...] = ()
     offers: bool = False
     """Whether its answer offers to bind the session to the device."""
+    closed: tuple[str, ...] = ()
+    """What it says in closed shadow trees."""
     hidden: tuple[HiddenText, ...] = ()
     """What no person sees."""
     hidden_whole: bool = True
