@@ -82,7 +82,25 @@ def holds(condition: Condition, page: Observation) -> bool:
 
 def judge(condition: Condition, page: Observation) -> bool | None:
     """Whether ``page`` meets ``condition``; None where that depends on what was not read of it."""
-    return _judge(condition, page, page.text.casefold())
+    return _judge(condition, page, _shown(page).casefold())
+
+
+def _shown(page: Observation) -> str:
+    """The text of ``page`` without what a closed list does not show. Options of an open one are elements, or in a listbox."""
+    if "- option " not in page.text:
+        return page.text
+    open_ones = {line for item, line in zip(page.elements, page.lines, strict=False) if item.role == "option"}
+    kept, list_depth = list[str](), -1
+    for number, line in enumerate(page.text.split("\n")):
+        node = line.lstrip(" ")
+        depth = len(line) - len(node)
+        list_depth = -1 if depth <= list_depth else list_depth
+        if node.startswith("- combobox"):
+            list_depth = depth
+        is_listed = list_depth >= 0 and node.startswith("- option ") and number not in open_ones
+        if not is_listed or "[selected]" in node.rpartition('"')[2]:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _judge(condition: Condition, page: Observation, text: str) -> bool | None:

@@ -8,6 +8,7 @@ import pytest
 
 from adapters.ports import Given, GivenFile, Outcome, Page
 from protocol.errors import MeshError
+from protocol.goal.condition import Condition, judge
 from protocol.page.action import (
     Action,
     Check,
@@ -148,6 +149,11 @@ async def test_a_text_has_of_closed_lists_only_what_is_chosen(page: Page, site: 
     assert main.split() == said.split()[1:8]
     found = {text: holding(text, seen) for text in ("Square", "Oak", "Tray", "Round")}
     assert found == dict.fromkeys(found, "listitem") | {"Round": "action.target_missing"}
+    goals = {
+        text: judge(Condition(text=text), seen)
+        for text in ("small", "right", "milk", "oak", "square", "medium", "round")
+    }
+    assert goals == dict.fromkeys(goals, True) | {"medium": False, "round": False}
     for text, shows in [("Small", True), ("Right", True), ("Medium", False), ("None", False)]:
         wait = page.perform(Wait(text=text, timeout_ms=2_000 if shows else 1), timeout_ms=0)
         assert (text, await error_of(wait)) == (text, "" if shows else "action.text_missing")
