@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -23,8 +23,14 @@ _NUMBER: Final = re.compile(
     r"(?:[-−]|(?<!\w)–)?"
     r"(?:(?:\d{1,3}(?:[ \u00a0\u202f'’]\d{3}(?!\d))+|\d+)(?:[.,]\d+)*(?:[eE][+-]?\d{1,3}(?!\w))?|(?<![\w.,])\.\d+)"
 )
+_SPACE: Final = r"[ \u00a0\u202f]?"
+_MAGNITUDE: Final = r"thousand|[mb]illion(?:en)?|milliarden?|trillion|lakhs?|crores?|tsd\.?|mio\.?|mrd\.?"
+_SIDE: Final = r"(?i:[cd]r)(?!\w)"
+"""In accounts: credit or debit."""
+_SCALE: Final = re.compile(
+    rf"{_SPACE}[%‰]|(?:[kKmMB]|bn|mn)(?!\w)|[-−](?!\S)|{_SPACE}(?:(?i:{_MAGNITUDE})(?!\w)|{_SIDE})"
+)
 """Behind a number, what makes it another one: a magnitude, a percentage, a minus of accounts."""
-_SCALE: Final = re.compile(r"[ \u00a0\u202f]?[%‰]|(?:[kKmMB]|bn|mn)(?!\w)|[-−](?!\S)")
 _SIGNS: Final[Mapping[str, str]] = {"€": "EUR", "£": "GBP", "$": "USD", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
 _DOLLARS: Final[Mapping[str, str]] = {
     "US": "USD",
@@ -39,9 +45,16 @@ _DOLLARS: Final[Mapping[str, str]] = {
 _CODE: Final = r"\b(?:EUR|GBP|USD|JPY|INR|RUB|KRW|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|CNY|BRL|MXN|ZAR)\b"
 _CURRENCY: Final = re.compile(rf"(?:\b[A-Z]{{1,2}})?[$¥]|[€£₹₽₩]|{_CODE}")
 _CODE_BEHIND: Final = re.compile(rf"\s*({_CODE})")
+_SIDE_BEHIND: Final = re.compile(rf"\s*(?:{_CURRENCY.pattern})\s*({_SIDE})")
+_SIDE_BEFORE: Final = re.compile(rf"(?<!\w)({_SIDE})\.?\s*(?:{_CURRENCY.pattern})?\s*\Z")
+_BEFORE_CHARS: Final = 20
+_BETWEEN: Final = re.compile(rf"\s*(?:{_CURRENCY.pattern})?\s*(?:[-−–—~]|to|bis)\s*(?:{_CURRENCY.pattern})?\s*")
+"""What stands between the ends of a range."""
+_INDIAN: Final = re.compile(r"-?\d{1,2}(?:,\d{2})+,\d{3}")
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH: Final = rf"({'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
-_DAY: Final = r"(\d{1,2})(?:st|nd|rd|th)?"
+_GERMAN: Final[Mapping[str, str]] = {"mär": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
+_MONTH: Final = rf"({'|'.join((*_MONTHS, *_GERMAN))})[a-z]{{0,6}}\.?"
+_DAY: Final = r"(\d{1,2})(?:st|nd|rd|th|\.)?"
 _ISO: Final = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _BY_NUMBERS: Final = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
 _DAY_MONTH: Final = re.compile(rf"\b{_DAY} {_MONTH},? (\d{{4}})\b", re.IGNORECASE)
@@ -113,12 +126,33 @@ def require_value(action: Extract, text: str) -> Value:
 
 
 def _number(text: str) -> Value | None:
-    for found in _NUMBER.finditer(text):
+    numbers = list(_NUMBER.finditer(text))
+    for place, found in enumerate(numbers):
         number = _decimal(found[0])
         if number is not None:
             plain = _plain(number)
-            return Value(text=plain, key=plain + _scale(text, found))
-    return None
+            return Value(text=plain, key=_ranged(plain + _scale(text, found), text, numbers, place))
+    odd = next((found[0] for found in numbers if "," in found[0]), "")
+    return Value(text=odd, key=odd) if odd else None
+
+
+def _ranged(key: str, text: str, numbers: Sequence[re.Match[str]], place: int) -> str:
+    """``key`` of the number at this ``place``, with the other end of the range that it is an end of, if it is."""
+    if place + 1 < len(numbers) and _is_range(text, numbers[place], numbers[place + 1]):
+        return f"{key} to {_end(text, numbers[place + 1])}"
+    if place and _is_range(text, numbers[place - 1], numbers[place]):
+        return f"{_end(text, numbers[place - 1])} to {key}"
+    return key
+
+
+def _is_range(text: str, low: re.Match[str], high: re.Match[str]) -> bool:
+    dash = high[0][0] if high[0][0] in "-−–" else ""
+    return _BETWEEN.fullmatch(text[low.end() : high.start()] + dash) is not None
+
+
+def _end(text: str, number: re.Match[str]) -> str:
+    plain = _decimal(number[0].lstrip("-−–"))
+    return f"{number[0] if plain is None else _plain(plain)}{_scale(text, number)}"
 
 
 def only_number(text: str) -> Decimal | None:
@@ -132,7 +166,11 @@ def only_number(text: str) -> Decimal | None:
 def _scale(text: str, number: re.Match[str]) -> str:
     """What stands around ``number`` in ``text`` and makes it another one: the `k` of `5k`, the brackets of `(5.00)`."""
     behind = _SCALE.match(text, number.end())
-    return (f" {behind[0].strip().lower()}" if behind else "") + (" ()" if re.fullmatch(r"\s*\(.*\)\s*", text) else "")
+    scale = f" {behind[0].strip().lower()}" if behind else ""
+    before = text[max(0, number.start() - _BEFORE_CHARS) : number.start()]
+    side = _SIDE_BEHIND.match(text, number.end()) or _SIDE_BEFORE.search(before)
+    scale += f" {side[1].lower()}" if side else ""
+    return scale + (" ()" if re.fullmatch(r"\s*\(.*\)\s*", text) else "")
 
 
 def _currency(text: str, sign: re.Match[str], number: re.Match[str]) -> str:
@@ -153,23 +191,31 @@ def _decimal(text: str) -> Decimal | None:
     """The number in ``text``, whichever of comma and point its thousands are divided by.
 
     Of several kinds of marks the last one is the decimal mark. One mark alone, three digits before the end, divides thousands:
-    ``1,234`` and ``1.234.567``; a single point is a decimal point, as in ``1.234``.
+    ``1,234`` and ``1.234.567``; a single point is a decimal point, as in ``1.234``. Commas may divide as in India: ``12,34,567``.
+    None of a text with marks in other places: only the same text is the same number.
     """
     text = re.sub(r"[ \u00a0\u202f'’]", "", text.replace("−", "-").replace("–", "-"))
     text, *power = re.split("[eE]", text)
     marks = [mark for mark in ".," if mark in text]
     if len(marks) == 2:
-        decimal = max(marks, key=text.rfind)
-        text = text.replace(min(marks, key=text.rfind), "").replace(decimal, ".")
+        decimal, divides = max(marks, key=text.rfind), min(marks, key=text.rfind)
+        whole = text.rpartition(decimal)[0]
+        if not (_groups(whole, divides) or _INDIAN.fullmatch(whole)):
+            return None
+        text = text.replace(divides, "").replace(decimal, ".")
     elif marks:
         (mark,) = marks
-        groups = re.fullmatch(rf"-?\d{{1,3}}(?:{re.escape(mark)}\d{{3}})+", text) is not None
-        thousands = groups and (mark == "," or text.count(mark) > 1)
+        thousands = _groups(text, mark) and (mark == "," or text.count(mark) > 1)
+        thousands = thousands or _INDIAN.fullmatch(text) is not None
         text = text.replace(mark, "" if thousands else ".")
     try:
         return Decimal("e".join([text, *power]))
     except InvalidOperation:
         return None
+
+
+def _groups(text: str, mark: str) -> bool:
+    return re.fullmatch(rf"-?\d{{1,3}}(?:{re.escape(mark)}\d{{3}})+", text) is not None
 
 
 def _money(text: str) -> Value | None:
@@ -185,12 +231,17 @@ def _money(text: str) -> Value | None:
     elif before:
         near = before[-1]
     number = _decimal(near[0]) if near else None
-    if near is None or number is None:
+    if near is None or (number is None and "," not in near[0]):
         return None
-    if near is after and text[: currency.start()].rstrip().endswith(("-", "−")):
+    numbers = list(_NUMBER.finditer(text))
+    place = next((place for place, each in enumerate(numbers) if each.start() == near.start()), 0)
+    if number is not None and place and _is_range(text, numbers[place - 1], near):
+        number = abs(number)  # its dash is no sign
+    elif number is not None and near is after and text[: currency.start()].rstrip().endswith(("-", "−")):
         number = -abs(number)
-    plain = _plain(number)
-    return Value(text=plain, key=f"{_currency(text, currency, near)} {plain}{_scale(text, near)}")
+    plain = near[0] if number is None else _plain(number)
+    key = _ranged(plain + _scale(text, near), text, numbers, place)
+    return Value(text=plain, key=f"{_currency(text, currency, near)} {key}")
 
 
 def _date(text: str) -> Value | None:
@@ -198,9 +249,9 @@ def _date(text: str) -> Value | None:
     if found := _ISO.search(text):
         parts = (int(found[1]), int(found[2]), int(found[3]))
     elif found := _DAY_MONTH.search(text):
-        parts = (int(found[3]), _MONTHS.index(found[2].lower()) + 1, int(found[1]))
+        parts = (int(found[3]), _month(found[2]), int(found[1]))
     elif found := _MONTH_DAY.search(text):
-        parts = (int(found[3]), _MONTHS.index(found[1].lower()) + 1, int(found[2]))
+        parts = (int(found[3]), _month(found[1]), int(found[2]))
     elif found := _BY_NUMBERS.search(text):
         first, second = int(found[1]), int(found[3])
         # The day comes first, as nearly everywhere; a second number above 12 can be no month.
@@ -212,6 +263,11 @@ def _date(text: str) -> Value | None:
     except ValueError:
         return None
     return Value(text=day, key=day)
+
+
+def _month(name: str) -> int:
+    name = name.lower()
+    return _MONTHS.index(_GERMAN.get(name, name)) + 1
 
 
 def _ago(text: str) -> Value | None:
