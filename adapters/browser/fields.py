@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-_PARTS: Final = r"""
+from adapters.browser.composed import COMPOSED
+
+_PARTS: Final = (
+    r"""
 const own = (kind, name, of) => Object.getOwnPropertyDescriptor(kind.prototype, name).get.call(of);
 const attribute = (of, name) => Element.prototype.getAttribute.call(of, name);
 const inside = (of, selector) => [...Element.prototype.querySelectorAll.call(of, selector)];
@@ -15,6 +18,14 @@ const said = of => of instanceof HTMLElement ? own(HTMLElement, 'innerText', of)
 const BUTTONS = /^(button|submit|reset|image|hidden)$/, BOXES = /^(checkbox|radio)$/;
 const type = of => of instanceof HTMLInputElement ? own(HTMLInputElement, 'type', of) : '';
 const roleOf = of => (attribute(of, 'role') || '').trim().split(/\s+/)[0];
+const box = of => {
+  if (BOXES.test(type(of)))
+    return own(HTMLInputElement, 'indeterminate', of) ? 'mixed' : own(HTMLInputElement, 'checked', of) ? 'checked' : 'unchecked';
+  if (!/^(checkbox|switch|radio|menuitemcheckbox|menuitemradio)$/.test(roleOf(of))) return '';
+  return {true: 'checked', mixed: 'mixed'}[attribute(of, 'aria-checked')] || 'unchecked';
+};
+const isPicture = of => of instanceof HTMLImageElement || type(of) === 'image' || /^(img|image)$/.test(roleOf(of));
+const picture = of => attribute(of, 'aria-label') || attribute(of, 'alt') || attribute(of, 'title') || '';
 const lines = (list, text) => list.map(item => text(item).replace(/\s+/g, ' ').trim()).join('\n');
 const picked = list => lines([...own(HTMLSelectElement, 'selectedOptions', list)], item => item.label);
 // The text of what is around closed lists has all their options: of each only what is chosen is shown.
@@ -32,9 +43,11 @@ const around = of => {
   return parts.join('') + text.slice(from);
 };
 """
+    + COMPOSED
+)
 
 SHOWN: Final = (
-    "e => {"
+    "(e, extracts) => {"
     + _PARTS
     + r"""
   const named = of => attribute(of, 'aria-label') || said(of) || attribute(of, 'title') || '';
@@ -46,22 +59,10 @@ SHOWN: Final = (
     const all = inside(of, `[role=${role}]`);
     return all.filter(item => [attribute(item, 'aria-selected'), attribute(item, 'aria-checked')].includes('true'));
   };
-  const box = of => {
-    if (BOXES.test(type(of)))
-      return own(HTMLInputElement, 'indeterminate', of) ? 'mixed' : own(HTMLInputElement, 'checked', of) ? 'checked' : 'unchecked';
-    if (!/^(checkbox|switch|radio|menuitemcheckbox|menuitemradio)$/.test(roleOf(of))) return '';
-    return {true: 'checked', mixed: 'mixed'}[attribute(of, 'aria-checked')] || 'unchecked';
+  const chosenBy = (of, role) => {
+    const told = (name, word) => ({true: word, false: `not ${word}`, mixed: 'mixed'})[attribute(of, name)] || '';
+    return told('aria-pressed', 'pressed') || (/^(tab|option)$/.test(role) ? told('aria-selected', 'selected') : '');
   };
-  const isPicture = of => of instanceof HTMLImageElement || type(of) === 'image' || /^(img|image)$/.test(roleOf(of));
-  const picture = of => attribute(of, 'aria-label') || attribute(of, 'alt') || attribute(of, 'title') || '';
-  // Pictures and boxes in place of words, and the tree of a component, which innerText leaves out.
-  const unsaid = of => {
-    const root = own(Element, 'shadowRoot', of);
-    if (root) return [...root.children].filter(child => !(child instanceof HTMLStyleElement)).map(shown).join('\n').trim();
-    return inside(of, '*').map(part => box(part) || (isPicture(part) ? picture(part) : '')
-      || (own(Element, 'shadowRoot', part) ? shown(part) : '')).filter(text => text).join('\n');
-  };
-  const shown = of => around(of).trim() || unsaid(of);
   if (e instanceof HTMLSelectElement) return picked(e);
   if (e instanceof HTMLTextAreaElement) return own(HTMLTextAreaElement, 'value', e);
   if (box(e)) return box(e);
@@ -93,18 +94,21 @@ SHOWN: Final = (
       : attribute(box, 'role') === 'radio' && attribute(box, 'aria-checked') === 'true');
     return lines(on, box => type(box) === 'radio' ? labelled(box) : named(box));
   }
-  if (inside(e, 'select').length) return around(e).replace(/ *\n */g, '\n').trim();
-  return said(e).trim() ? null : unsaid(e) || null;
+  const text = isComposed(e, extracts) ? composed(e, extracts)
+    : inside(e, 'select').length ? around(e).replace(/ *\n */g, '\n').trim() : null;
+  const words = text || (said(e).trim() ? null : composed(e, extracts) || null), state = extracts ? chosenBy(e, role) : '';
+  return state ? `${words === null ? said(e).trim() : words}\n${state}`.trim() : words;
 }"""
 )
 """What a field shows, or the labels of what is chosen in a list or a group of radio buttons, one a line.
 
 Of a box it is its state, of a picture its alternative text. An element without words is read by the boxes, pictures and components
-in it. Null for anything else, which is read by its text. Nothing is read of a password field.
+in it. Null for anything else, which is read by its text. Nothing is read of a password field. ``extracts``: also what style sheets
+write, and in a last line whether a tab, an option or a toggle button is chosen.
 """
 
-TEXT: Final = "e => {" + _PARTS + "return around(e);}"
-"""The text of what is around fields, a page too: of closed lists only what is chosen."""
+TEXT: Final = "(e, extracts) => {" + _PARTS + "return isComposed(e, extracts) ? composed(e, extracts) : around(e);}"
+"""The text of what is around fields, a page too: of closed lists only what is chosen. ``extracts``: as of ``SHOWN``."""
 
 FIELD: Final = (
     "e => {"
@@ -112,8 +116,8 @@ FIELD: Final = (
     + r"""
   const kind = e instanceof HTMLTextAreaElement ? HTMLTextAreaElement : HTMLInputElement;
   // The hidden text area of a code editor passes on what it is given.
-  const box = Element.prototype.getBoundingClientRect.call(e);
-  if (e instanceof HTMLTextAreaElement && (box.width < 10 || box.height < 10 || getComputedStyle(e).opacity === '0'
+  const bounds = Element.prototype.getBoundingClientRect.call(e);
+  if (e instanceof HTMLTextAreaElement && (bounds.width < 10 || bounds.height < 10 || getComputedStyle(e).opacity === '0'
       || Element.prototype.closest.call(e, '.CodeMirror,.cm-editor,.monaco-editor,.ace_editor'))) return null;
   if (!(e instanceof kind) || BUTTONS.test(type(e)) || BOXES.test(type(e)) || type(e) === 'file') return null;
   const formed = /^(color|date|datetime-local|month|number|range|time|week)$/.test(type(e)) ? type(e) : '';

@@ -125,7 +125,7 @@ class Hands:
             case Press(key=key, target=None):
                 await self._page.keyboard.press(key)
             case Extract(target=None):
-                return await self._page_text(limit)
+                return await self._page_text(limit, extracts=True)
             case Assert():
                 pass  # ``read`` has judged it; what is left is the wait for a still page
             case SwitchTab() | CloseTab():
@@ -238,7 +238,7 @@ class Hands:
                     await self._focus(element, internal, target, limit)
                     await target.press(key, timeout=limit)
                 case _:
-                    return await self._read(element, target, limit)
+                    return await self._read(element, target, limit, extracts=True)
         except PlaywrightTimeoutError as error:
             if _DONE in error.message:
                 return ""  # what is late is the page that it leads to, which is waited for as after any other action
@@ -346,8 +346,9 @@ class Hands:
         value = await self._while_there(target, element, target.get_attribute(attribute, timeout=limit))
         return None if value is None else well_formed(value)
 
-    async def _page_text(self, limit: int) -> str:
-        return tidy(well_formed(str(await self._page.locator("body").evaluate(TEXT, timeout=limit))))
+    async def _page_text(self, limit: int, *, extracts: bool = False) -> str:
+        text = await self._page.locator("body").evaluate(TEXT, extracts, timeout=limit)
+        return tidy(well_formed(str(text)))
 
     async def _on_held(self, action: Action, element: Element, handle: ElementHandle, limit: int) -> str:
         """Read a piece of a line, which has no ref, or give files to a hidden field for them.
@@ -361,7 +362,7 @@ class Hands:
             return ""
         if not isinstance(action, Extract):
             raise MeshError("action.not_possible", "a piece of a line can only be read: act on what is around it")
-        return await _text_of(element, handle)
+        return await _text_of(element, handle, extracts=True)
 
     async def sent(self, element: Element | None, internal: str | None) -> tuple[str, ...] | None:
         """As ``adapters.ports.Page.sent``, of ``element`` with the Playwright ref ``internal``."""
@@ -373,17 +374,17 @@ class Hands:
         values = await (work if held else self._while_there(target, element, work))
         return None if values is None else tuple(well_formed(str(value)) for value in values)
 
-    async def _read(self, element: Element, target: Locator, limit: int) -> str:
+    async def _read(self, element: Element, target: Locator, limit: int, *, extracts: bool = False) -> str:
         if element.traits.input_type == "password":
             return ""
-        shown = await target.evaluate(SHOWN, timeout=limit)
+        shown = await target.evaluate(SHOWN, extracts, timeout=limit)
         return tidy(await target.inner_text(timeout=limit)) if shown is None else well_formed(str(shown))
 
 
-async def _text_of(element: Element, handle: ElementHandle) -> str:
+async def _text_of(element: Element, handle: ElementHandle, *, extracts: bool = False) -> str:
     if element.traits.input_type == "password":
         return ""
-    shown = await handle.evaluate(SHOWN)
+    shown = await handle.evaluate(SHOWN, extracts)
     return tidy(await handle.inner_text()) if shown is None else well_formed(str(shown))
 
 

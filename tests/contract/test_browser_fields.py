@@ -159,6 +159,66 @@ async def test_a_text_has_of_closed_lists_only_what_is_chosen(page: Page, site: 
         assert (text, await error_of(wait)) == (text, "" if shows else "action.text_missing")
 
 
+MADE = """
+<style>.price::before { content: "10 "; } .price::after { content: attr(data-unit); } .icon::before { content: "\\e901"; }
+.star::after { content: "*"; } .away::after { content: "no"; display: none; } .told::after { content: "→" / "next"; }
+</style>
+<p id=made class=price data-unit="€"></p><p id=beside>Price <b class=price data-unit="€"></b> net</p>
+<p id=star class=star>Name</p><p id=icon class=icon>Edit</p><p id=away class=away>Go</p><p id=told class=told>On</p>
+<div id=tree>Total <x-a><template shadowrootmode=open><style>b::after { content: "10 €" }</style><b></b> for
+  <slot></slot></template>two</x-a>!</div>
+<div id=lines><template shadowrootmode=open><p style="text-transform: uppercase">One</p><p hidden>Not</p>
+  Two<br>Three <select><option>A<option selected>B
+  </select></template></div>
+<button id=on aria-pressed=true>Bold</button><button id=off aria-pressed=false>Like 5</button>
+<div role=tab id=tab aria-selected=true>Day</div>
+<div role=tab id=other aria-selected=false>Week</div><div role=tab id=mere>Month</div>
+<table><tr><td id=cell aria-selected=false>7</table>
+"""
+
+
+async def test_an_extract_has_what_style_sheets_write_shadow_trees_in_their_place_and_which_tab_is_chosen(
+    page: Page, site: PageServer
+) -> None:
+    """An assertion reads no words of style sheets, as Playwright reads none. Taken out: ``extracts``, ``isComposed``."""
+    await visit(page, site, MADE)
+    await page.observe()
+    extracted = {
+        "made": "10 €",
+        "beside": "Price 10 € net",
+        "star": "Name*",
+        "icon": "Edit",
+        "away": "Go",
+        "told": "On→",
+        "tree": "Total 10 € for two!",
+        "lines": "ONE\nTwo\nThree B",
+        "on": "Bold\npressed",
+        "off": "Like 5\nnot pressed",
+        "tab": "Day\nselected",
+        "other": "Week\nnot selected",
+        "mere": "Month",
+        "cell": "7",
+    }
+    read = {
+        "star": "Name",
+        "beside": "Price net",
+        "tree": "Total for two!",
+        "lines": extracted["lines"],
+        "on": "Bold",
+        "tab": "Day",
+    }
+    told, said = dict[str, str](), dict[str, str | None]()
+    for name in extracted:
+        found = await page.find(f"css=#{name}")
+        assert found is not None
+        said[name] = await page.read(found.ref)
+        told[name] = (await page.perform(Extract(name="x", target=ANY), ref=found.ref)).extracted
+    assert told == extracted
+    assert {name: said[name] for name in read} == read
+    whole = (await page.perform(Extract(name="x"))).extracted.split("\n")
+    assert [line for line in whole if "10 €" in line] == ["10 €", "Price 10 € net", "Total 10 € for two!"]
+
+
 FIELDS = """
 <label>Day <input type=date></label><label>When <input type=datetime-local></label><label>Time <input type=time></label>
 <label>Week <input type=week></label><label>Month <input type=month></label><label>Colour <input type=color></label>
