@@ -15,6 +15,7 @@ from playwright.async_api import Dialog as PlaywrightDialog
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.caused import Caused
+from adapters.browser.denied import denied
 from adapters.browser.faults import translated
 from adapters.ports import NOTHING, Given
 from protocol import limits
@@ -98,9 +99,7 @@ class Activity:
         page.on("dialog", self._dialog)
         # Not Playwright's events: these come over this session anyway.
         session.on("Runtime.consoleAPICalled", self._console)
-        session.on(
-            "Runtime.exceptionThrown", lambda event: self._error([event["exceptionDetails"].get("exception", {})])
-        )
+        session.on("Runtime.exceptionThrown", self._thrown)
         # For good, as it is rare that a request fails. The other two events come with each picture: they are asked for only while
         # a script waits.
         page.on("requestfailed", self._request_failed)
@@ -268,8 +267,18 @@ class Activity:
         self._changed.set()
 
     def _console(self, event: Mapping[str, Any]) -> None:
+        self._note_denied(event["args"])
         if event["type"] in ("error", "assert"):
             self._error(event["args"])
+
+    def _thrown(self, event: Mapping[str, Any]) -> None:
+        thrown = [event["exceptionDetails"].get("exception", {})]
+        self._note_denied(thrown)
+        self._error(thrown)
+
+    def _note_denied(self, said: Sequence[Mapping[str, Any]]) -> None:
+        if note := denied(said):
+            self.note(note)
 
     def _error(self, said: Sequence[Mapping[str, Any]]) -> None:
         if len(self.console_errors) < limits.CONSOLE_ERRORS_MAX:

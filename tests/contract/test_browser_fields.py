@@ -324,6 +324,24 @@ async def test_what_a_press_empties_is_no_news(page: Page, site: PageServer) -> 
     assert (await page.perform(Wait())).notes == ()
 
 
+async def test_a_service_worker_and_the_clipboard_that_are_refused_are_noted_once(page: Page, site: PageServer) -> None:
+    """Taken out: each case of ``denied``. A page that handles its refusal in silence says nothing that could be noted."""
+    clipboard = "the clipboard was refused to the page"
+    calls = {
+        "navigator.serviceWorker.register('/worker.js')": "a service worker of the page was refused: none runs here",
+        "navigator.clipboard.readText()": f"{clipboard}: readText",
+        "navigator.clipboard.writeText('x').catch(console.warn)": f"{clipboard}: writeText",
+        "Promise.reject(new DOMException('no', 'NotAllowedError'))": "",
+    }
+    ends = ".finally(() => setTimeout(() => document.body.append(`${this.textContent} is over`), 50))"
+    buttons = [f'<button onclick="{call}{ends}">Call {place}</button>' for place, call in enumerate(calls)]
+    await visit(page, site, "".join(buttons))
+    for place, note in enumerate(calls.values()):
+        done = await use(page, Click(target=ANY), "button", f"Call {place}")
+        over = await page.perform(Wait(text=f"Call {place} is over", timeout_ms=60_000))
+        assert (*done.notes, *over.notes) == ((note,) if note else ()), place
+
+
 async def test_files_are_in_their_field_or_it_is_noted_that_they_are_not(page: Page, site: PageServer) -> None:
     taken = "<label>Taken <input type=file onchange=\"this.value=''\"></label>"
     await visit(page, site, f"<label>Kept <input type=file></label>{taken}")
