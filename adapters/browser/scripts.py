@@ -155,11 +155,21 @@ const isBusy = root => {
 """
 """Whether a page says that it is at work: ``aria-busy``, or a status such as “Saving…”."""
 
+COMING: Final = r"""
+const coming = () => {
+  const came = performance.getEntriesByType('navigation')[0];
+  // What a script writes into a window or frame of its own need not end, and comes from nowhere.
+  return /^http/.test(came?.name) && !came.domContentLoadedEventStart && prop(document, 'readyState') !== 'complete';
+};
+"""
+"""Whether the document of a frame has come from a site and not to its end."""
+
 FACTS: Final = (
     "(() => {"
     + _TRAITS
     + _CLOBBERED
     + BUSY
+    + COMING
     + STANDING
     + r"""
 let busy = false, room = 500000;
@@ -209,7 +219,7 @@ const unreadable = () => clobbered() || Array.prototype.map.call(prop(document, 
 const base = prop(document, 'baseURI'), title = prop(document, 'title'), top = window.parent === window;
 return JSON.stringify({base, title, top, items, secrets,
   leads, stood, named, unmarked: stood.length > 0 && !anyMarked(),
-  clobbered: unreadable(), traps, busy, began: performance.timeOrigin, address: location.href,
+  clobbered: unreadable(), traps, busy, coming: coming(), began: performance.timeOrigin, address: location.href,
   status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0});
 })()"""
 )

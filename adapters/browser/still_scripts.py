@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from adapters.browser.dom import DOM
-from adapters.browser.scripts import BUSY
+from adapters.browser.scripts import BUSY, COMING
 
 _LEFT: Final = r"""
 // Colours change nothing that is read.
@@ -42,16 +42,8 @@ SHOWS: Final = (
 )
 """Becomes true once a frame is drawn that shows something; false if it is drawn and shows nothing."""
 
-UNDER_WAY: Final = (
-    "(() => {"
-    + DOM
-    + r"""
-  const came = performance.getEntriesByType('navigation')[0];
-  // What a script writes into a window of its own need not end, and comes from nowhere.
-  return /^http/.test(came?.name) && !came.domContentLoadedEventStart && prop(document, 'readyState') !== 'complete';
-})()"""
-)
-"""Whether the document of a frame has come from a site and not to its end."""
+UNDER_WAY: Final = "(() => {" + DOM + COMING + "return coming(); })()"
+"""As ``COMING``."""
 
 _ANSWERS: Final = r"""
   const answers = globalThis.__trailmesh_answers ??= (() => {

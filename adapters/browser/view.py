@@ -57,7 +57,9 @@ class Facts:
     unread: int = 0
     """How many lines of the snapshot were left out."""
     awaited: int = 0
-    """How many frames wait for a document and had none before."""
+    """How many frames wait for a document and had none before, …"""
+    coming: int = 0
+    """… and of how many, in reach, the document has not come to its end."""
     unfinished: bool = False
     """Whether the document of the main frame still loads, and is waited for no longer."""
     unasked: int = 0
@@ -158,7 +160,7 @@ def assemble(roots: list[Node], facts: Facts, *, url: str, title: str, mask: Mas
         "elements": builder.unlisted,
         "text": total - text.count("\n") - bool(text),
         "controls": facts.unasked,
-        "frames": facts.awaited,
+        "frames": facts.awaited + facts.coming,
         "document": int(facts.unfinished),
     }
     observation = Observation(

@@ -122,6 +122,7 @@ def _gathered(texts: Sequence[str]) -> Facts:
         facts.standing.extend(map(standing_of, value["stood"]))
         facts.title = value["title"] if value["top"] else facts.title
         facts.documents.append(FrameDocument(value["began"], value["address"], value["status"]))
+        facts.coming += value["coming"] and not value["top"]
         facts.busy = facts.busy or value["busy"]
         facts.clobbered = facts.clobbered or value["clobbered"]
         facts.traps = facts.traps or value["traps"]

@@ -181,7 +181,7 @@ async def _look(
         outer = await around(page, observation, target, pins)
     except MeshError as error:
         count = _count_around(error)
-        require_loaded(observation, "whether it is there to look in")
+        require_loaded(observation, "whether it is there to look in", frame=target.frame)
         if target.within is not None and target.within.selectors and error.code == "action.target_missing":
             require_open(observation, "whether it is there to look in", words_of(target.within.selectors))
         return Seen(count=count)
@@ -239,7 +239,7 @@ async def _instead(
     count = await asyncio.to_thread(_count, target, scope, error)
     count = max(count, unlisted[0] if unlisted else 0)
     if not count:
-        require_loaded(observation, "whether it is there")
+        require_loaded(observation, "whether it is there", frame=target.frame)
     return Seen(count=count, instead=instead)
 
 
@@ -251,7 +251,7 @@ def _require_counted(assertion: Assert, target: Locator, scope: Observation) -> 
     if target.selectors and assertion.what in ("count", "hidden"):
         require_open(scope, "how many there are", words_of(target.selectors))
     if assertion.what == "count" and target.selectors:
-        require_loaded(scope, "how many there are")
+        require_loaded(scope, "how many there are", frame=target.frame)
     elif assertion.what == "count":
         require_whole(scope, "how many there are", frame=target.frame, named=target.name)
 

@@ -227,8 +227,8 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
 
     bound: Literal["lines", "elements", "text", "controls", "frames", "document", "closed"]
     """What is bounded: lines of the browser's snapshot, elements, lines of the text, controls of frames of other sites, of which
-    no more than role and name is known, frames whose document has not come, the rest of a document that still loads, or texts and
-    controls in closed shadow trees."""
+    no more than role and name is known, frames whose document has not come to its end, the rest of a document that still loads, or
+    texts and controls in closed shadow trees."""
     left_out: int
     """How many of them."""
     letters: str | None = None

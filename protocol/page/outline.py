@@ -49,7 +49,7 @@ def outline(observation: Observation, number: int) -> tuple[str, ...]:
         lines.append(f"{margin}- {mark}{_plain(body.removeprefix('- '))}")
     lines.extend(f"- {_mark(item, number)}{_words(item)}" for item in adrift)
     if observation.cut:
-        lines.append(f"{CUT[:-1]}; {said(observation.cut)})")
+        lines.append(f"- (not all of the page is here: {said(observation.cut)})")
     elif any(line >= len(shown) for line in observation.lines):
         lines.append(CUT)
     return tuple(lines)

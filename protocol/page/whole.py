@@ -20,10 +20,11 @@ _WORDS: Final = {
     "elements": "elements",
     "text": "lines of its text",
     "controls": "values and traits of controls in frames of other sites",
-    "frames": "frames whose document has not come",
+    "frames": "frames whose document has not come, or not to its end",
     "closed": "texts and controls in closed shadow trees",
 }
 _REST: Final = "parts of the page that are still loading"
+_LOADING: Final = frozenset({"document", "frames"})
 _CSS: Final = re.compile(r"css=(?:[\w.#>+~ -]*[ >+~])?([\w.#-]+)")
 """A selector of classes, ids and tags alone; its last part is about the element itself."""
 _SAID: Final = re.compile(r'(?:text|label|placeholder|title|alt|testid)="?([^"/>\\]+)"?')
@@ -50,7 +51,7 @@ def require_only(page: Observation, asked: str, *, frame: str = "", named: str =
     What may follow on a page that still loads is no reason not to use what is there: every page can change later.
     """
     missing = _missing(page, frame=frame, text=False, named=named)
-    _require([each for each in missing if each.bound != "document"], asked)
+    _require([each for each in missing if each.bound not in _LOADING], asked)
 
 
 def require_open(page: Observation, asked: str, named: str) -> None:
@@ -58,9 +59,10 @@ def require_open(page: Observation, asked: str, named: str) -> None:
     _require([each for each in page.cut if each.bound == "closed" and _may_say(each, named)], asked)
 
 
-def require_loaded(page: Observation, asked: str) -> None:
-    """Return if ``page`` has loaded, so that the browser can tell of all of it. Errors: ``page.cut``."""
-    _require([each for each in page.cut if each.bound == "document"], asked)
+def require_loaded(page: Observation, asked: str, *, frame: str = "") -> None:
+    """Return if ``page`` has loaded, so that the browser can tell of all of its ``frame``. Errors: ``page.cut``."""
+    bounds = _LOADING if frame else {"document"}
+    _require([each for each in page.cut if each.bound in bounds], asked)
 
 
 def said(cut: Sequence[Cut]) -> str:

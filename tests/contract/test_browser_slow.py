@@ -13,6 +13,7 @@ import pytest
 
 from adapters.ports import Browser, Page
 from node.live.acting import Driver, Gate
+from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
 from protocol.page.action import Action, Assert, Click, Fill, Goto, Locator, Within
 from protocol.recording.session import Profile
@@ -167,6 +168,28 @@ async def test_a_document_that_shows_something_and_never_ends_is_used_as_it_is_a
             led = await driver.act(Click(target=Locator(role="link", name="On"), timeout_ms=800), expect=expect)
             assert (led.notes, led.observation.title) == ((note,), "Half")
             await driver.act(Goto(url=origin + "/first"))
+
+
+async def test_a_frame_whose_document_never_ends_tells_of_nothing_that_it_is_absent_in_it(
+    launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: ``Facts.coming``."""
+    monkeypatch.setattr(limits, "SETTLE_TIMEOUT_MS", 1_000)
+    written = "<iframe id=own></iframe><script>own.contentDocument.write('Written, and never closed')</script>"
+    page = await (await launched.open(Profile(), GuardPolicy())).page()
+    driver = Driver(page, Gate(report=unreported, risk_max=4))
+    site.extra["/frames.html"] = f"<h1>Frames</h1>{written}<iframe src=/unfinished.html></iframe>"
+    opened = await driver.act(Goto(url=f"{site.origin}/frames.html"))
+    assert [(each.bound, each.left_out) for each in opened.observation.cut] == [("frames", 1)]
+    (there,) = (item.frame for item in opened.observation.elements if item.name == "There")
+    assert await outcome(driver, Assert(what="hidden", target=Locator(role="table"))) == ""
+    steps: dict[Action, str] = {
+        Assert(what="hidden", target=Locator(role="table", frame=there), timeout_ms=1): "page.cut",
+        Assert(what="hidden", target=Locator(selectors=("css=table",), frame=there), timeout_ms=1): "page.cut",
+        Click(target=Locator(role="button", name="There", frame=there)): "",
+    }
+    assert {step: await outcome(driver, step) for step in steps} == steps
+    site.hold.set()
 
 
 async def test_what_a_page_was_still_loading_can_come_later_and_it_is_whole_then(
