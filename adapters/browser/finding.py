@@ -24,6 +24,7 @@ from adapters.browser.worlds import Worlds, traits_of
 from protocol.page.action import Locator as ToFind
 from protocol.page.fits import Grade
 from protocol.page.locator import ENTER_FRAME, by_aria, hidden, malformed, require_selector, several, unlisted
+from protocol.page.names import visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element
 from protocol.page.pinned_selectors import pinned
 
@@ -142,16 +143,26 @@ class Finding:
 
     async def _first(self, target: ToFind, view: View) -> Locator | None:
         """The first element of the frame that fits ``target`` by its first selector, else by role and name, shown or hidden."""
+        for _, found in (await self.ways(target, view))[:1]:
+            return found.first if await found.count() else None
+        return None
+
+    async def ways(self, target: ToFind, view: View) -> list[tuple[str, Locator]]:
+        """The ways of ``target`` in words, and all elements of the frame to which each leads, shown or hidden: its selectors, or
+        role and name; a way that gives less than both leads nowhere in particular."""
         frame = await self._frame_of(view.nodes_in(target.frame)) if target.frame else self._page.main_frame
-        named = by_aria(target.selectors[0], target.frame) if target.selectors else target
-        if frame is None or (named is not None and not (named.role and named.name)):
-            return None
-        if named is None:
-            found = way(frame, with_hidden(target.selectors[0]))
-        else:
-            role: Any = named.role
-            found = frame.get_by_role(role, name=named.name, exact=True, include_hidden=True)
-        return found.first if await found.count() else None
+        ways: list[tuple[str, Locator]] = []
+        for selector in target.selectors or ("",):
+            named = by_aria(selector, target.frame) if selector else target
+            if frame is None or (named is not None and not (named.role and named.name)):
+                continue
+            if named is None:
+                ways.append((selector, way(frame, with_hidden(selector))))
+            else:
+                role: Any = named.role
+                found = frame.get_by_role(role, name=named.name, exact=True, include_hidden=True)
+                ways.append((selector or f"{named.role} “{visible(named.name)}”", found))
+        return ways
 
     async def _keep(
         self, handle: ElementHandle, view: View, frame: str, refs: Sequence[str], around: str, mask: Mask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
 from playwright.async_api import CDPSession
@@ -24,6 +24,7 @@ from adapters.browser.following import Following
 from adapters.browser.forms import Forms
 from adapters.browser.hands import Hands
 from adapters.browser.hidden_text import HIDDEN_TEXT, hidden_texts
+from adapters.browser.markup import read_markup
 from adapters.browser.navigating import Navigation
 from adapters.browser.network import NetworkGuard
 from adapters.browser.options import label_of
@@ -40,6 +41,7 @@ from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
+from protocol.page.markup import Markup
 from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.risk.refused import request_line
@@ -335,6 +337,23 @@ class ChromiumPage:
     def console_errors(self) -> tuple[str, ...]:
         """``adapters.ports.Page.console_errors``."""
         return tuple(map(masker(self._secrets), self._activity.console_errors))
+
+    async def markup(self, targets: Sequence[Locator] = (), near: Sequence[str] = ()) -> Markup:
+        """``adapters.ports.Page.markup``."""
+        view = self._view
+        if view is None or self._activity.navigating:
+            raise MeshError("browser.timeout")
+        internal = [view.refs[ref] for ref in near if ref in view.refs]
+        found = await self._activity.alive(
+            read_markup(self._hands.finding, self._worlds, view, targets, internal, self._secrets),
+            timeout_ms=limits.MARKUP_MS,
+            otherwise="browser.timeout",
+            doing="reading the document of the page",
+            late=SLOW,
+        )
+        if found is None:
+            raise MeshError("browser.timeout")
+        return found
 
     async def hidden_texts(self) -> HiddenTexts:
         """``adapters.ports.Page.hidden_texts``."""

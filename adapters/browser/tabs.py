@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -23,6 +23,7 @@ from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
+from protocol.page.markup import Markup
 from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import Secrets
 
@@ -232,6 +233,10 @@ class Tabs:
         return await self._asked(self._front.screenshot(cover))
 
     # --- all of them ---
+
+    async def markup(self, targets: Sequence[Locator] = (), near: Sequence[str] = ()) -> Markup:
+        """``adapters.ports.Page.markup``."""
+        return await self._asked(self._front.markup(targets, near))
 
     async def hidden_texts(self) -> HiddenTexts:
         """``adapters.ports.Page.hidden_texts``."""

@@ -18,6 +18,7 @@ from protocol.page.dialogs import Answer, Dialog
 from protocol.page.downloads import Download
 from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
+from protocol.page.markup import Markup
 from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
@@ -157,7 +158,36 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
         return [("bytes", len(self.storage))]
 
 
-class Page(Protocol):
+class SeenBeside(Protocol):
+    """What a page tells beside its observation."""
+
+    def downloads(self) -> tuple[Download, ...]:
+        """The files that the page let the browser download so far, oldest first."""
+
+    def console_errors(self) -> tuple[str, ...]:
+        """What scripts have written to the console as errors, or did not catch, so far: the first ``CONSOLE_ERRORS_MAX``.
+
+        Not what Chromium writes there of requests that went wrong.
+        """
+
+    async def markup(self, targets: Sequence[Locator] = (), near: Sequence[str] = ()) -> Markup:
+        """The document of the page as it stands, or of the frame that the first of ``targets`` names, and which of its elements the
+        ways of each of them lead to. A last way without words leads to ``near``, if that is given.
+
+        near: refs of the last observation. Of what fields hold nothing is in it. A secret that a page has spread over elements is
+        found only by ``protocol.page.markup.shown``.
+        Errors: ``browser.timeout`` (also without an observation), ``browser.crashed``.
+        """
+
+    async def hidden_texts(self) -> HiddenTexts:
+        """What the documents of the page hold, do not show, and may say to a model: at most ``HIDDEN_TEXTS_MAX`` texts.
+
+        Not ``whole`` if there are more, a frame is out of reach, or a document takes longer to read than ``HIDDEN_TEXT_MS``.
+        Errors: ``browser.timeout``, ``browser.crashed``.
+        """
+
+
+class Page(SeenBeside, Protocol):
     """One page of a context. Used by one task at a time."""
 
     async def observe(self) -> Observation:
@@ -218,22 +248,6 @@ class Page(Protocol):
         """The values that a form would send of the field or list with this ``ref``: of each chosen option its value, not its label.
 
         None for what is neither, and for a password field. Errors: as ``read``.
-        """
-
-    def downloads(self) -> tuple[Download, ...]:
-        """The files that the page let the browser download so far, oldest first."""
-
-    def console_errors(self) -> tuple[str, ...]:
-        """What scripts have written to the console as errors, or did not catch, so far: the first ``CONSOLE_ERRORS_MAX``.
-
-        Not what Chromium writes there of requests that went wrong.
-        """
-
-    async def hidden_texts(self) -> HiddenTexts:
-        """What the documents of the page hold, do not show, and may say to a model: at most ``HIDDEN_TEXTS_MAX`` texts.
-
-        Not ``whole`` if there are more, a frame is out of reach, or a document takes longer to read than ``HIDDEN_TEXT_MS``.
-        Errors: ``browser.timeout``, ``browser.crashed``.
         """
 
     async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:

@@ -61,6 +61,8 @@ def _watch(home: str | None, typed: Result) -> Any:
     from node.process.watching import Watching, refuse_without_display, watch
 
     owner_only("record with --headed")
+    if typed["junit"] or typed["html"] or typed["inputs"]:
+        raise MeshError("input.invalid", "--junit, --html and --input are for a file that is performed")
     if not _is_address(typed["actions"]):
         raise MeshError("input.invalid", "--headed and --attach need the address at which to begin, in place of a file")
     if not typed["attach"]:

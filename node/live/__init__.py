@@ -16,6 +16,7 @@ from node.live.browsers import Browsers, Lent
 from node.live.closed import with_closed
 from node.live.codes import NO_CODES, Codes, KeptCodes
 from node.live.console import Console
+from node.live.document import document_of
 from node.live.first_look import LoginShown
 from node.live.following import Earlier, Following, Unlike
 from node.live.history import Held, History, Known
@@ -75,6 +76,7 @@ __all__ = [
     "compacted",
     "covering_on",
     "data_address",
+    "document_of",
     "guard_for",
     "judged",
     "keeping",

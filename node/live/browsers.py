@@ -290,6 +290,7 @@ class _PatientPage:
         self.downloads = page.downloads
         self.console_errors = page.console_errors
         self.hidden_texts = page.hidden_texts
+        self.markup = page.markup
         self.blocked = page.blocked
         self.screenshot = page.screenshot
         self.close = page.close

@@ -14,6 +14,7 @@ from node.live.uploads import NO_UPLOADS, Uploads
 from protocol import limits
 from protocol.page.action import Action, Assert
 from protocol.page.covering import Covering, covering_for
+from protocol.page.markup import MarkupShown
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import placeholder, redact_text
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -53,6 +54,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     makes: Callable[[], Awaitable[Iterable[str]]] | None = None
     """Of work with a login, or one that is being made: the values that the site has made for it so far, redacted from the step on
     that made them."""
+    on_document: Callable[[int, MarkupShown], None] | None = None
+    """Told of the document of the page on which a step failed, by its number; None where nobody shows it."""
     sites: tuple[SiteRule, ...] = ()
     """What the owner's policy says of single sites, such as that their personal data is stored as it is."""
 

@@ -14,6 +14,7 @@ from node.base import interruptible
 from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.live.console import Console
+from node.live.document import document_of
 from node.live.hidden import hidden_on
 from node.live.keeping import Recording, as_written, covering_on, opened, unmet
 from node.live.masking import Masking
@@ -166,11 +167,21 @@ class Recorder:
             found = str(error.detail.get("found", ""))
             with contextlib.suppress(MeshError):
                 await self._note_login()
+            await self._look_closer(action, evidence)
             await self._keep(action, started_ms, expect, error=error.code, found=found)
             raise
         await self._note_login()
         await self._keep(action, started_ms, expect, outcome=outcome)
         return outcome
+
+    async def _look_closer(self, action: Action, evidence: Evidence | None) -> None:
+        """Show the document of the page on which ``action`` failed, to whoever wants it: it is not recorded."""
+        if self._plan.on_document is None:
+            return
+        secrets = self.stored_at(self.observation.url if self.observation else "")
+        found = await document_of(self._page, self.observation, action, evidence, secrets)
+        if found is not None:
+            self._plan.on_document(len(self.steps) + 1, found)
 
     async def _note_login(self) -> None:
         """Learn what the site has made for a login, before the step that made it is stored or told. If that fails, nothing that the

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from adapters.ports import Page
 from node.live import Console
+from protocol.page.markup import MarkupShown
 from protocol.page.redaction import redact_address
 from protocol.page.secrets import Stored
 from protocol.recording.call_log import PageLine
@@ -25,6 +26,8 @@ class Noticed:
         """New errors by index of the step at whose end they were there: of a page at most ``CONSOLE_ERRORS_MAX``."""
         self.page: dict[int, tuple[PageLine, ...]] = {}
         """The page at the step at which the replay ended, by its index."""
+        self.documents: dict[int, MarkupShown] = {}
+        """The document of the page on which a step failed, by its index."""
         self.notes: dict[int, tuple[str, ...]] = {}
         """What there is to say of how a step was done, by its index."""
         self.refused: dict[int, tuple[str, ...]] = {}

@@ -17,7 +17,7 @@ from node.sessions.gated import gated
 from node.sessions.remains import read_remains
 from node.sessions.replay_plan import Recorded
 from node.sessions.reports import open_report
-from node.sessions.showing.files import Signature, write_recording
+from node.sessions.showing.files import Performed, ReplayFiles, Signature, write_recording
 from node.signing import Witness, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, current_caller
@@ -92,12 +92,17 @@ class Reading:
         )
         if not html:
             return shown
+        await self.write(shown, ReplayFiles(html=html), Performed())
+        return msgspec.structs.replace(shown, html=html)
+
+    async def write(self, shown: Shown, files: ReplayFiles, performed: Performed) -> None:
+        """Write the files about a recording. Errors: ``input.invalid``, ``store.*``."""
         signed = [self.signature("replay report", report.node) for report in shown.reports]
         signed += [self.signature("replay report", report.node, report.code) for report in shown.reports_refused]
         if shown.signed_by:
             signed.insert(0, self.signature("session", shown.signed_by, await self._fault(shown.session.id)))
-        await write_recording(html, shown, self._store.blob, signed, made_ms=self._clock.now_ms())
-        return msgspec.structs.replace(shown, html=html)
+        made_ms = self._clock.now_ms()
+        await write_recording(files, shown, self._store.blob, signed, made_ms=made_ms, performed=performed)
 
     async def _fault(self, session_id: str) -> str:
         """The error code of why the signature of a session does not count; empty if it does."""

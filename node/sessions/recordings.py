@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import partial
 
 import msgspec
@@ -24,6 +25,7 @@ from node.sessions.action_files import ActionFile, parse_actions
 from node.sessions.forking import forked
 from node.sessions.learning import following, lines, refusal
 from node.sessions.replay_plan import Recorded
+from node.sessions.showing.files import Performed, ReplayFiles
 from node.sessions.working import Working, named_by_owner, own_start
 from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session_results import RecordedSession
@@ -31,10 +33,11 @@ from node.verbs.session_upkeep import LearnedSession
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.page.action import Extract, describe
+from protocol.page.markup import MarkupShown
 from protocol.page.personal import Tokens
-from protocol.page.redaction import redact_text
+from protocol.page.redaction import redact_action, redact_text
 from protocol.page.secrets import GivenSecret, Secrets, asks
-from protocol.recording.inputs import require_plain_inputs
+from protocol.recording.inputs import given_anew, require_plain_inputs
 from protocol.recording.session import Step
 from protocol.recording.verdicts import doubts
 from protocol.risk.refused import what_helps
@@ -60,6 +63,14 @@ Makes = Callable[[Context], Awaitable[Iterable[str]]]
 """Called with a browser context once all actions of a recording are done in it."""
 
 
+class _Written:
+    """What a recording has given until now, for the files about it."""
+
+    def __init__(self) -> None:
+        self.done: RecordedSession | None = None
+        self.documents: dict[int, MarkupShown] = {}
+
+
 class Recordings:
     """Performs actions in a browser and records them."""
 
@@ -81,8 +92,11 @@ class Recordings:
         before: After | None = None,
         makes: Makes | None = None,
         persistent: bool = False,
+        inputs: Mapping[str, str] = {},
+        files: ReplayFiles = ReplayFiles(),  # noqa: B008 - frozen
     ) -> RecordedSession:
-        """Perform the actions of an action file and record them. capsule: the login to begin with; empty for the one of the file.
+        """Perform the actions of an action file and record them. inputs: other values for those of the file. files: what to write
+        about it, whether it passed or not. capsule: the login to begin with; empty for the one of the file.
 
         ``after``: called with the browser context once all of them are done. ``before``: with it and its blank page. ``makes``:
         after each action, for the values that are redacted from there on. ``persistent``: in a browser of its own with a profile of
@@ -95,21 +109,51 @@ class Recordings:
         """
         self._work.witness.check_signs()
         file = parse_actions(text.encode(), name, self._work.config.browser.profile, lenient=lenient)
+        file = msgspec.structs.replace(file, inputs=given_anew(file.inputs, inputs))
         given = Secrets(secrets, begins=file.start_url)
         capsule = _named_capsule(file, capsule, logs_in=after is not None)
-        return await self._record(
-            file,
-            given,
-            allow=allow,
-            approve_class=approve_class,
-            capsule=capsule,
-            tell=tell,
-            named=file.start_url,
-            after=after,
-            before=before,
-            makes=makes,
-            persistent=persistent,
-        )
+        async with self._written(file, given, files, tell) as written:
+            written.done = await self._record(
+                file,
+                given,
+                allow=allow,
+                approve_class=approve_class,
+                capsule=capsule,
+                tell=tell,
+                named=file.start_url,
+                after=after,
+                before=before,
+                makes=makes,
+                persistent=persistent,
+                documents=written.documents if files.html else None,
+            )
+        return written.done
+
+    @contextlib.asynccontextmanager
+    async def _written(
+        self, file: ActionFile, secrets: Secrets, files: ReplayFiles, tell: Tell
+    ) -> AsyncIterator[_Written]:
+        """Write ``files`` about what is recorded in the block, also if that ends with an error: then one that cannot be written is
+        only told."""
+        written = _Written()
+        error: MeshError | None = None
+        try:
+            yield written
+        except MeshError as ended:
+            error = ended
+        session = written.done.id if written.done else str(error.detail.get("session", "")) if error else ""
+        if session and (files.junit or files.html):
+            try:
+                shown = await self._work.reading.show(session)
+                left = [describe(redact_action(action, secrets)) for action in file.actions[len(shown.steps) :]]
+                performed = Performed(documents=written.documents, left=left, error=error)
+                await self._work.reading.write(shown, files, performed)
+            except MeshError as unwritten:
+                if error is None:
+                    raise
+                tell({"note": unwritten.message})
+        if error is not None:
+            raise error
 
     async def fork(
         self,
@@ -201,8 +245,12 @@ class Recordings:
         before: After | None = None,
         makes: Makes | None = None,
         persistent: bool = False,
+        documents: dict[int, MarkupShown] | None = None,
     ) -> RecordedSession:
-        """named: the address that a person named. Errors: those of ``record``; ``session.unlike`` with ``following``."""
+        """named: the address that a person named. documents: gets those of the pages on which steps failed.
+
+        Errors: those of ``record``; ``session.unlike`` with ``following``.
+        """
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
@@ -247,6 +295,7 @@ class Recordings:
                 login=mount.used,
                 inputs=file.inputs,
                 sites=self._work.config.policy.sites,
+                on_document=None if documents is None else documents.__setitem__,
                 parent=parent,
                 skipped=file.skipped,
                 following=following,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from adapters.ports import Clock, Outcome, Page, SessionStore
-from node.live import Driver, Signer, covering_on, keeping
+from node.live import Driver, Signer, covering_on, document_of, keeping
 from node.sessions.alerting import Alerting
 from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
@@ -90,6 +90,8 @@ class _Run:
         self._exchange = Exchange(changed)
         # The gate and the guard call back while a step is performed, and know nothing of steps.
         self._step_at_hand: Step | None = None
+        self._tried: Action | None = None
+        """The action of that step as it is performed here, once it is known."""
         self._challenges: tuple[str, ...] = ()
         """As ``Outcome.challenges``, of the last step."""
         self._tab = 0
@@ -144,10 +146,11 @@ class _Run:
         # The state hash includes the origin and names, so at another origin or with other inputs only a page that stops changing
         # can be waited for.
         expect = None if self._mapping.active or self._changed else step.state
+        self._tried = None
         try:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self.writes.before(step)
-            action = rebased(self._action(step), self._mapping)
+            action = self._tried = rebased(self._action(step), self._mapping)
             recorded = step.expect.dialog if step.expect else None
             answer = revealed_answer(recorded, self._plan.secrets)
             said = grade_of(recorded, step.dialogs)
@@ -168,8 +171,8 @@ class _Run:
             self._challenges = tuple(failed.detail.get("challenges", ()))
             if self._explains:
                 self.call_log = call_log(step, error, self._driver.observation, secrets)
-                if self._plan.every_screenshot and self._driver.observation is not None:
-                    self.noticed.page[step.index] = page_lines(step, self._driver.observation, secrets)
+                if self._plan.every_screenshot:
+                    await self._look_closer(step)
             if (unmet := self._unmet(step, error)) is not None:
                 return await self._compared(step, unmet, began_ms, None, error)
             self.stop = error
@@ -250,6 +253,15 @@ class _Run:
         self.differences += differences[:room]
         self.unlisted += max(0, len(differences) - room)
         return match
+
+    async def _look_closer(self, step: Step) -> None:
+        """Keep the page on which ``step`` failed, as outline and as document."""
+        page, action = self._driver.observation, self._tried or step.action
+        if page is not None:
+            self.noticed.page[step.index] = page_lines(step, page, self._secrets)
+        found = await document_of(self._page, page, action, step.evidence, self._secrets)
+        if found is not None:
+            self.noticed.documents[step.index] = found
 
     async def _check_write(self, level: int) -> None:
         """Errors: ``replay.diverged`` for a step that may not be performed any more (``Writes.admit``)."""

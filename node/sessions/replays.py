@@ -163,6 +163,7 @@ class Replays:
             console=done.noticed.console,
             refused=done.noticed.refused,
             page=done.noticed.page,
+            documents=done.noticed.documents,
         )
         await write_replay(files, told, self._work.store.blob, seen, signed, made_ms=made_ms)
         return replayed

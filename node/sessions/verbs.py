@@ -68,6 +68,8 @@ class SessionVerbs:
             allow=params.allow,
             approve_class=params.approve_class,
             lenient=params.lenient,
+            inputs=params.inputs,
+            files=ReplayFiles(junit=params.junit, html=params.html),
             capsule=params.capsule,
             tell=tell,
         )

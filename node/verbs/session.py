@@ -58,7 +58,7 @@ RECORD: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="record",
-    owner_fields=frozenset({"allow", "approve_class"}),
+    owner_fields=frozenset({"allow", "approve_class", "junit", "html"}),
     row=Row(
         risk=rows.approved, note=lambda given: {"actions": given.name, **rows.driven(given), **rows.with_login(given)}
     ),

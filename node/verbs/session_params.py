@@ -38,6 +38,7 @@ INPUTS: Final = option(
     reads="pairs",
     max_length=limits.INPUTS_MAX,
 )
+_JUNIT: Final = option("Also write the result as JUnit XML: one test case a step.", metavar="FILE", reads="path")
 _HTML: Final = option(
     "Also write it as one HTML file that needs no network: steps, pictures, differences, signatures. An existing file is "
     "replaced.",
@@ -61,10 +62,22 @@ class RecordParams(Params, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
     approve_class: Annotated[int, APPROVE] = 0
+    inputs: Annotated[
+        dict[str, str],
+        option(
+            "Another value for an input of the action file. Never a secret. Repeat for more.",
+            flag="--input",
+            metavar="NAME=VALUE",
+            reads="pairs",
+            max_length=limits.INPUTS_MAX,
+        ),
+    ] = msgspec.field(default_factory=dict)
+    junit: Annotated[str, _JUNIT] = ""
+    html: Annotated[str, _HTML] = ""
     capsule: Annotated[str, CAPSULE] = ""
 
     def __repr__(self) -> str:
-        return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)})"
+        return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)}, inputs={sorted(self.inputs)})"
 
 
 class ListParams(Params, frozen=True, kw_only=True):
@@ -167,9 +180,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
     approve_class: Annotated[int, APPROVE] = 0
-    junit: Annotated[
-        str, option("Also write the result as JUnit XML: one test case a step.", metavar="FILE", reads="path")
-    ] = ""
+    junit: Annotated[str, _JUNIT] = ""
     markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
     html: Annotated[str, _HTML] = ""
     inputs: Annotated[dict[str, str], INPUTS] = msgspec.field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Locator, describe, target_of
+from protocol.page.action import Action, Locator, describe, target_of
 from protocol.page.evidence import Evidence
 from protocol.page.names import visible
 from protocol.page.observation import Element, Observation
@@ -55,14 +55,18 @@ class PageLine(NamedTuple):
 def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tuple[PageLine, ...]:
     """The page at which ``step`` ended a replay, redacted as a recording is: at most ``PAGE_LINES_SHOWN_MAX`` lines, those around
     the first marked one."""
-    evidence = step.evidence if step.evidence is not None and step.evidence.role else None
-    wanted = _wanted(target_of(step.action), evidence)
-    near = {element.ref for element in _near(*wanted, page)} if wanted is not None else set()
+    near = {element.ref for element in likest(step.action, step.evidence, page)}
     marked = {line for element, line in zip(page.elements, page.lines, strict=False) if element.ref in near}
     lines = redact_snapshot(page.text, secrets).split("\n")
     first = max(0, min(marked, default=0) - limits.PAGE_LINES_SHOWN_MAX // 2)
     shown = enumerate(lines[first : first + limits.PAGE_LINES_SHOWN_MAX], first)
     return tuple(PageLine(line, number in marked) for number, line in shown)
+
+
+def likest(action: Action, evidence: Evidence | None, page: Observation) -> list[Element]:
+    """The elements of ``page`` that are most like the one of ``action``, or the one that was recorded of it."""
+    wanted = _wanted(target_of(action), evidence if evidence is not None and evidence.role else None)
+    return _near(*wanted, page) if wanted is not None else []
 
 
 def found_element(element: Element | None, evidence: Evidence | None, secrets: Mapping[str, str]) -> str:

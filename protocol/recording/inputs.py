@@ -65,6 +65,23 @@ def values_of(inputs: Sequence[Input]) -> dict[str, str]:
     return {item.name: item.value for item in inputs}
 
 
+def given_anew(inputs: Sequence[Input], given: Mapping[str, str]) -> tuple[Input, ...]:
+    """``inputs`` of a file with the values ``given`` by name, for a recording. Errors: ``input.invalid``, ``input.too_large``."""
+    known = {item.name: item.kind for item in inputs}
+    for name, value in given.items():
+        if name not in known:
+            has = f"it has {', '.join(sorted(known))}" if known else "it has none"
+            raise MeshError("input.invalid", f"the file has no input “{name}”; {has}", name=name)
+        _require_fits(known[name], name, value)
+    return tuple(msgspec.structs.replace(item, value=given.get(item.name, item.value)) for item in inputs)
+
+
+def _require_fits(kind: InputKind, name: str, value: str) -> None:
+    require_kind(kind, name, value)
+    if len(value) > limits.INPUT_CHARS_MAX:
+        raise MeshError("input.too_large", f"an input can have at most {limits.INPUT_CHARS_MAX} characters", name=name)
+
+
 def change(
     session: Session, steps: Sequence[Step], given: Mapping[str, str], secrets: Mapping[str, str]
 ) -> tuple[ChangedInput, ...]:
@@ -79,11 +96,7 @@ def change(
         if recorded is None:
             raise _unknown(session, steps, name)
         kind: InputKind = next((item.kind for item in session.inputs if item.name == name), "text")
-        require_kind(kind, name, value)
-        if len(value) > limits.INPUT_CHARS_MAX:
-            raise MeshError(
-                "input.too_large", f"an input can have at most {limits.INPUT_CHARS_MAX} characters", name=name
-            )
+        _require_fits(kind, name, value)
         _require_plain(name, value, secrets)
         if value != recorded:
             changed.append(ChangedInput(name=name, recorded=recorded, value=value))

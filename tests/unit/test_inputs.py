@@ -13,7 +13,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Assert, Fill, Locator, Secret
 from protocol.page.observation import Element, Traits
-from protocol.recording.inputs import Exchange, change, recorded_value
+from protocol.recording.inputs import Exchange, change, given_anew, recorded_value, values_of
 from protocol.recording.reports import check_report
 from protocol.recording.session import ChangedInput, Input, ReplayReport
 from tests.given_secrets import as_params
@@ -86,6 +86,18 @@ def test_an_input_that_says_too_little_or_too_much_is_refused(inputs: str, words
         parse_actions(f"start: {HOME}\ninputs: {inputs}\nsteps:\n- scroll: down\n".encode())
     assert caught.value.code == "input.invalid"
     assert words in caught.value.message
+
+
+def test_a_recording_takes_other_values_for_the_inputs_of_its_file_and_for_nothing_else() -> None:
+    inputs = (Input(name="customer", value="Ada"), Input(name="count", value="3", kind="number"))
+    assert values_of(given_anew(inputs, {"customer": "Bob"})) == {"customer": "Bob", "count": "3"}
+    for given, words in (
+        ({"nobody": "x"}, "no input “nobody”; it has count, customer"),
+        ({"count": "many"}, "must be a number"),
+        ({"customer": "x" * (limits.INPUT_CHARS_MAX + 1)}, "at most"),
+    ):
+        with pytest.raises(MeshError, match=words):
+            given_anew(inputs, given)
 
 
 def test_an_input_and_an_extracted_value_have_different_names() -> None:

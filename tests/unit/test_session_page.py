@@ -21,6 +21,7 @@ from node.verbs.session_results import Shown
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import describe
+from protocol.page.markup import MarkupLine, MarkupShown, WayShown
 from protocol.recording.call_log import PageLine
 from protocol.recording.findings import Difference
 from protocol.recording.replay import not_performed
@@ -258,7 +259,7 @@ async def test_the_page_is_for_its_owner_only_and_a_lost_picture_is_left_out(tmp
     await write_replay(files, RED, blob, PICTURES, SIGNED, made_ms=0)
     steps = (msgspec.structs.replace(STEPS[0], screenshot=bytes(32)), *STEPS[1:])
     shown = Shown(session=sample_session(steps), steps=steps, described=("a", "b", "c", "d"))
-    await write_recording(str(other_file), shown, blob, (), made_ms=0)
+    await write_recording(ReplayFiles(html=str(other_file)), shown, blob, (), made_ms=0)
     assert check(tmp_path) == {"a.html": 0o600, "b.html": 0o600}
     assert read(tmp_path / "a.html") == HTML
     assert "no picture" in read(other_file)
@@ -315,3 +316,23 @@ def test_the_page_at_which_a_replay_ended_is_shown_with_what_is_like_the_element
     html = render_replay(RED, {}, ReplaySeen(page={index: page}), (), made_ms=0)
     assert html.count("<mark>") == 1 and "<script" not in html
     assert "The page at which it ended" in Seen(html).text and "The page at which it ended" not in HTML
+
+
+def test_the_document_of_the_page_is_shown_with_a_link_to_each_element_that_a_way_leads_to() -> None:
+    """Of a replay and of a recording. What the page says in it is text."""
+    lines = (MarkupLine("<p>", (), False), MarkupLine(f'<b title="{EVIL}">', (1, 2), True))
+    ways = (WayShown("css=b", 1, (1,)), WayShown("", 1, (1,)))
+    found = MarkupShown(lines, ways, "3 elements and texts after these are not shown")
+    index = RED.steps[-1].step.index
+    shown = Shown(session=sample_session(STEPS), steps=tuple(STEPS), described=("a", "b", "c", "d"))
+    pages = (
+        render_replay(RED, {}, ReplaySeen(documents={index: found}), (), made_ms=0),
+        render_recording(shown, {}, (), made_ms=0, documents={index: found}),
+    )
+    for html in pages:
+        seen = Seen(html)
+        assert "<script" not in html and EVIL in seen.text
+        assert seen.attributes.count(("href", f"#step-{index}-line-1")) == 2
+        assert ("id", f"step-{index}-line-1") in seen.attributes
+        assert "</mark> ← 1, 2 (not shown)" in html and "3 elements and texts after these" in seen.text
+        assert "what is most like the element: 1 element" in " ".join(seen.text.split())

@@ -26,7 +26,7 @@ from protocol.recording.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
-from tests.given_secrets import given
+from tests.given_secrets import as_params, given
 from tests.twins.browser import Document, MemoryBrowser, MemoryPage
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import BROWSE, ORIGIN, PAGE_MS, Bench, code_and_detail
@@ -331,3 +331,27 @@ async def test_a_store_that_fails_amid_a_replay_ends_it(bench: Bench, done: Reco
     bench.store.blob = failing  # type: ignore[method-assign]
     assert (await bench.refused("replay", session=done.id)).code == "store.corrupt"
     assert (bench.browsers.contexts, await bench.store.artefacts(kind=KIND_REPLAY_REPORT)) == (0, [])
+
+
+async def test_the_files_about_a_recording_that_failed_show_its_page_and_what_was_not_reached_without_secrets(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Taken out: ``_look_closer`` in ``Recorder.perform``, or ``_written`` in ``Recordings.record``."""
+    html, junit = tmp_path / "a.html", tmp_path / "a.xml"
+    files = {"html": str(html), "junit": str(junit)}
+    told = (
+        f"start: {ORIGIN}/\nsteps:\n- click: {{role: link, name: Cups}}\n- hover: {{role: link, name: of tell-nobody}}"
+    )
+    error = await bench.refused("record", actions=told, secrets=as_params(word="tell-nobody"), **files)
+    assert error.code == "action.target_missing"
+    page, cases = html.read_text(), junit.read_text()
+    assert "link “Cups”: 0 elements" in page and "Mugs&lt;/div&gt;</mark> ← 2" in page
+    assert cases.count("<testcase") == 3 and "3. hover over link “of ‹secret:word›”" in cases
+    assert 'message="not reached"' in cases and "no link “Cups”" in cases
+    assert "tell-nobody" not in page + cases
+    # What cannot be written is told, and the error is still that of the recording.
+    error = await bench.refused("record", actions=told, secrets=as_params(word="tell-nobody"), html=str(tmp_path))
+    assert error.code == "action.target_missing"
+    assert any("cannot be written" in one.get("note", "") for one in bench.told)
+    with pytest.raises(MeshError, match="cannot be written"):
+        await bench.record(html=str(tmp_path))

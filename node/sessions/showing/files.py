@@ -13,6 +13,7 @@ from node.base import write_private
 from node.sessions.showing.told import Ended, Told
 from node.verbs.session_results import RunDiff, SessionDiff, Shown
 from protocol.errors import MeshError
+from protocol.page.markup import MarkupShown
 from protocol.recording.call_log import PageLine
 
 ReadBlob = Callable[[bytes], Awaitable[bytes]]
@@ -36,8 +37,21 @@ class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
     """Errors in the console."""
     page: Mapping[int, tuple[PageLine, ...]] = {}
     """The page at the step at which the replay ended."""
+    documents: Mapping[int, MarkupShown] = {}
+    """The documents of the pages on which steps failed."""
     refused: Mapping[int, tuple[str, ...]] = {}
     """Requests that the guard refused."""
+
+
+class Performed(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a recording only where it was just made."""
+
+    documents: Mapping[int, MarkupShown] = {}
+    """As ``ReplaySeen.documents``."""
+    left: Sequence[str] = ()
+    """The actions that were not reached, in words."""
+    error: MeshError | None = None
+    """What ended it."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,14 +112,28 @@ async def write_replay(
 
 
 async def write_recording(
-    path: str, shown: Shown, read_blob: ReadBlob, signed: Sequence[Signature], *, made_ms: int
+    files: ReplayFiles,
+    shown: Shown,
+    read_blob: ReadBlob,
+    signed: Sequence[Signature],
+    *,
+    made_ms: int,
+    performed: Performed = Performed(),  # noqa: B008 - frozen
 ) -> None:
-    """Write a recording as HTML, with the modes of ``write_files``. Errors: ``input.invalid``, ``store.*``."""
+    """Write a recording as JUnit XML and HTML, with the modes of ``write_files``. Errors: ``input.invalid``, ``store.*``."""
+    if files.junit:
+        from node.sessions.showing.junit import junit_of_recording
+
+        await asyncio.to_thread(_write, files.junit, junit_of_recording(shown, performed))
+    if not files.html:
+        return
     from node.sessions.showing.report import render_recording
 
     pictures = await read_blobs((step.screenshot for step in shown.steps), read_blob)
-    page = await asyncio.to_thread(render_recording, shown, pictures, signed, made_ms=made_ms)
-    await asyncio.to_thread(_write, path, page.encode())
+    page = await asyncio.to_thread(
+        render_recording, shown, pictures, signed, made_ms=made_ms, documents=performed.documents
+    )
+    await asyncio.to_thread(_write, files.html, page.encode())
 
 
 async def write_comparison(path: str, compared: SessionDiff | RunDiff, store: SessionStore, *, made_ms: int) -> None:

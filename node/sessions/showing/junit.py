@@ -9,8 +9,14 @@ from typing import Final
 
 from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, TestSuite
 
+from node.base import exit_code
+from node.sessions.showing.files import Performed
 from node.sessions.showing.told import Ended, Told, ToldStep
+from node.verbs.session_results import Shown
+from protocol.errors import MeshError
 from protocol.recording.findings import in_words, where
+from protocol.recording.session import Step, Verdict
+from protocol.recording.verdicts import doubts
 from protocol.wire.line import without_controls
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -50,6 +56,40 @@ def junit_of_ended(ended: Ended) -> bytes:
         suite.add_testcase(case)
     suite.add_property("session", ended.session.id)
     return _file(suite, [ended.summary, ended.error.remedy])
+
+
+def junit_of_recording(shown: Shown, performed: Performed) -> bytes:
+    """The file about a recording. It has a failure or an error exactly if the recording did not pass."""
+    session = shown.session
+    suite = TestSuite(clean(session.title))
+    suite.timestamp = _iso(session.created_ms)
+    for step, did in zip(shown.steps, shown.described, strict=True):
+        case = TestCase(clean(f"{step.index}. {did}"), clean(session.id))
+        case.time = step.duration_ms / 1_000
+        if not step.ok:
+            case.result = [_why(step, performed.error)]
+        notes = [*doubts(step), *step.notes, *(f"the guard refused {item}" for item in step.blocked), *step.console]
+        if notes:
+            case.system_out = clean("\n".join(notes))
+        suite.add_testcase(case)
+    for number, did in enumerate(performed.left, len(shown.steps) + 1):
+        case = TestCase(clean(f"{number}. {did}"), clean(session.id))
+        case.result = [Skipped("not reached")]
+        suite.add_testcase(case)
+    if session.verdict is not Verdict.PASS and all(step.ok for step in shown.steps):
+        case = TestCase("verdict", clean(session.id))
+        case.result = [Failure(clean(": ".join(filter(None, (session.verdict.value, session.reason)))))]
+        suite.add_testcase(case)
+    suite.add_property("session", session.id)
+    return _file(suite, [": ".join(filter(None, (session.verdict.value, session.reason)))])
+
+
+def _why(step: Step, error: MeshError | None) -> Failure | Error:
+    """Why a step failed: of the one that ended the recording as its error says it."""
+    kind = Failure if exit_code(step.error) == 1 else Error
+    if error is not None and error.code == step.error and error.detail.get("step") == step.index:
+        return kind(clean(error.message), clean(step.error))
+    return kind(clean(f"found {step.extracted}" if step.extracted else step.error), clean(step.error))
 
 
 def _file(suite: TestSuite, notes: Sequence[str]) -> bytes:

@@ -25,6 +25,7 @@ from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session_results import Shown
 from protocol import ids
 from protocol.capsule.policy import Policy
+from protocol.page.markup import MarkupShown
 from protocol.recording.call_log import PageLine
 from protocol.recording.findings import in_words, where
 from protocol.recording.session import Session, Step, Verdict
@@ -58,6 +59,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     call_log: Sequence[str] = ()
     page: Sequence[PageLine] = ()
     """The page at which the replay ended, or on which a recorded step failed."""
+    document: MarkupShown | None = None
+    """The document of that page."""
     notes: Sequence[str] = ()
     """What there is to say of how the step was done in the replay."""
     console: Sequence[str] = ()
@@ -67,9 +70,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render_recording(
-    shown: Shown, pictures: Mapping[bytes, bytes], signed: Sequence[Signature], *, made_ms: int
+    shown: Shown,
+    pictures: Mapping[bytes, bytes],
+    signed: Sequence[Signature],
+    *,
+    made_ms: int,
+    documents: Mapping[int, MarkupShown] = {},
 ) -> str:
-    """A recording. pictures: screenshots by SHA-256; made_ms: now, since 1970."""
+    """A recording. pictures: screenshots by SHA-256; made_ms: now, since 1970. documents: as ``ReplaySeen.documents``; they are at
+    hand only where it was just made."""
     rows = [
         Row(
             step=step,
@@ -81,6 +90,7 @@ def render_recording(
             refused=step.blocked,
             console=step.console,
             page=_failed_page(shown, step),
+            document=documents.get(step.index),
         )
         for step, did in zip(shown.steps, shown.described, strict=True)
     ]
@@ -142,6 +152,7 @@ def _replayed(each: ToldStep, blobs: Mapping[bytes, bytes], seen: ReplaySeen) ->
         lines=() if recorded is None or text is None else compare_lines(recorded, text),
         call_log=each.call_log,
         page=seen.page.get(index, ()),
+        document=seen.documents.get(index),
         console=seen.console.get(index, ()),
         notes=each.notes,
         refused=seen.refused.get(index, ()),

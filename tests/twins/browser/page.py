@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
@@ -43,6 +43,7 @@ from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
 from protocol.page.keys import require_key
 from protocol.page.locator import require_selector
+from protocol.page.markup import Markup, Node, Way
 from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets, takes_no_text
 from protocol.page.web_address import require_web
@@ -244,6 +245,23 @@ class MemoryPage:
     def console_errors(self) -> tuple[str, ...]:
         """``adapters.ports.Page.console_errors``."""
         return tuple(self._shown.document.console)
+
+    async def markup(self, targets: Sequence[Locator] = (), near: Sequence[str] = ()) -> Markup:
+        """``adapters.ports.Page.markup``: its controls, one below the other."""
+        self._require_alive()
+        if self._last is None:
+            raise MeshError("browser.timeout")
+        ways = tuple(Way(f"{target.role} “{target.name}”", 0) for target in targets)
+        marked = {ref: (len(ways),) for ref in near}
+        nodes = [
+            each
+            for item in self._last.elements
+            for each in (
+                Node(depth=1, tag="div", attributes=(("role", item.role),), ways=marked.get(item.ref, ())),
+                Node(depth=2, tag="", text=item.name),
+            )
+        ]
+        return Markup(nodes=tuple(nodes), ways=(*ways, Way("", len(near))) if near else ways)
 
     async def hidden_texts(self) -> HiddenTexts:
         """``adapters.ports.Page.hidden_texts``."""

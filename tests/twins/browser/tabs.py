@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +15,7 @@ from protocol.page.covering import Covering
 from protocol.page.downloads import Download
 from protocol.page.fits import Grade
 from protocol.page.hidden_text import HiddenTexts
+from protocol.page.markup import Markup
 from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import Secrets
 
@@ -131,6 +132,10 @@ class MemoryTabs:
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""
         return await self._front.screenshot(cover)
+
+    async def markup(self, targets: Sequence[Locator] = (), near: Sequence[str] = ()) -> Markup:
+        """``adapters.ports.Page.markup``."""
+        return await self._front.markup(targets, near)
 
     async def hidden_texts(self) -> HiddenTexts:
         """``adapters.ports.Page.hidden_texts``."""
