@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from node.process.running import Ran, Tried
 
 _MARKS: Final = {"pass": "✓", "differs": "✗", "refused": "✗", "trouble": "!", "not run": "–"}
-_FOR_ALL: Final = ("secrets", "allow", "approve_class", "capsule")
+_FOR_ALL: Final = ("secrets", "allow", "approve_class", "capsule", "inputs")
 """Parameters that recording and replaying share."""
 
 
@@ -58,7 +58,7 @@ _FOR_ALL: Final = ("secrets", "allow", "approve_class", "capsule")
     "--report",
     metavar="DIR",
     required=True,
-    help="Write junit.xml, index.html and a page for each file into this folder.",
+    help="Write junit.xml, index.html, summary.md and a page for each file into this folder.",
 )
 @click.option(
     "--retries",
@@ -79,6 +79,12 @@ _FOR_ALL: Final = ("secrets", "allow", "approve_class", "capsule")
 )
 @parameter(verbs.REPLAY, "base_url")
 @parameter(verbs.REPLAY, "level")
+@parameter(verbs.REPLAY, "strict")
+@parameter(
+    verbs.REPLAY,
+    "inputs",
+    text="Another value for an input. Each of the files must have an input of this name. Never a secret. Repeat for more.",
+)
 @parameter(verbs.REPLAY, "secrets")
 @parameter(verbs.REPLAY, "allow")
 @parameter(verbs.REPLAY, "approve_class")
@@ -90,8 +96,8 @@ def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: An
     """Replay sessions and record action files as one test run, with one report.
 
     A session id is replayed; so is a bundle (.tmsession) with --trust, which needs no node. Any other file is an action file and is
-    recorded. Options of `session replay` and `session record` count for each of them. The folder of --report gets junit.xml,
-    index.html with a link to the page of each file, and these pages.
+    recorded. Options of `session replay` and `session record` count for each of them. The folder of --report gets junit.xml with a
+    test case a step, index.html with a link to the page of each file, these pages, and summary.md for the page of a CI job.
 
     Only trouble of the machine, the site or the network is tried again with --retries. The hooks get the file in the variable
     TRAILMESH_FILE; one that fails is trouble too. Ctrl-C ends what is under way, runs its --after and writes the report.
@@ -104,7 +110,7 @@ def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: An
       trailmesh session run flows/*.tmsession --trust flows/trailmesh.key --base-url https://staging.example --report out
     """
     folder = Path(typed["report"]).absolute()
-    wanted = {name: typed[name] for name in (*_FOR_ALL, "base_url", "level")}
+    wanted = {name: typed[name] for name in (*_FOR_ALL, "base_url", "level", "strict")}
     params = {name: value for name, value in given(verbs.REPLAY, wanted).items() if name in wanted}
     _check(files, typed)
     try:
@@ -118,6 +124,7 @@ def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: An
         "counts": dict(Counter(one["outcome"] for one in shown)),
         "junit": str(folder / "junit.xml"),
         "html": str(folder / "index.html"),
+        "markdown": str(folder / "summary.md"),
     }
     emit(result, as_json=as_json, text=_show)
     if status := _status([one["exit"] for one in shown]):
@@ -195,11 +202,18 @@ class _Runner:
             return await self._replay(file, name)
         return await self._record(file, name)
 
+    def _files(self, name: str) -> tuple[Result, Result]:
+        """Names in the folder of what is written about one file, and parameters for it. What an earlier attempt left goes."""
+        written = {"html": f"{name}.html", "junit": f"{name}.xml"}
+        paths = {key: self._folder / value for key, value in written.items()}
+        for path in paths.values():
+            path.unlink(missing_ok=True)
+        return written, {key: str(path) for key, path in paths.items()}
+
     async def _replay(self, file: str, name: str) -> Tried:
         from node.process.running import Tried
 
-        written = {"html": f"{name}.html", "junit": f"{name}.xml"}
-        paths = {key: str(self._folder / value) for key, value in written.items()}
+        written, paths = self._files(name)
         params = {**self._params, **paths, "session": file}
         if self._call is not None:
             result = await self._call(verbs.REPLAY.name, params, _quietly)
@@ -227,32 +241,20 @@ class _Runner:
         from node.process.running import Tried
 
         assert self._call is not None
-        shared = {key: self._params[key] for key in _FOR_ALL}
+        written, paths = self._files(name)
         actions = await asyncio.to_thread(read_text, file)
-        params = {**shared, "actions": actions, "name": Path(file).stem}
+        shared = {key: self._params[key] for key in _FOR_ALL}
+        params = {**shared, **paths, "actions": actions, "name": Path(file).stem}
         try:
             result = await self._call(verbs.RECORD.name, params, _quietly)
         except MeshError as error:
-            # What was done until then is kept, and its pages say why.
+            # Its files are about what was done until then; there are none if nothing was.
+            there = {key: value for key, value in written.items() if (self._folder / value).is_file()}
             session = str(error.detail.get("session", ""))
-            html = await self._page_of(session, name)
             said = f"[{error.code}] {error.message}"
-            return Tried(exit=exit_code(error.code), said=said, code=error.code, session=session, html=html)
-        html = await self._page_of(result["id"], name)
-        return Tried(
-            exit=0 if result["verdict"] == "pass" else 1, said=verdict_of(result), session=result["id"], html=html
-        )
-
-    async def _page_of(self, session: str, name: str) -> str:
-        """The page of a recording, by name; empty if there is none. A page that cannot be made is no fault of the recording."""
-        if not session or self._call is None:
-            return ""
-        file = f"{name}.html"
-        try:
-            await self._call(verbs.SHOW.name, {"session": session, "html": str(self._folder / file)}, _quietly)
-        except MeshError:
-            return ""
-        return file
+            return Tried(exit=exit_code(error.code), said=said, code=error.code, session=session, **there)
+        status = 0 if result["verdict"] == "pass" else 1
+        return Tried(exit=status, said=verdict_of(result), session=result["id"], **written)
 
 
 def _quietly(event: Result) -> None:

@@ -10,7 +10,7 @@ from protocol.errors import MeshError
 
 
 def write_run(folder: Path, title: str, ran: Sequence[Mapping[str, Any]]) -> None:
-    """Write ``junit.xml`` and ``index.html`` into ``folder``, readable by their owner only. Errors: ``input.invalid``."""
+    """Write ``junit.xml``, ``index.html`` and ``summary.md`` into ``folder``, for their owner only. Errors: ``input.invalid``."""
     from node.sessions.showing.suite import write_suite
 
     try:

@@ -9,12 +9,13 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_ended, write_files
-from node.sessions.showing.junit import junit_xml
+from node.sessions.showing.files import Performed, ReplayFiles, ReplaySeen, write_ended, write_files
+from node.sessions.showing.junit import junit_of_recording, junit_xml
 from node.sessions.showing.markdown import markdown
 from node.sessions.showing.report import render_replay
+from node.sessions.showing.suite import write_suite
 from node.sessions.showing.told import Ended, Told, tell
-from node.verbs.session_results import Replayed
+from node.verbs.session_results import Replayed, Shown
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.recording.findings import Difference
@@ -197,3 +198,58 @@ def test_a_step_that_differs_beside_assertions_is_named_in_the_verdict_of_every_
     assert "matched: text differs" in markdown(green)
     page = render_replay(green, {}, ReplaySeen(), (), made_ms=0)
     assert line in page[: page.index("The recorded session")]
+
+
+def test_a_recording_has_a_case_a_step_and_is_red_exactly_if_it_did_not_pass() -> None:
+    session = sample_session(STEPS)
+    described = ("a", "b", "c", "d")
+    failed = msgspec.structs.replace(STEPS[2], ok=False, error="action.target_missing", extracted="")
+    slow = msgspec.structs.replace(failed, error="browser.launch")
+    error = MeshError("action.target_missing", "no button “Buy”", step=3)
+    partial = msgspec.structs.replace(session, verdict=Verdict.PARTIAL, reason="step 2: a request failed")
+    ends = [
+        (Shown(session=session, steps=tuple(STEPS), described=described), Performed(), [""] * 4),
+        (
+            Shown(session=partial, steps=(*STEPS[:2], failed), described=described[:3]),
+            Performed(left=("d",), error=error),
+            ["", "", "failure no button “Buy”", "skipped not reached"],
+        ),
+        (Shown(session=partial, steps=(slow,), described=("c",)), Performed(error=error), ["error browser.launch"]),
+        (
+            Shown(session=partial, steps=(STEPS[0],), described=("a",)),
+            Performed(),
+            ["", "failure partial: step 2: a request failed"],
+        ),
+    ]
+    for shown, performed, wanted in ends:
+        found = cases(junit_of_recording(shown, performed))
+        results = [[" ".join(one) for one in each if one[0] != "system-out"] for _, each in found]
+        assert [one[0] if one else "" for one in results] == wanted
+
+
+def test_a_run_is_red_in_its_junit_file_wherever_a_file_of_it_did_not_pass_and_its_summary_says_it_first(
+    tmp_path: Path,
+) -> None:
+    """Taken out: the case that ``_junit`` adds behind a file whose own cases are all green."""
+    (tmp_path / "a.xml").write_bytes(junit_xml(GREEN))
+    one = {
+        "said": "a | [b](c)",
+        "code": "",
+        "session": "",
+        "report": "",
+        "html": "",
+        "attempts": 1,
+        "duration_ms": 1500,
+    }
+    kinds = {"pass": "", "differs": "failure", "refused": "error", "trouble": "error", "not run": "skipped"}
+    ran = [one | {"file": f"{kind}.yaml", "outcome": kind, "junit": "a.xml"} for kind in kinds]
+    write_suite(tmp_path, "Run", ran)
+    red: dict[str, list[str]] = {f"{kind}.yaml": [] for kind in kinds}
+    for suite in ElementTree.fromstring((tmp_path / "junit.xml").read_text()):
+        found = (child.tag for case in suite.iter("testcase") for child in case)
+        red[suite.attrib["name"]] += [tag for tag in found if tag != "system-out"]
+    assert red == {f"{kind}.yaml": [tag] if tag else [] for kind, tag in kinds.items()}
+    lines = (tmp_path / "summary.md").read_text().splitlines()
+    assert lines[2] == "**1 of 5 passed**"
+    assert [line.split(" | ")[1] for line in lines[6:]][-1] == r"pass\.yaml"
+    assert lines[6] == r"| ✗ | differs\.yaml | differs: a \| \[b\]\(c\) | 1.5 s |"

@@ -1,4 +1,4 @@
-"""Many files of a test run as one JUnit XML and one HTML index, which leads to the page of each."""
+"""Many files of a test run as one JUnit XML, one HTML index, which leads to the page of each, and one summary in Markdown."""
 
 from __future__ import annotations
 
@@ -11,36 +11,44 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from node.base import write_private
 from node.sessions.showing.junit import clean
+from node.sessions.showing.markdown import plain
 from node.sessions.showing.report import page_policy, style
 from protocol.wire.line import without_controls
 
 _HEAD: Final = "".join(f'<th scope="col">{name}</th>' for name in ("File", "Result", "What it says", "Took"))
+_MARKS: Final = {"pass": "✓", "not run": "–"} | dict.fromkeys(("differs", "refused", "trouble"), "✗")
 _TAGS: Final = {"pass": "good", "differs": "bad", "refused": "bad", "trouble": "warn", "not run": "warn"}
 
 
 def write_suite(folder: Path, title: str, ran: Sequence[Mapping[str, Any]]) -> None:
-    """Write ``junit.xml`` and ``index.html``. ran: files of the run, as ``node.process.running.Ran`` in plain data."""
+    """Write ``junit.xml``, ``index.html`` and ``summary.md``. ran: as ``node.process.running.Ran`` in plain data."""
     write_private(folder / "junit.xml", _junit(folder, ran))
     write_private(folder / "index.html", _index(title, ran).encode())
+    write_private(folder / "summary.md", _summary(title, ran).encode())
 
 
 def _junit(folder: Path, ran: Sequence[Mapping[str, Any]]) -> bytes:
-    """The steps of each replay as they are in its own file; of all else one case that says how it ended."""
+    """The steps of each file as they are in its own; of one that was not begun, or whose hook failed, a case that says so."""
     xml = JUnitXml("trailmesh")
     for one in ran:
         made = _own_suites(folder, one)
-        if not made:
-            case = TestCase(clean(one["file"]), clean(one["file"]))
-            case.time = one["duration_ms"] / 1_000
-            kind = {"pass": None, "differs": Failure, "not run": Skipped}.get(one["outcome"], Error)
-            case.result = [kind(clean(one["said"]), clean(one["code"] or one["outcome"]))] if kind else []
-            suite = TestSuite(clean(one["file"]))
-            suite.add_testcase(case)
-            made = [suite]
+        # Nothing that did not pass is green, whatever its own file says: a hook may have failed behind it.
+        if not made or (one["outcome"] != "pass" and not any(suite.failures + suite.errors for suite in made)):
+            made.append(_ended(one))
         for suite in made:
             xml.add_testsuite(suite)
     xml.update_statistics()
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + bytes(xml.tostring()) + b"\n"
+
+
+def _ended(one: Mapping[str, Any]) -> TestSuite:
+    case = TestCase(clean(one["file"]), clean(one["file"]))
+    case.time = one["duration_ms"] / 1_000
+    kind = {"pass": None, "differs": Failure, "not run": Skipped}.get(one["outcome"], Error)
+    case.result = [kind(clean(one["said"]), clean(one["code"] or one["outcome"]))] if kind else []
+    suite = TestSuite(clean(one["file"]))
+    suite.add_testcase(case)
+    return suite
 
 
 def _own_suites(folder: Path, one: Mapping[str, Any]) -> list[TestSuite]:
@@ -51,6 +59,19 @@ def _own_suites(folder: Path, one: Mapping[str, Any]) -> list[TestSuite]:
     for suite in suites:
         suite.name = clean(one["file"])
     return suites
+
+
+def _summary(title: str, ran: Sequence[Mapping[str, Any]]) -> str:
+    """What did not pass comes first."""
+    passed = sum(one["outcome"] == "pass" for one in ran)
+    lines = [f"### {plain(title)}", "", f"**{passed} of {len(ran)} passed**", ""]
+    lines += ["| | file | what it says | took |", "|---|---|---|---|"]
+    for one in sorted(ran, key=lambda one: one["outcome"] == "pass"):
+        tried = f", tried {one['attempts']} times" if one["attempts"] > 1 else ""
+        result = f"{one['outcome']}{tried}: {plain(one['said'])}"
+        took = f"{one['duration_ms'] / 1_000:.1f} s"
+        lines.append(f"| {_MARKS[one['outcome']]} | {plain(one['file'])} | {result} | {took} |")
+    return "\n".join(lines) + "\n"
 
 
 def _index(title: str, ran: Sequence[Mapping[str, Any]]) -> str:
