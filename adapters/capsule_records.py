@@ -49,6 +49,10 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     widened_ms: int = 0
     """When its policy was last widened: agents that were granted it before are not granted it any more."""
 
+    def grants(self, since_ms: int) -> bool:
+        """Whether a grant of then is one under the policy of now."""
+        return self.widened_ms <= since_ms
+
 
 class WorkRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Work with a login of this node that a peer asked for. Its verdict is an artefact, once there is one."""

@@ -138,6 +138,9 @@ class Agents:
             origins=agent.origins,
             capsules=tuple(f"{id}={','.join(tasks)}" for id, tasks in agent.capsules),
             capsule_names={id: name for id, _ in agent.capsules if (name := await self.capsules.name_of(id))},
+            capsules_ended=tuple(
+                [id for id, _ in agent.capsules if not await self.capsules.grants(id, agent.created_ms)]
+            ),
             created_ms=agent.created_ms,
             expires_ms=agent.expires_ms,
             calls=agent.calls,

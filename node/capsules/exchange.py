@@ -104,6 +104,7 @@ class CapsuleExchange:
             recipients=tuple(self._name(each.node) for each in header.recipients),
             policy=rules(header.policy),
             slice=bool(header.slice_version),
+            basic=tuple(each.origin for each in header.origins if each.basic),
         )
 
     async def _on_terms(self, text: str, to: str, owner: str) -> tuple[CapsuleRecord, Header]:

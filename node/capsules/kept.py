@@ -88,6 +88,16 @@ class Kept:
         except MeshError:
             return ""
 
+    async def grants(self, capsule_id: str, since_ms: int) -> bool:
+        """Implements ``node.live.CapsuleNames.grants``."""
+        record = await self.store.capsule(capsule_id)
+        if record is None or not record.grants(since_ms):
+            return False
+        try:
+            return self.clock.now_ms() < self.open(record).header.policy.expires_ms
+        except MeshError:
+            return False
+
     async def check_free(self, name: str) -> None:
         """Check that no own capsule that can be used has this name: it would mean neither any more. Errors: ``input.invalid``."""
         if name in await self._taken():

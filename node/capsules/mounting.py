@@ -149,7 +149,7 @@ class Mounting:
             known = error.code == "capsule.revoked" and caller.may_mount(error.detail["capsule"], task)
             if known or caller.kind is not CallerKind.AGENT or not error.code.startswith(("input.", "capsule.")):
                 raise
-        if found is not None and caller.kind is CallerKind.AGENT and found.widened_ms > caller.since_ms:
+        if found is not None and caller.kind is CallerKind.AGENT and not found.grants(caller.since_ms):
             found = None  # a grant was given under the policy of its time
         if found is None or not caller.may_mount(found.id, task):
             told = f"this agent was granted no such capsule for the work “{task}”"

@@ -35,12 +35,13 @@ def _with(r: Result) -> str:
 
 
 def _logins(r: Result) -> list[str]:
-    """``shop (cap-…)=live,record``; of a capsule that is not here any more the id alone."""
+    """``shop (cap-…)=live,record``; of a capsule that is not here any more the id alone. A grant that has ended says so."""
     told = []
     for each in r["capsules"]:
         id, _, tasks = each.partition("=")
         name = r["capsule_names"].get(id)
-        told.append(f"{name} ({id})={tasks}" if name else each)
+        ended = " [ended]" if id in r["capsules_ended"] else ""
+        told.append((f"{name} ({id})={tasks}" if name else each) + ended)
     return told
 
 

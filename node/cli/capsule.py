@@ -68,6 +68,9 @@ def consent(home: str | None, capsule: str, to: str, owner: str, as_json: bool) 
         click.echo(line, err=True)
     if asked["slice"]:
         click.echo("with keys of the login's own browser, which no script can read", err=True)
+    if asked["basic"]:
+        origins = ", ".join(asked["basic"])
+        click.echo(f"with a user name and a password for HTTP basic authentication of {origins}", err=True)
     key = open_key(home_path(home), who.id, who.name)
     said = Consent(capsule=asked["capsule"], terms=bytes.fromhex(asked["terms"]), expires_ms=asked["expires_ms"])
     signed = seal_consent(said, key, **_now())

@@ -164,6 +164,10 @@ class CapsuleNames(Protocol):
     async def name_of(self, capsule_id: str) -> str:
         """The name of a capsule; empty if it is not here, or does not hold. Errors: ``store.*``."""
 
+    async def grants(self, capsule_id: str, since_ms: int) -> bool:
+        """Whether an agent that was granted it then may still use it: it is here, holds, and was not widened since. Errors:
+        ``store.*``."""
+
 
 class NoCapsules:
     """Nobody keeps capsules. Implements ``Mounts`` and ``CapsuleNames``."""
@@ -175,6 +179,10 @@ class NoCapsules:
     async def name_of(self, capsule_id: str) -> str:
         """Implements ``CapsuleNames.name_of``."""
         return ""
+
+    async def grants(self, capsule_id: str, since_ms: int) -> bool:
+        """Implements ``CapsuleNames.grants``."""
+        return False
 
     def mount(self, capsule: str, wish: Wish, over: End) -> contextlib.AbstractAsyncContextManager[Mount]:
         """Implements ``Mounts.mount``."""

@@ -41,6 +41,7 @@ from protocol.page.redaction import (
 )
 from protocol.page.secrets import LOGIN_BASIC, Stored
 from protocol.page.web_address import require_plain
+from protocol.page.whole import said as left_out
 from protocol.page.written import mark_of, note_about
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect, redact_notes
@@ -290,9 +291,7 @@ class Recorder:
             console=self._console.new(),
             hidden=hidden.texts,
             hidden_more=not hidden.whole,
-            notes=redact_notes((*outcome.notes, *filter(None, [note_about(performed, written)])), secrets)
-            if outcome
-            else (),
+            notes=redact_notes(_notes(page, outcome, note_about(performed, written)), secrets),
             written=written,
             basic=outcome.basic if outcome else (),
         )
@@ -401,6 +400,12 @@ class Recorder:
         self.session = self._closed(Verdict.INTERRUPTED)
         await self._store.put_session(self.session)
         return self.session
+
+
+def _notes(page: Observation | None, outcome: Outcome | None, more: str) -> tuple[str, ...]:
+    """The notes of a step. more: one about how it is kept, of a step that was performed."""
+    notes = [f"the page is kept in part: {left_out(page.cut)}"] if page is not None and page.cut else []
+    return tuple(filter(None, (*notes, *outcome.notes, more))) if outcome else tuple(notes)
 
 
 @contextlib.asynccontextmanager

@@ -111,6 +111,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of the capsules that it may use, each with the kinds of work: ``cap-…=live,record``."""
     capsule_names: dict[str, str] = {}
     """What these capsules are called now, by id; without those that are not here any more."""
+    capsules_ended: tuple[str, ...] = ()
+    """Ids of those that it may not use any more: removed, expired, or of a policy that was widened after the agent was added."""
     created_ms: int
     expires_ms: int
     calls: int

@@ -340,6 +340,8 @@ class CapsuleTerms(msgspec.Struct, frozen=True, kw_only=True):
     policy: Rules
     slice: bool = False
     """Whether files of the browser's profile go along, with keys that no script can read."""
+    basic: tuple[str, ...] = ()
+    """Origins for which it holds a user name and a password for HTTP basic authentication."""
 
 
 class ExportedCapsule(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,6 +40,7 @@ def lines_of(markup: Markup) -> list[str]:
 async def test_only_what_a_person_needs_to_find_an_element_is_taken_whatever_the_page_does_to_its_dom(
     browser: Browser, site: PageServer
 ) -> None:
+    """Guard: adapters/browser/markup.py, _markup."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     await opened(page, site, HOSTILE.replace("LIES", LIES))
     lines = lines_of(await page.markup())

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, Dialog, async_playwright
 
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import find_executable
@@ -86,7 +86,7 @@ async def test_it_never_scrolls_sideways(chromium: Browser, tmp_path: Path, widt
     await page.close()
 
 
-HOSTILE = """<title></title><script>alert(1)</script></pre></title><base href="{0}/beacon/">
+HOSTILE = """<title>x</title><script>alert(1)</script></pre></title><base href="{0}/beacon/">
 <meta http-equiv=refresh content="3600; url={0}/beacon"><link rel=stylesheet href=/beacon><style>@import "/beacon";</style>
 <p style="background: url(/beacon)" onclick="fetch('/beacon')" title='"><img src={0}/beacon onerror=alert(1)>'>&lt;/pre>&lt;/iframe>
 &lt;script src={0}/beacon>&lt;/script>&lt;img src={0}/beacon onerror=alert(1)>&lt;svg onload=alert(1)>&lt;meta http-equiv=refresh
@@ -108,13 +108,18 @@ async def test_the_document_of_a_hostile_page_asks_for_nothing_and_runs_nothing_
     file.write_text(html if policy else re.sub("<meta http-equiv=[^>]*>", "", html, count=1))
     page = await chromium.new_page()
     heard: list[str] = []
+
+    async def answered(dialog: Dialog) -> None:
+        heard.append(dialog.message)
+        await dialog.dismiss()
+
     page.on("request", lambda request: heard.append(request.url))
-    page.on("dialog", lambda dialog: heard.append(dialog.message))
+    page.on("dialog", answered)
     page.on("console", lambda message: heard.append(message.text))
     page.on("frameattached", lambda frame: heard.append(frame.name))
     await page.goto(file.as_uri())
-    await page.locator("mark").first.click()
     assert heard == [file.as_uri()]
+    await page.locator("mark").first.click()
     assert (
         await page.locator("script,iframe,svg,form,base,object,video,link,pre img,pre a,[onerror],[onclick]").count()
         == 0

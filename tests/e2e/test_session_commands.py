@@ -377,7 +377,8 @@ class _Staging(http.server.BaseHTTPRequestHandler):
         if not known:
             self.send_header("WWW-Authenticate", 'Basic realm="staging"')
         self.end_headers()
-        self.wfile.write(b"<title>Staging</title><h1>Staging</h1>" if known else b"<title>No</title><h1>No</h1>")
+        refused = b"" if self.path == "/empty" else b"<title>No</title><h1>No</h1>"
+        self.wfile.write(b"<title>Staging</title><h1>Staging</h1>" if known else refused)
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Nothing: a test reads what the command says."""
@@ -393,9 +394,12 @@ def test_a_session_behind_basic_authentication_keeps_the_name_of_the_secret_and_
     with _serving(_Staging) as url:
         file.write_text(f"start: {url}/\nsteps:\n  - assert: {{title: Staging}}\n")
         secret = ("--secret", f"staging:basic@{url}=file:{word}")
-        assert cli("session", "record", str(file), home=node.home)[0] == 1
-        _, _, err = cli("session", "record", str(file), home=node.home)
-        assert f"--secret NAME:basic@{url}=SOURCE" in err
+        # Where the answer is empty, the browser shows no page, and the recording stops.
+        empty = tmp_path / "empty.yaml"
+        empty.write_text(f"start: {url}/empty\nsteps:\n  - assert: {{title: Staging}}\n")
+        for refused in (file, empty):
+            status, _, err = cli("session", "record", str(refused), home=node.home)
+            assert status != 0 and f"--secret NAME:basic@{url}=SOURCE" in err
         recorded = node.run("session", "record", str(file), *secret)
         assert (recorded["verdict"], recorded["secrets"]) == ("pass", ["staging"])
         assert refusal("session", "replay", recorded["id"], home=node.home)[:2] == ("action.secret_missing", 2)

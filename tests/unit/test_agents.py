@@ -157,9 +157,10 @@ async def test_an_agent_is_shown_with_the_names_that_its_capsules_have_now(place
         kept = await alice.capture()
         added = await place.add(capsules=("shop=record",))
         assert (added.capsules, added.capsule_names) == ((f"{kept.id}=record",), {kept.id: "shop"})
+        assert added.capsules_ended == ()
         await alice.capsules.remove(CapsuleParams(capsule="shop"))
         (shown,) = (await place.agents.listed()).agents
-        assert (shown.capsules, shown.capsule_names) == ((f"{kept.id}=record",), {})
+        assert (shown.capsules, shown.capsule_names, shown.capsules_ended) == ((f"{kept.id}=record",), {}, (kept.id,))
     finally:
         for node in mesh.nodes:
             await node.stop()

@@ -708,6 +708,7 @@ async def test_a_wider_policy_says_so_and_ends_consents_grants_and_offers(nodes:
     mounting = Mounting(alice.capsules)
     with called_by(agent):
         assert (await mounting._granted("shop", "replay")).id == kept.id
+    assert await alice.capsules.kept.grants(kept.id, agent.since_ms)
     pass_ms(alice, 1_000)
     changing = Repolicy(alice.capsules)
     with pytest.raises(MeshError) as refused:
@@ -719,6 +720,7 @@ async def test_a_wider_policy_says_so_and_ends_consents_grants_and_offers(nodes:
     with called_by(agent), pytest.raises(MeshError) as outdated:
         await mounting._granted("shop", "replay")
     assert outdated.value.code == "caller.refused"
+    assert not await alice.capsules.kept.grants(kept.id, agent.since_ms)
     record = await alice.node.store.capsule(kept.id)
     assert record is not None and record.offered == ()
     # Back to the old policy: the consent of then does not come back.

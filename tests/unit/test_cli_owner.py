@@ -180,13 +180,16 @@ def test_a_file_that_holds_another_key_than_its_name_says_is_not_signed_with(
 def test_a_person_consents_to_a_capsule_on_the_terminal_once_its_policy_is_shown(home: Path, tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     state.write_text('[{"name": "sid", "value": "s3cr3t-c00kie", "domain": "shop.example"}]')
-    captured = piped(
-        home, "capsule", "capture", "--from", str(state), "--name", "shop", "--consent", "--replays", "7", "--unproven"
-    )
+    (tmp_path / "word").write_text("anna:tell-nobody")
+    basic = ("--secret", f"word:basic@https://shop.example=@{tmp_path / 'word'}")
+    given = ("--from", str(state), "--name", "shop", "--consent", "--replays", "7", "--unproven", *basic)
+    captured = piped(home, "capsule", "capture", *given)
     assert captured.exit_code == 0 and "needs the consent of an owner" in captured.output
     assert piped(home, "capsule", "consent", "shop").exit_code != 0, "there is no terminal"
     code, shown = typed(home, "capsule", "consent", "shop", answers=("not the passphrase",))
     assert code != 0 and "owner.passphrase" in shown
     code, shown = typed(home, "capsule", "consent", "shop", answers=(PASSPHRASE,))
     assert code == 0 and "or after 7 uses" in shown.partition("assphrase")[0]
+    said = "a user name and a password for HTTP basic authentication of https://shop.example"
+    assert said in shown.partition("assphrase")[0] and "tell-nobody" not in shown + captured.output
     assert "consent  own-" in shown and "s3cr3t-c00kie" not in shown + captured.output

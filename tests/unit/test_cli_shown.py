@@ -17,7 +17,7 @@ from tests.commands import Answers
 
 AGENT: dict[str, Any] = {
     "name": "helper", "state": "valid", "scopes": ["read", "live"], "origins": [], "capsules": [], "created_ms": 0,
-    "capsule_names": {"cap-A": "shop"},
+    "capsule_names": {"cap-A": "shop"}, "capsules_ended": ["cap-B"],
     "expires_ms": 1_000, "calls": 3, "calls_max": 0, "browser_seconds": 4, "browser_seconds_max": 9, "running": 1,
 }  # fmt: skip
 
@@ -41,7 +41,7 @@ def test_agents_are_a_table_or_a_word() -> None:
         "valid",
         "read, live",
         "https://a.example",
-        "shop (cap-A)=live cap-B=record",
+        "shop (cap-A)=live cap-B=record [ended]",
         "1970-01-01 00:00:01",
         "3",
         "4 of 9",

@@ -31,6 +31,7 @@ def test_a_text_stands_with_its_element_and_each_line_says_which_ways_lead_to_it
 
 
 def test_a_secret_is_in_no_text_attribute_address_or_way_also_if_it_is_spread_over_elements() -> None:
+    """Guard: protocol/page/markup.py, shown."""
     nodes = (
         Node(depth=1, tag="p", attributes=(("title", "of tell-nobody"), ("class", "tell-nobody"))),
         Node(depth=2, tag="i"),

@@ -163,7 +163,7 @@ def test_the_summary_names_verdict_steps_and_differences() -> None:
 
 
 def test_a_page_cannot_put_links_mentions_or_html_into_the_summary() -> None:
-    """Guard: node/sessions/showing/markdown.py, _plain."""
+    """Guard: node/sessions/showing/markdown.py, plain."""
     evil = "![x](https://evil.example/p.png) <img src=x> @everyone | `a` www.evil.example &lt;"
     said = Difference(step=4, what="extracted", recorded="9.90", met=f"{evil}\n# heading")
     text = markdown(told(*map(matched, STEPS[:3]), other(4), differences=(said,)))

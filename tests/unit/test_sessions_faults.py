@@ -21,6 +21,7 @@ from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Wait
 from protocol.page.covering import Covering
+from protocol.page.observation import Cut, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
@@ -123,6 +124,21 @@ class Pictured(MemoryPage):
         if self._image is None:
             raise MeshError("browser.timeout")
         return self._image
+
+
+class Endless(MemoryPage):
+    """A page of which a bound leaves something out."""
+
+    async def observe(self) -> Observation:
+        seen = await super().observe()
+        return msgspec.structs.replace(seen, cut=(Cut(bound="elements", left_out=1_200),))
+
+
+async def test_a_step_says_that_its_page_is_kept_in_part_also_if_it_failed(bench: Bench) -> None:
+    page = Endless(bench.site, GuardPolicy())
+    recorder = await recorded(bench, HOME, Click(target=Locator(role="link", name="Mugs", nth=7)), page=page)
+    assert [step.ok for step in recorder.steps] == [True, False]
+    assert [step.notes for step in recorder.steps] == [("the page is kept in part: 1,200 elements are left out",)] * 2
 
 
 def plan(bench: Bench, secrets: Secrets = NO_SECRETS, **more: Any) -> Recording:
