@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 _PLAIN_ESCAPES: Final = {
@@ -40,26 +41,31 @@ def words_of(text: str) -> list[str]:
     return _of_bash(text)
 
 
-def _of_bash(text: str) -> list[str]:
+def _words(text: str, token: re.Pattern[str], piece: Callable[[re.Match[str]], str | None]) -> list[str]:
+    """The words of ``text``: pieces that no space divides belong together. piece: None for what is no part of a word.
+
+    Raises ``ValueError`` where no ``token`` fits.
+    """
     words: list[str] = []
     begun, place = False, 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
+        found = token.match(text, place)
         if found is None:
             raise ValueError
         place = found.end()
         if found["space"] is not None:
             begun = False
-            continue
-        if found["escaped"] == "\n":
-            continue
-        piece = _piece(found)
-        if begun:
-            words[-1] += piece
-        else:
-            words.append(piece)
-        begun = True
+        elif (said := piece(found)) is not None:
+            if begun:
+                words[-1] += said
+            else:
+                words.append(said)
+            begun = True
     return words
+
+
+def _of_bash(text: str) -> list[str]:
+    return _words(text, _TOKEN, lambda found: None if found["escaped"] == "\n" else _piece(found))
 
 
 def _piece(found: re.Match[str]) -> str:
@@ -102,23 +108,11 @@ def _of_cmd(text: str) -> list[str]:
     # In quotes that are not escaped cmd takes a caret as it stands: the older form has carets at the ends of lines alone.
     escaped = '^"' in text
     plain = _CARET.sub(lambda caret: "" if caret[1].endswith("\n") else caret[1] if escaped else caret[0], text)
-    words: list[str] = []
-    begun, place = False, 0
-    while place < len(plain):
-        found = _IN_WINDOWS.match(plain, place)
-        if found is None:
-            raise ValueError
-        place = found.end()
-        if found["space"] is not None:
-            begun = False
-            continue
-        piece = found["plain"] if found["quoted"] is None else re.sub(r'\\(["\\])|""', _unquoted, found["quoted"])
-        if begun:
-            words[-1] += piece
-        else:
-            words.append(piece)
-        begun = True
-    return words
+    return _words(plain, _IN_WINDOWS, _of_program)
+
+
+def _of_program(found: re.Match[str]) -> str:
+    return found["plain"] if found["quoted"] is None else re.sub(r'\\(["\\])|""', _unquoted, found["quoted"])
 
 
 def _unquoted(found: re.Match[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,7 +35,6 @@ from protocol import ids
 from protocol.errors import MeshError
 from protocol.page.action import Extract, describe
 from protocol.page.markup import MarkupShown
-from protocol.page.personal import Tokens
 from protocol.page.redaction import redact_action, redact_text
 from protocol.page.secrets import GivenSecret, Secrets, asks
 from protocol.recording.inputs import given_anew, require_plain_inputs
@@ -61,6 +61,16 @@ def _named_capsule(file: ActionFile, given: str, *, logs_in: bool) -> str:
 After = Callable[[Context], Awaitable[None]]
 Makes = Callable[[Context], Awaitable[Iterable[str]]]
 """Called with a browser context once all actions of a recording are done in it."""
+
+
+class _Anew(NamedTuple):
+    """A session that is to be recorded once more."""
+
+    recorded: Recorded
+    file: ActionFile
+    secrets: Secrets
+    own: str
+    """The address at which it began, if this node has recorded it; else empty."""
 
 
 class _Written:
@@ -172,22 +182,16 @@ class Recordings:
 
         Errors: as ``record``; ``input.not_found``, ``session.not_committed``, ``envelope.*``.
         """
-        self._work.witness.check_signs()
-        session_id = ids.parse_id("ses", session_id)
-        with self._work.kept(session_id):
-            recorded = await self._work.reading.recorded(session_id)
-            own = own_start(recorded.session, self._work.witness.node)
-            given = Secrets(secrets, begins=own)
-            file = forked(recorded, until, actions, inputs=inputs, secrets=given, tokens=self._own_tokens(recorded))
+        async with self._anew(session_id, secrets, until=until, actions=actions, inputs=inputs) as anew:
             return await self._record(
-                file,
-                given,
+                anew.file,
+                anew.secrets,
                 allow=allow,
                 approve_class=approve_class,
                 capsule=capsule,
                 tell=tell,
-                named=own,
-                parent=recorded.session.id,
+                named=anew.own,
+                parent=anew.recorded.session.id,
             )
 
     async def learn(
@@ -204,30 +208,43 @@ class Recordings:
 
         Errors: as ``fork``; ``session.unlike`` if anything else differs.
         """
-        self._work.witness.check_signs()
-        session_id = ids.parse_id("ses", session_id)
-        with self._work.kept(session_id):
-            recorded = await self._work.reading.recorded(session_id)
-            own = own_start(recorded.session, self._work.witness.node)
-            given = Secrets(secrets, begins=own)
-            file = forked(recorded, 0, "", inputs={}, secrets=given, tokens=self._own_tokens(recorded))
-            earlier = await following(recorded, self._work.store, given, capsule=bool(capsule))
+        async with self._anew(session_id, secrets) as anew:
+            earlier = await following(anew.recorded, self._work.store, anew.secrets, capsule=bool(capsule))
             done = await self._record(
-                file,
-                given,
+                anew.file,
+                anew.secrets,
                 allow=allow,
                 approve_class=approve_class,
                 capsule=capsule,
                 tell=tell,
-                named=own,
-                parent=recorded.session.id,
+                named=anew.own,
+                parent=anew.recorded.session.id,
                 following=earlier,
             )
         return LearnedSession(**msgspec.structs.asdict(done), learned=lines(earlier.learned))
 
-    def _own_tokens(self, recorded: Recorded) -> Tokens | None:
-        """What knows the texts again that this node has recorded; None for a session of another."""
-        return self._work.witness.tokens if recorded.session.node == self._work.witness.node else None
+    @contextlib.asynccontextmanager
+    async def _anew(
+        self,
+        session_id: str,
+        secrets: Mapping[str, GivenSecret],
+        *,
+        until: int = 0,
+        actions: str = "",
+        inputs: Mapping[str, str] = {},
+    ) -> AsyncIterator[_Anew]:
+        """The steps of a session as a file, while nobody removes the session. Errors: those of ``fork``."""
+        self._work.witness.check_signs()
+        session_id = ids.parse_id("ses", session_id)
+        with self._work.kept(session_id):
+            recorded = await self._work.reading.recorded(session_id)
+            node = self._work.witness.node
+            own = own_start(recorded.session, node)
+            given = Secrets(secrets, begins=own)
+            # Only this node knows the texts again that it has recorded.
+            tokens = self._work.witness.tokens if recorded.session.node == node else None
+            file = forked(recorded, until, actions, inputs=inputs, secrets=given, tokens=tokens)
+            yield _Anew(recorded, file, given, own)
 
     async def _record(
         self,

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser
 from node.live.acting import Gate
 from node.sessions.action_files import parse_actions
-from tests.e2e.test_record_replay import Node, made_node, recorded_by, replayed_by
+from tests.e2e.test_record_replay import Node, recorded_by, replayed_by
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 
@@ -85,27 +80,6 @@ ROWS: list[tuple[str, str, str, str]] = [
     ("wait: {text: Saved, timeout_ms: 400}", "<p>Saved at noon</p>", "<p>Saved now</p>", "<p>Unsaved now</p>"),
 ]  # fmt: skip
 OPENED = "start: URL/release.html\nsteps:\n  - "
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    opened = await launcher(BrowserSettings(sandbox=False))()
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def node(tmp_path: Path) -> AsyncIterator[Node]:
-    async with made_node(tmp_path, 1) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[PageServer]:
-    server = PageServer()
-    await server.start()
-    yield server
-    await server.stop()
 
 
 async def test_personal_data_in_what_a_text_stood_in_and_in_notes_is_stored_and_shown_as_tokens(

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser
 from node.live.acting import Gate
 from node.live.recorder import Recorder
@@ -17,7 +12,7 @@ from node.sessions.replay_plan import Replayed
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Locator
 from protocol.risk.classes import Risk
-from tests.e2e.test_record_replay import Node, made_node, recorded_by, replayed_by
+from tests.e2e.test_record_replay import Node, recorded_by, replayed_by
 from tests.gates import unreported
 from tests.sites.pages.server import PageServer
 
@@ -39,27 +34,6 @@ def rows(*names: str, said: str = "Drop") -> str:
         for name in names
     )
     return f"<title>Rows</title><table>{lines}</table>"
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    opened = await launcher(BrowserSettings(sandbox=False))()
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def node(tmp_path: Path) -> AsyncIterator[Node]:
-    async with made_node(tmp_path, 1) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[PageServer]:
-    server = PageServer()
-    await server.start()
-    yield server
-    await server.stop()
 
 
 def approved(action: Action, risk: Risk) -> bool:

@@ -393,6 +393,10 @@ class Named:
     async def name_of(self, capsule_id: str) -> str:
         return "shop"
 
+    async def grants(self, capsule_id: str, since_ms: int) -> bool:
+        """Every one."""
+        return True
+
 
 async def test_who_waits_for_a_browser_and_goes_away_leaves_no_place_taken(served: Served) -> None:
     rooms = served.node.rooms
