@@ -74,6 +74,8 @@ class Activity:
         self._page: Page | None = None
         self._main = ""
         self._dom_pending = False
+        self._turns = 0
+        """How often the main frame has begun to load, or was parsed or loaded."""
         self._asked_at = 0.0
         """When the main frame began to load."""
         self.committed = False
@@ -121,6 +123,7 @@ class Activity:
         self._loading.add(event["frameId"])
         if event["frameId"] == self._main:
             self._dom_pending, self.committed, self._asked_at = True, False, time.monotonic()
+            self._turns += 1
         self._began()
 
     def _came(self, event: Mapping[str, Any]) -> None:
@@ -132,10 +135,12 @@ class Activity:
         self._loading.discard(event["frameId"])
         if event["frameId"] == self._main:
             self._dom_pending = False
+            self._turns += 1
         self._changed.set()
 
     def _dom_ready(self, _: object) -> None:
         self._dom_pending = self.unfinished = False
+        self._turns += 1
         self._changed.set()
 
     def _window_opened(self, event: Mapping[str, Any]) -> None:
@@ -241,10 +246,13 @@ class Activity:
         self.spawn(dialog.accept(reply) if accepted else dialog.dismiss())
         self._changed.set()
 
-    def under_way(self) -> None:
-        """The document that the main frame shows began to load before anybody listened, and still loads."""
-        self._loading.add(self._main)
-        self._dom_pending, self.committed, self._asked_at = True, True, time.monotonic()
+    async def join(self, loads: Awaitable[object]) -> None:
+        """Learn whether the main frame shows a document that began to load before anybody listened. loads: the page says so."""
+        turns = self._turns
+        # What came meanwhile is newer than the answer.
+        if await loads and self._turns == turns:
+            self._loading.add(self._main)
+            self._dom_pending, self.committed, self._asked_at = True, True, time.monotonic()
 
     def use_as_it_is(self) -> None:
         """Wait no longer for the document that the main frame shows, though it still loads."""

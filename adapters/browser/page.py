@@ -107,8 +107,7 @@ class ChromiumPage:
         await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
         self._worlds.arrived = self._prepare
-        if await self._worlds.main(still_scripts.UNDER_WAY):
-            self._activity.under_way()
+        await self._activity.join(self._worlds.main(still_scripts.UNDER_WAY))
 
     def _prepare(self) -> None:
         """Have Playwright put its script into a document that still loads: 340 kB, for which the first look would wait."""

@@ -463,7 +463,7 @@ async def test_text_and_attributes_are_read_without_waiting(page: Page, world: B
 async def test_a_page_that_shows_something_and_loads_without_end_is_used_and_noted_and_is_not_whole(
     page: Page, world: Backend
 ) -> None:
-    opened = await page.perform(Goto(url=world.origin + "/unfinished.html"), timeout_ms=800)
+    opened = await page.perform(Goto(url=world.origin + "/unfinished.html"), timeout_ms=1_500)
     assert [note.partition(" after ")[0] for note in opened.notes] == ["the page was still loading"]
     assert [each.bound for each in opened.observation.cut] == ["document"]
     assert (await use(page, Click(target=ANY), "button", "There")).notes == ()

@@ -155,17 +155,17 @@ async def test_a_document_that_shows_something_and_never_ends_is_used_as_it_is_a
         Click(target=Locator(role="link", name="Nothing")): "",
         Assert(what="hidden", target=Locator(role="button", name="None"), timeout_ms=1): "page.cut",
     }
-    note = "the page was still loading after 0.8 s: used as it was"
+    note = "the page was still loading after 1.5 s: used as it was"
     async with odd_server() as origin:
         for path in ("/half", "/script"):
-            opened = await driver.act(Goto(url=origin + path, timeout_ms=800))
+            opened = await driver.act(Goto(url=origin + path, timeout_ms=1_500))
             assert (opened.notes, opened.settled) == ((note,), True)
             assert {step: await outcome(driver, step) for step in steps} == steps, path
             whole = await driver.act(Click(target=Locator(role="link", name="First")))
             assert (whole.notes, whole.observation.cut) == ((), ())
             await driver.act(Assert(what="hidden", target=use))
         for expect in (None, bytes(16)):
-            led = await driver.act(Click(target=Locator(role="link", name="On"), timeout_ms=800), expect=expect)
+            led = await driver.act(Click(target=Locator(role="link", name="On"), timeout_ms=1_500), expect=expect)
             assert (led.notes, led.observation.title) == ((note,), "Half")
             await driver.act(Goto(url=origin + "/first"))
 
@@ -196,15 +196,15 @@ async def test_what_a_page_was_still_loading_can_come_later_and_it_is_whole_then
     launched: Browser, site: PageServer
 ) -> None:
     """Taken out: the end of ``unfinished`` in ``Activity._dom_ready``, ``page.cut`` in ``TimeLimit.find``."""
-    site.extra["/scripted.html"] = f"{_LATE}<script defer src=/held.html></script>"
+    site.extra["/scripted.html"] = f"{_LATE.replace('700', '4000')}<script defer src=/held.html></script>"
     context = await launched.open(Profile(), GuardPolicy(), tabs=True)
     driver = Driver(await context.page(), Gate(report=unreported, risk_max=4))
-    opened = await driver.act(Goto(url=f"{site.origin}/scripted.html", timeout_ms=400))
+    opened = await driver.act(Goto(url=f"{site.origin}/scripted.html", timeout_ms=1_500))
     assert [each.bound for each in opened.observation.cut] == ["document"]
     await driver.act(Click(target=Locator(role="button", name="Show"), timeout_ms=20_000))
     site.extra["/start.html"] = "<a href=/scripted.html target=_blank>On</a>"
     await driver.act(Goto(url=f"{site.origin}/start.html"))
-    beside = await driver.act(Click(target=Locator(role="link", name="On"), timeout_ms=400))
+    beside = await driver.act(Click(target=Locator(role="link", name="On"), timeout_ms=1_500))
     assert [each.bound for each in beside.observation.cut] == ["document"]
     assert beside.notes
     site.hold.set()

@@ -49,6 +49,23 @@ async def test_a_page_that_came_and_asked_for_a_refused_one_is_open_though_it_ne
     await asyncio.wait_for(opening, 5)
 
 
+async def test_a_document_that_loads_when_its_tab_is_met_is_waited_for_unless_its_end_is_told_before_the_answer() -> (
+    None
+):
+    """Taken out: ``_turns`` in ``Activity.join``."""
+    for ends in (False, True):
+        activity = Activity()
+
+        async def loads(activity: Activity = activity, ends: bool = ends) -> bool:
+            if ends:
+                activity._dom_ready({})
+                activity._stopped({"frameId": ""})
+            return True
+
+        await activity.join(loads())
+        assert (activity.navigating, activity.idle) == (not ends, ends)
+
+
 async def test_a_window_that_sends_a_form_is_not_opened_as_a_page_though_it_asks_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
