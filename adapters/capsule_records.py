@@ -50,7 +50,7 @@ class CapsuleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """When its policy was last widened: agents that were granted it before are not granted it any more."""
 
     def grants(self, since_ms: int) -> bool:
-        """Whether a grant of then is one under the policy of now."""
+        """True for a grant that was given under the policy of now. since_ms: when it was given."""
         return self.widened_ms <= since_ms
 
 

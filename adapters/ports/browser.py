@@ -159,7 +159,7 @@ class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeenBeside(Protocol):
-    """What a page tells beside its observation."""
+    """A page, as far as it tells more than its observation."""
 
     def downloads(self) -> tuple[Download, ...]:
         """The files that the page let the browser download so far, oldest first."""

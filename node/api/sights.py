@@ -81,7 +81,7 @@ class Sights:
         self._rooms = rooms
 
     async def sees(self, change: Change) -> bool:
-        """Whether the present caller sees a change. Errors: ``store.*``."""
+        """True if the present caller sees a change. Errors: ``store.*``."""
         caller = current_caller()
         if caller.kind is not CallerKind.AGENT:
             return True

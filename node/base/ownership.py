@@ -128,7 +128,7 @@ def _exposed(told: str, command: str, path: Path) -> MeshError:
 
 
 def _instead(owner: int, me: int) -> str:
-    """What to do when a command that runs as ``me`` meets a folder of ``owner``."""
+    """The remedy where a command that runs as ``me`` meets a folder of ``owner``."""
     if me != 0:
         return f"Run it as {_account(owner)}, name another data directory (--home),"
     return (
@@ -138,7 +138,7 @@ def _instead(owner: int, me: int) -> str:
 
 
 def _is_private_group(group: int, me: int) -> bool:
-    """Whether nobody is known to be in it but ``me`` and root."""
+    """True if nobody is known to be in it but ``me`` and root."""
     try:
         known = grp.getgrgid(group)
     except KeyError:

@@ -35,7 +35,7 @@ def require_basic(given: Mapping[str, GivenSecret]) -> None:
 
 
 def answers_of(state: CapsuleState) -> Mapping[str, Basic]:
-    """What answers each origin that ``state`` has credentials for."""
+    """The answer to each origin that ``state`` has credentials for."""
     return {each.origin: Basic(LOGIN_BASIC, each.user, each.password) for each in state.basic}
 
 

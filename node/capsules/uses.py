@@ -26,7 +26,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
     """How long it may take; then the lease ends by itself."""
     work: str = ""
-    """What it is for beyond the task: the id of a live session or of a search."""
+    """The id of a live session or of a search that it is for."""
 
 
 class Mounted(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ class Source(NamedTuple):
     """A key of ``_READ``, or ``env``."""
     where: str
     is_basic: bool = False
-    """Whether it is for HTTP basic authentication."""
+    """It is for HTTP basic authentication."""
 
 
 def read_secrets(typed: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -30,7 +30,7 @@ async def document_of(
 
 
 def _targets(action: Action) -> Iterator[Locator]:
-    """What ``action`` looks for: its element, what that stands in, and where a drag ends."""
+    """All that ``action`` looks for: its element, what that stands in, and where a drag ends."""
     target = target_of(action)
     for each in (target, action.onto if isinstance(action, Drag) else None):
         if each is None:

@@ -165,7 +165,7 @@ class CapsuleNames(Protocol):
         """The name of a capsule; empty if it is not here, or does not hold. Errors: ``store.*``."""
 
     async def grants(self, capsule_id: str, since_ms: int) -> bool:
-        """Whether an agent that was granted it then may still use it: it is here, holds, and was not widened since. Errors:
+        """True if an agent that was granted it then may still use it: it is here, holds, and was not widened since. Errors:
         ``store.*``."""
 
 

@@ -29,7 +29,7 @@ _HOOK_ENDS_S: Final = 5
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """What one attempt at a file gave."""
+    """The result of one attempt at a file."""
 
     exit: int
     """As the exit code of `session record` and `session replay`."""
@@ -99,7 +99,7 @@ async def _one(number: int, file: str, perform: Perform, hooks: Hooks, retries: 
 
 
 def _may_go_away(tried: Tried) -> bool:
-    """Whether it was trouble that another attempt may not meet. A login that does not hold, and a difference, stay."""
+    """True for trouble that another attempt may not meet. A login that does not hold, and a difference, stay."""
     return tried.exit >= 3 and tried.code not in NO_LOGIN
 
 

@@ -1,4 +1,4 @@
-"""What a replay notices beside the pages, by step: errors in the console, refused requests, notes. Shown to people, not signed."""
+"""Collects what a replay notices beside the pages, by step: errors in the console, refused requests, notes. Never signed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Noticed:
         self.documents: dict[int, MarkupShown] = {}
         """The document of the page on which a step failed, by its index."""
         self.notes: dict[int, tuple[str, ...]] = {}
-        """What there is to say of how a step was done, by its index."""
+        """Notes about how a step was done, by its index."""
         self.refused: dict[int, tuple[str, ...]] = {}
         """As ``ReplayReport.blocked``, and those of a step that was not performed."""
 

@@ -26,7 +26,7 @@ class Values:
         self._room = _Room()
 
     def knows(self, name: str) -> bool:
-        """Whether ``name`` stands for something that is written out."""
+        """True if ``name`` stands for something that is written out."""
         return name in self._known
 
     def keep(self, name: str, value: ast.expr) -> None:

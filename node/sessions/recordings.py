@@ -74,7 +74,7 @@ class _Anew(NamedTuple):
 
 
 class _Written:
-    """What a recording has given until now, for the files about it."""
+    """The result of a recording until now, for the files about it."""
 
     def __init__(self) -> None:
         self.done: RecordedSession | None = None

@@ -80,7 +80,7 @@ class _Run:
         self._known = KnownChanges()
         self._alerting = Alerting(self._snapshot)
         self._own = tokens if own else None
-        """What knows the texts again that this node has recorded."""
+        """The tokens by which this node knows the texts again that it has recorded."""
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
         self._secrets = self._keyed.stored

@@ -55,7 +55,7 @@ class Working:
         """Sessions that are being removed, which takes several reads of the store: nobody begins to replay one meanwhile."""
 
     def gate(self, approve_class: int, guard: GuardPolicy, named: str = "") -> Gate:
-        """What each action has to pass. named: the address that a person named."""
+        """The gate that each action has to pass. named: the address that a person named."""
         risk_max = max(self._risk_max(), approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
         known = self.browsers.known(guard)

@@ -21,7 +21,7 @@ from protocol.feed import Change, Kind, News, check_ids
 
 T = TypeVar("T")
 Sees = Callable[[Change], Awaitable[bool]]
-"""Whether the caller of now may see a change. Errors: ``store.*``."""
+"""True if the caller of now may see a change. Errors: ``store.*``."""
 log = logging.getLogger(__name__)
 
 

@@ -68,7 +68,7 @@ def parse(value: Any) -> Condition:
 
 
 def denies(condition: Condition) -> bool:
-    """Whether ``condition`` can hold because something is absent."""
+    """True if ``condition`` can hold because something is absent."""
     return condition.not_ is not None or any(map(denies, (*(condition.all or ()), *(condition.any or ()))))
 
 

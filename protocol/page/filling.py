@@ -119,7 +119,7 @@ def _number(text: str) -> Decimal | None:
 
 
 def _adds_only_marks(wanted: str, shown: str) -> bool:
-    """Whether ``shown`` is ``wanted`` with nothing but marks and white space in addition. White space of ``wanted`` may be gone."""
+    """True if ``shown`` is ``wanted`` with nothing but marks and white space in addition. White space of ``wanted`` may be gone."""
     left = iter(shown.casefold())
     for char in "".join(wanted.casefold().split()):
         for other in left:

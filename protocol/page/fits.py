@@ -75,7 +75,7 @@ def graded(wanted: str, text: str) -> Grade | None:
 
 
 def at_least(grade: Grade | None, least: Grade) -> bool:
-    """Whether a text was matched no less than ``least``."""
+    """True if a text was matched no less than ``least``."""
     return grade is not None and _GRADES.index(grade) >= _GRADES.index(least)
 
 
@@ -86,7 +86,7 @@ def stood(what: Literal["row", "within"], wanted: str, text: str) -> Fit:
 
 
 def stands(fit: Fit, wanted: str, text: str, redact: Redact) -> bool:
-    """Whether ``wanted`` stands in ``text`` as it did when ``fit`` was recorded."""
+    """True if ``wanted`` stands in ``text`` as it did when ``fit`` was recorded."""
     grade = graded(wanted, text)
     if fit.grade == "whole" or grade is None:
         return grade == "whole"

@@ -48,7 +48,7 @@ ATTRIBUTES: Final = ADDRESSES.union(
     ("colspan", "rowspan", "tabindex", "autocomplete", "method", "target", "popover", "usemap"),
     ("data-testid", "data-test-id", "data-test", "data-qa", "data-cy"),
 )
-"""What is shown of an element, beside ``aria-…``. No handlers, no styles, no data of scripts, and of what a field holds nothing."""
+"""These are shown of an element, and ``aria-…``. No handlers, no styles, no data of scripts, and of what a field holds nothing."""
 VALUED: Final = ("button", "checkbox", "image", "radio", "reset", "submit")
 """Types of fields whose ``value`` their author has written; that of any other is what was typed, or hidden."""
 CLOSED: Final = ("iframe", "math", "noscript", "object", "embed", "svg", "template", "textarea")
@@ -69,7 +69,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     ways: tuple[int, ...] = ()
     """Which of ``Markup.ways`` lead to it, by their place."""
     hidden: bool = False
-    """Whether a way leads to it and it is not shown."""
+    """A way leads to it, and the page does not show it."""
 
 
 class Way(NamedTuple):
@@ -90,7 +90,7 @@ class Markup(msgspec.Struct, frozen=True, kw_only=True):
     after: int = 0
     """… and after them, as far as it was read."""
     whole: bool = True
-    """Whether the document was read to its end, and not only its first ``MARKUP_NODES_MAX`` nodes."""
+    """The document was read to its end, and not only up to its first ``MARKUP_NODES_MAX`` nodes."""
 
 
 class MarkupLine(NamedTuple):
@@ -118,7 +118,7 @@ class MarkupShown(NamedTuple):
     lines: tuple[MarkupLine, ...]
     ways: tuple[WayShown, ...]
     cut: str
-    """What is left out, as a sentence; empty if nothing is."""
+    """A sentence about what is left out; empty if nothing is."""
 
 
 def shown(markup: Markup, secrets: Mapping[str, str]) -> MarkupShown:

@@ -26,7 +26,7 @@ _SPECIAL: Final = re.compile(r"[\\^$.*+?()\[\]{}|/\-]")
 
 
 def matches_parts(selector: str) -> bool:
-    """Whether ``selector`` can match a part of a text."""
+    """True if ``selector`` can match a part of a text."""
     return pinned(selector, "words") != selector
 
 

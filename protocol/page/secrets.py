@@ -108,7 +108,7 @@ class Secrets(Mapping[str, str]):
 
     @property
     def has_basic(self) -> bool:
-        """Whether any of them is for HTTP basic authentication."""
+        """Any of them is for HTTP basic authentication."""
         return bool(self._answers) or any(given.basic for given in self._given.values())
 
     def basic(self, origin: str) -> Basic | None:

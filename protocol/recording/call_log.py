@@ -49,7 +49,7 @@ class PageLine(NamedTuple):
 
     text: str
     marked: bool
-    """Whether an element stands there that is most like the one that was looked for."""
+    """An element stands there that is among those most like the one that was looked for."""
 
 
 def page_lines(step: Step, page: Observation, secrets: Mapping[str, str]) -> tuple[PageLine, ...]:

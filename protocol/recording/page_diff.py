@@ -44,13 +44,13 @@ class Change(NamedTuple):
     weight: int
     """How much it matters, 0 most (``weight``)."""
     place: str
-    """What it stands in; empty for the page."""
+    """The place around it; empty for the page."""
     recorded: str
     """Line of the snapshot; empty if it is new."""
     met: str
     """Empty if it is gone."""
     note: str = ""
-    """What else is to be said."""
+    """More that is to be said."""
 
 
 class Changes(NamedTuple):

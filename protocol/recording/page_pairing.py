@@ -84,7 +84,7 @@ class Pairing:
         self._pair_moved()
         self._pair_rest()
         self.whole = whole or not any(self.old.left())
-        """Whether all was compared."""
+        """All was compared."""
 
     def _mate(self, i: int, j: int) -> None:
         self.old.mates[i], self.new.mates[j] = j, i

@@ -44,14 +44,14 @@ class ReplaySeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Performed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a recording only where it was just made."""
+    """Facts about a recording that are known only where it was just made."""
 
     documents: Mapping[int, MarkupShown] = {}
     """As ``ReplaySeen.documents``."""
     left: Sequence[str] = ()
     """The actions that were not reached, in words."""
     error: MeshError | None = None
-    """What ended it."""
+    """The error that ended it."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):

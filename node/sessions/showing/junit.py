@@ -129,7 +129,7 @@ def _case(told: Told, each: ToldStep) -> TestCase:
 
 
 def _first(each: ToldStep) -> str:
-    """What was there instead of what is recorded, the most important of it, if that may be shown; else what differs."""
+    """The most important difference, as the page says it, if that may be shown; else what differs."""
     return next(map(in_words, each.differences), each.why)
 
 

@@ -24,7 +24,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_lines(recorded: str, met: str) -> tuple[Line, ...]:
-    """What changed between the two, in order; empty if nothing did. Each line is indented as it is on its page."""
+    """The changed lines of the two, in order; empty if nothing changed. Each is indented as it is on its page."""
     lines = list(_compared(recorded, met))
     near = {place for change, line in enumerate(lines) if line.sign != " " for place in _around(change)}
     shown: list[Line] = []

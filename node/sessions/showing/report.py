@@ -62,7 +62,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     document: MarkupShown | None = None
     """The document of that page."""
     notes: Sequence[str] = ()
-    """What there is to say of how the step was done in the replay."""
+    """Notes about how the step was done in the replay."""
     console: Sequence[str] = ()
     """Errors in the console of the page."""
     refused: Sequence[str] = ()

@@ -62,7 +62,7 @@ def _own_suites(folder: Path, one: Mapping[str, Any]) -> list[TestSuite]:
 
 
 def _summary(title: str, ran: Sequence[Mapping[str, Any]]) -> str:
-    """What did not pass comes first."""
+    """A table of the files; those that did not pass come first."""
     passed = sum(one["outcome"] == "pass" for one in ran)
     lines = [f"### {plain(title)}", "", f"**{passed} of {len(ran)} passed**", ""]
     lines += ["| | file | what it says | took |", "|---|---|---|---|"]

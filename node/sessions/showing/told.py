@@ -29,14 +29,14 @@ class ToldStep(msgspec.Struct, frozen=True, kw_only=True):
     """The action in words, with its element."""
     status: Status
     why: str
-    """What differs, or why it was not performed; of a step that matched, what differs and does not count."""
+    """The differences, or why it was not performed; of a step that matched, those that do not count."""
     match: StepMatch | None = None
     """None if it was not reached."""
     differences: tuple[Difference, ...] = ()
     call_log: tuple[str, ...] = ()
     """What was tried, if this is the step at which the replay ended."""
     notes: tuple[str, ...] = ()
-    """What there is to say of how it was done in the replay."""
+    """Notes about how it was done in the replay."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +139,7 @@ def _told(
 
 
 def _less(match: StepMatch) -> str:
-    """What of a step that matched is not as it was recorded, because the level does not ask for it; empty if all is."""
+    """The difference of a step that matched, which the level does not ask about; empty if there is none."""
     if match.text == "numbers":
         return "numbers in the text differ"
     if match.text == "differs":
