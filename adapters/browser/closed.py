@@ -11,11 +11,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from playwright.async_api import CDPSession, ElementHandle, Page
+from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser import scripts
+from adapters.browser.finding import Finding
 from adapters.browser.worlds import Worlds
+from protocol.page.names import fold
 from protocol.page.observation import Cut
 from protocol.page.whole import letters_of
 
@@ -44,6 +46,8 @@ _FRAMES: Final = frozenset({"IFRAME", "FRAME"})
 _CALLED_BY: Final = frozenset(
     {"alt", "aria-label", "aria-valuetext", "class", "data-testid", "id", "label", "placeholder", "title", "value"}
 )
+_SPOKEN: Final = ("alt", "aria-label", "title")
+_FIELDS: Final = frozenset({"INPUT", "METER", "PROGRESS", "SELECT", "TEXTAREA"})
 _SPEAKING: Final = frozenset({"aria-label", "aria-labelledby", "role", "tabindex"})
 _WRAPPERS: Final = frozenset({"ARTICLE", "DIV", "FOOTER", "HEADER", "MAIN", "NAV", "SECTION", "SLOT", "SPAN"})
 _UNPAINTED: Final = frozenset({"OPTION", "title"})
@@ -53,8 +57,9 @@ _UNPAINTED: Final = frozenset({"OPTION", "title"})
 class Closed:
     """Of one page."""
 
-    def __init__(self, page: Page, session: CDPSession, worlds: Worlds) -> None:
+    def __init__(self, page: Page, session: CDPSession, worlds: Worlds, finding: Finding) -> None:
         self._page = page
+        self._finding = finding
         self._session = session
         self._worlds = worlds
 
@@ -72,30 +77,44 @@ class Closed:
                     await session.detach()
         return await asyncio.to_thread(_cut, documents, framed=True)
 
-    async def of_element(self, internal: str, handle: ElementHandle | None) -> Cut | None:
-        """As ``of_page``, within the element with this Playwright ref, or the one of ``handle``, which has none.
+    async def of_element(self, internal: str, *, said: bool) -> Cut | None:
+        """As ``of_page``, within the element with this Playwright ref. said: only what says something."""
+        with contextlib.suppress(PlaywrightError):  # it has gone: whoever reads it says so
+            session, held = await self._held(internal)
+            try:
+                return await _within(session, held, said=said) if held else None
+            finally:
+                if session is not self._session:
+                    await session.detach()
+        return None
 
-        None of one in a frame out of reach, too.
-        """
+    async def _held(self, internal: str) -> tuple[CDPSession, str]:
+        """The session of the process of an element, and what its object is called there; empty if that cannot be told."""
+        handle = self._finding.held.get(internal)
         if handle is None:
-            held = await self._worlds.object(scripts.by_ref("e => e", json.dumps(internal)))
-        elif await handle.owner_frame() == self._page.main_frame:
-            path = json.dumps(await handle.evaluate(scripts.PATH_TO))
-            held = await self._worlds.object(scripts.NODE_AT.replace("PATH", path, 1), self._worlds.main_frame)
-        else:
-            held = ""
-        if not held:
-            return None
-        try:
-            node = (await self._session.send("DOM.describeNode", {"objectId": held, "depth": -1, "pierce": True}))[
-                "node"
-            ]
-        except PlaywrightError:
-            return None  # it has gone: whoever reads it says so
-        if not _has_closed(node):
-            return None
-        documents = await _captured(self._session)
-        return await asyncio.to_thread(_cut, documents, framed=True, top=node["backendNodeId"])
+            if held := await self._worlds.object(scripts.by_ref("e => e", json.dumps(internal))):
+                return self._session, held
+            handles = await self._finding.at(internal).element_handles()
+            handle = handles[0] if handles else None
+        frame = await handle.owner_frame() if handle else None
+        if handle is None or frame is None:
+            return self._session, ""
+        node = scripts.NODE_AT.replace("PATH", json.dumps(await handle.evaluate(scripts.PATH_TO)), 1)
+        if frame == self._page.main_frame:
+            return self._session, await self._worlds.object(node, self._worlds.main_frame)
+        session = await self._page.context.new_cdp_session(frame)
+        tree = await session.send("Page.getFrameTree")
+        world = await session.send("Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]})
+        found = await session.send("Runtime.evaluate", {"expression": node, "contextId": world["executionContextId"]})
+        return session, str(found["result"].get("objectId", ""))
+
+
+async def _within(session: CDPSession, held: str, *, said: bool) -> Cut | None:
+    node = (await session.send("DOM.describeNode", {"objectId": held, "depth": -1, "pierce": True}))["node"]
+    if not _has_closed(node):
+        return None
+    documents = await _captured(session)
+    return await asyncio.to_thread(_cut, documents, framed=True, top=node["backendNodeId"], said=said)
 
 
 def _has_closed(top: Mapping[str, Any]) -> bool:
@@ -188,6 +207,11 @@ class _Document:
     def _is_control(self, at: int) -> bool:
         return self._name(at) in _CONTROLS | _FRAMES or bool(self._attributes(at).keys() & _SPEAKING)
 
+    def speaks(self, at: int, text: str) -> bool:
+        """Whether ``shown`` gives more of it than a shape: words, what a field holds, or what a picture is called."""
+        called = any(self._attributes(at).get(name, "").strip() for name in _SPOKEN) if not text else False
+        return bool(fold(text)) or called or self._name(at) in _FIELDS
+
     def has_frame(self, at: int) -> bool:
         """Whether the node is a frame: it can say anything."""
         return self._name(at) in _FRAMES
@@ -215,18 +239,19 @@ class _Document:
                     yield self._strings[value]
 
 
-def _cut(captured: Sequence[_Captured], *, framed: bool, top: int = 0) -> Cut | None:
+def _cut(captured: Sequence[_Captured], *, framed: bool, top: int = 0, said: bool = False) -> Cut | None:
     """What of these documents was left out, or of the node ``top`` in one of them. framed: also what frames in closed trees say,
-    which may be anything.
+    which may be anything. said: only what says something.
     """
-    count, said, anything = 0, list[str](), False
+    count, called, anything = 0, list[str](), False
     for document in (_Document(each, top) for each in captured if _has_trees(each)):
         found = [(at, text) for at, text in document.shown() if framed or not document.has_frame(at)]
+        found = [(at, text) for at, text in found if not said or document.speaks(at, text)]
         count += len(found)
         anything = anything or any(document.has_frame(at) for at, _ in found)
         texts = "".join(text for _, text in found)
-        said += [texts, *document.callings()] if found else []
+        called += [texts, *document.callings()] if found else []
     if not count:
         return None
-    letters = None if anything else "\n".join(letters_of(each) for each in said)
+    letters = None if anything else "\n".join(letters_of(each) for each in called)
     return Cut(bound="closed", left_out=count, letters=letters)

@@ -77,9 +77,9 @@ class ChromiumPage:
         self._guard = guard
         self._worlds = Worlds(session)
         self._reading = Reading(page, self._worlds, activity)
-        self._closed = Closed(page, session, self._worlds)
         self._patience = Patience(self._worlds)
         self._hands = Hands(page, activity, self._worlds)
+        self._closed = Closed(page, session, self._worlds, self._hands.finding)
         self._forms = Forms(self._worlds)
         self._navigation = Navigation(page, session, self._worlds, activity, guard)
         self._following = Following(activity, guard, self._navigation)
@@ -284,12 +284,12 @@ class ChromiumPage:
             return ""  # it says only more of an error that there is already
         return masker(self._secrets)(why)
 
-    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+    async def closed(self, *, within: str = "", framed: bool = False, said: bool = False) -> Cut | None:
         """``adapters.ports.Page.closed``."""
         if within:
             _, internal = self._known(within)
             assert internal is not None, "it is known"
-            work = self._closed.of_element(internal, self._hands.finding.held.get(internal))
+            work = self._closed.of_element(internal, said=said)
         else:
             work = self._closed.of_page(framed=framed)
         return await self._answer(work, "looking into closed shadow trees")

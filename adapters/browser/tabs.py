@@ -208,9 +208,9 @@ class Tabs:
         """``adapters.ports.Page.hindrance``."""
         return await self._asked(self._front.hindrance(target, ref))
 
-    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+    async def closed(self, *, within: str = "", framed: bool = False, said: bool = False) -> Cut | None:
         """``adapters.ports.Page.closed``."""
-        return await self._asked(self._front.closed(within=within, framed=framed))
+        return await self._asked(self._front.closed(within=within, framed=framed, said=said))
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""

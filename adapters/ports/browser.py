@@ -221,12 +221,13 @@ class Page(SeenBeside, Protocol):
         no observation lists. Errors: ``browser.crashed``.
         """
 
-    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+    async def closed(self, *, within: str = "", framed: bool = False, said: bool = False) -> Cut | None:
         """What the page shows in closed shadow trees, which no observation lists and no text has; None if there is nothing.
 
         Only the main frame, or the element with the ref ``within`` in the last observation. framed: all frames, also those that
-        stand in closed trees. Trees of the browser's own, such as those of fields, do not count. Asked before it is concluded that
-        something is absent. Errors: ``browser.crashed``, ``browser.timeout``.
+        stand in closed trees. said: within an element, only what says something, and no shape. Trees of the browser's own, such as
+        those of fields, do not count. Asked before it is concluded that something is absent.
+        Errors: ``browser.crashed``, ``browser.timeout``.
         """
 
     async def option_label(self, ref: str, value: str) -> str:

@@ -20,7 +20,7 @@ from node.capsules.browser_state import from_browser, to_browser
 from node.capsules.kept import Kept
 from node.capsules.sealing import within
 from node.config import Config
-from node.live import Browsers, Driver, Gate, guard_for
+from node.live import Browsers, Driver, Gate, guard_for, with_closed
 from node.verbs import Tell
 from protocol import limits
 from protocol.capsule.capsule import BrowserProfile
@@ -215,7 +215,8 @@ class Proving:
         driver = Driver(page, Gate(report=self._kept.witness.trail.gate), secrets)
         try:
             outcome = await driver.act(Goto(url=url))
-            return Look(seen=outcome.observation, challenged=_asks(outcome.challenges, url, asked))
+            seen = await with_closed(page, outcome.observation, asked.until)
+            return Look(seen=seen, challenged=_asks(outcome.challenges, url, asked))
         except MeshError as error:
             if error.code in _NOT_SEEN:
                 asked_in_vain = _asks(error.detail.get("challenges", ()), url, asked)

@@ -173,7 +173,7 @@ async def _look(
     if assertion.what in ("cell", "order"):
         table = await _table(page, assertion, observation, find, secrets, pins)
         if table is not None and table[0] is not None:
-            observation = cut_by(observation, await page.closed(within=table[0].ref))
+            observation = cut_by(observation, await page.closed(within=table[0].ref, said=True))
         return await asyncio.to_thread(_read_table, table, assertion, observation, secrets, pins)
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))

@@ -151,7 +151,7 @@ class _Probe:
 
     async def _look(self, state: BrowserState | None) -> Look:
         """The address in a fresh browser that begins with ``state``, and may contact the origin of the address only."""
-        from node.live import Driver, Gate, guard_for
+        from node.live import Driver, Gate, guard_for, with_closed
         from protocol.capsule.login import Look
         from protocol.errors import NOT_LOADED
         from protocol.page.action import Goto
@@ -161,7 +161,8 @@ class _Probe:
         guard = guard_for(self._config.policy, within=(origin_of(url),))
         async with self._browsers.opened(self._config.browser.profile, guard, state=_begun(state)) as (_, page):
             try:
-                return Look(seen=(await Driver(page, Gate(report=_unreported)).act(Goto(url=url))).observation)
+                seen = (await Driver(page, Gate(report=_unreported)).act(Goto(url=url))).observation
+                return Look(seen=await with_closed(page, seen, self._until))
             except MeshError as error:
                 if error.code in {"browser.refused", *NOT_LOADED}:
                     return Look(failed=error.code, chain=tuple(error.detail.get("chain", ())))

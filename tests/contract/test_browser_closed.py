@@ -32,6 +32,8 @@ PAGE = f"""
   Light</x-g></main>
 <p id=price>Price <x-price>{CLOSED}10 €</template></x-price></p>
 <x-open><template shadowrootmode=open><x-card>{CLOSED}<slot></slot></template><button>Inner</button></x-card></template></x-open>
+<p id=icon>Paid <x-i>{CLOSED}<svg width=9 height=9></svg><i>\ue901</i></template></x-i></p>
+<p id=badge><x-j>{CLOSED}<img alt=Paid width=9 height=9></template></x-j></p>
 <table id=all><tr><th>Part<th>Stock<tr><td>Bolt<td><x-n>{CLOSED}0</template></x-n></table>
 """
 LIGHT = Within(role="main", name="Orders")
@@ -86,6 +88,7 @@ async def test_nothing_is_absent_counted_or_the_only_one_that_may_stand_in_a_clo
         asserted("text", Locator(selectors=("css=x-price",)), ""),
         Extract(name="price", target=Locator(selectors=("css=#price",))),
         Extract(name="price", target=Locator(selectors=("css=x-price",))),
+        Extract(name="badge", target=Locator(selectors=("css=#badge",))),
         cell,
     ]
     known: dict[Action, str] = {
@@ -107,6 +110,7 @@ async def test_nothing_is_absent_counted_or_the_only_one_that_may_stand_in_a_clo
         asserted("visible", button("Save")): "",
         asserted("enabled", button("Refresh")): "",
         asserted("text", Locator(role="main", name="Orders"), "Total 3 Edit More Light"): "",
+        Extract(name="icon", target=Locator(selectors=("css=#icon",))): "",
         Click(target=button("Save")): "",
     }
     driver = driver_of(page)
@@ -125,6 +129,8 @@ async def test_a_condition_that_denies_what_may_stand_in_a_closed_tree_or_a_fram
     assert judge(link, await with_closed(page, seen, link)) is None
     inner = site.origin.replace("127.0.0.1", "localhost") + "/closed.html"
     framed = await shown(page, site, f"<h1>K</h1><iframe src={inner}></iframe>")
+    body = Locator(selectors=("css=body",), frame="f1")
+    assert await outcome(driver_of(page), Extract(name="all", target=body)) == "page.cut"
     parcel, other = (Condition(not_=Condition(text=text)) for text in ("delete parcel", "publish"))
     assert judge(parcel, await with_closed(page, framed, parcel)) is None
     assert judge(other, await with_closed(page, framed, other)) is True

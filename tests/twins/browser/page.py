@@ -147,11 +147,11 @@ class MemoryPage:
         self._require_alive()
         return self._shown.hindrance(target, ref)
 
-    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+    async def closed(self, *, within: str = "", framed: bool = False, said: bool = False) -> Cut | None:
         """``adapters.ports.Page.closed``; within an element, all of them: a closed tree has no place here."""
         self._require_alive()
-        said = self._shown.document.closed
-        return Cut(bound="closed", left_out=len(said), letters="\n".join(map(letters_of, said))) if said else None
+        told = self._shown.document.closed
+        return Cut(bound="closed", left_out=len(told), letters="\n".join(map(letters_of, told))) if told else None
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""

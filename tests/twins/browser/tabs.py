@@ -109,9 +109,9 @@ class MemoryTabs:
         """``adapters.ports.Page.hindrance``."""
         return await self._front.hindrance(target, ref)
 
-    async def closed(self, *, within: str = "", framed: bool = False) -> Cut | None:
+    async def closed(self, *, within: str = "", framed: bool = False, said: bool = False) -> Cut | None:
         """``adapters.ports.Page.closed``."""
-        return await self._front.closed(within=within, framed=framed)
+        return await self._front.closed(within=within, framed=framed, said=said)
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""
