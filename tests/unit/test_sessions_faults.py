@@ -371,3 +371,23 @@ async def test_the_files_about_a_recording_that_failed_show_its_page_and_what_wa
     assert any("cannot be written" in one.get("note", "") for one in bench.told)
     with pytest.raises(MeshError, match="cannot be written"):
         await bench.record(html=str(tmp_path))
+
+
+async def test_the_file_about_a_replay_shows_the_document_on_which_a_step_failed_and_only_with_all_secrets(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Taken out: ``_look_closer`` in ``_Run._step``, or its place behind ``_explains``."""
+    html = tmp_path / "a.html"
+    home = bench.site.document(f"{ORIGIN}/")
+    assert home is not None
+    said = ("Welcome", "of tell-nobody")
+    bench.site.documents[f"{ORIGIN}/"] = msgspec.structs.replace(home, text=said)
+    done = await bench.record(secrets=as_params(word="tell-nobody"))
+    cups = msgspec.structs.replace(home.controls[0].element, name="Cups of tell-nobody")
+    control = msgspec.structs.replace(home.controls[0], element=cups)
+    bench.site.documents[f"{ORIGIN}/"] = msgspec.structs.replace(home, text=said, controls=(control,))
+    await bench.call("replay", session=done.id, html=str(html), secrets=as_params(word="tell-nobody"))
+    page = html.read_text()
+    assert "link “Mugs”: 0 elements" in page and "Cups of ‹secret:word›&lt;/div&gt;" in page
+    await bench.call("replay", session=done.id, html=str(html))
+    assert "The document of the page" not in html.read_text() and "tell-nobody" not in page + html.read_text()
