@@ -288,4 +288,5 @@ def open_browsers(
         queue_s=browser.queue_seconds,
         idle_s=browser.idle_seconds,
         open_persistent=open_persistent,
+        attached=bool(browser.cdp_url),
     )

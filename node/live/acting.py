@@ -185,9 +185,12 @@ class Driver:
                 ready, self.observation = await limit.find(self._page, self.observation, look)
             except MeshError as error:
                 raise await self._explained(error, action) from None
-        self.prepared = msgspec.structs.replace(ready, risk=with_answer(self._gate.weighed(action, ready.risk), answer))
+        risk = with_answer(self._gate.weighed(action, ready.risk), answer)
+        self.prepared = msgspec.structs.replace(ready, risk=risk)
+        # Accepting a dialog is no press: the page may do anything then, also what no request tells of.
+        free = risk == ready.risk and not self._gate.needs_yes(ready.action, ready.element, risk, ready.observation.url)
         sought = self._sought(self.prepared)
-        covers = await self._gate.admit(self.prepared.action, self.prepared.risk, sought)
+        covers = await self._gate.admit(self.prepared.action, risk, sought, free=free)
         if condition is not None:
             await self._hold(condition, action, evidence)
         given = msgspec.structs.replace(await self._given(answer, said, self.prepared), covers=covers, stays=stays)

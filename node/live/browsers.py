@@ -54,9 +54,12 @@ class Browsers:
         queue_s: float = limits.CONTEXT_QUEUE_S,
         idle_s: float = limits.BROWSER_IDLE_S,
         open_persistent: OpenPersistent = no_persistent,
+        attached: bool = False,
     ) -> None:
         """contexts_max: of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``."""
         self._open_browser, self._open_persistent = open_browser, open_persistent
+        self._attached = attached
+        """The browsers are somebody else's: not everything that they send comes before the guard."""
         self._step_timeout_ms = step_timeout_ms
         self._navigation_timeout_ms = navigation_timeout_ms
         self._places = Places(contexts_max, for_owner=contexts_for_owner, queue_max=queue_max, queue_s=queue_s)
@@ -70,6 +73,10 @@ class Browsers:
         """What presses of controls did on this node before. Set by whoever keeps it."""
         self.codes: Codes = NO_CODES
         """Makes one-time codes. Set by whoever keeps which were used."""
+
+    def wall(self, guard: GuardPolicy) -> GuardPolicy | None:
+        """What judges each message that leaves under ``guard``; None where something can leave unjudged."""
+        return None if self._attached else guard
 
     def known(self, guard: GuardPolicy) -> Known:
         """What is known of controls, for work under ``guard``."""

@@ -12,8 +12,11 @@ from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto
+from protocol.page.observation import Element
 from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.judgement import settled
+from protocol.risk.pressing import needs_yes
+from protocol.risk.requests import GuardPolicy
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
@@ -41,6 +44,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """The highest class that any yes lets pass: what the policy of a mounted capsule allows."""
     named: str = ""
     """The address that a person named for this work to begin at; empty if nobody did."""
+    wall: GuardPolicy | None = None
+    """What judges each message out of the pages that are worked on; None where something can leave that comes before no judge."""
+    chooses: bool = False
+    """Whether a program chooses what is pressed, as a search does."""
     asking: Asking | None = None
     """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
 
@@ -49,11 +56,21 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         named = self.named and isinstance(action, Goto) and action.url == self.named
         return settled(1, "opens the page that a person named") if named else risk
 
-    async def admit(self, action: Action, risk: Risk, sought: Sought | None = None) -> tuple[Cover, ...]:
+    def needs_yes(self, action: Action, element: Element | None, risk: Risk, url: str) -> str:
+        """Why ``action`` on a page at ``url`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
+        if self.wall is None:
+            return "what leaves is not judged here"
+        return needs_yes(action, element, risk, self.wall, url, chosen=self.chooses)
+
+    async def admit(
+        self, action: Action, risk: Risk, sought: Sought | None = None, *, free: bool = False
+    ) -> tuple[Cover, ...]:
         """Let ``action`` pass, once the decision is reported; the requests that a yes of the owner lets through with it.
 
-        sought: what the owner is asked if the action is refused. Errors: ``risk.refused``, those of ``report``.
+        free: it needs no yes, as what it sends is judged. sought: what the owner is asked if the action is refused. Errors: ``risk.refused``, those of ``report``.
         """
+        if free:
+            return await self.asking.covers(sought) if self.asking and sought else ()
         if risk.level > self.class_max:
             # Before anybody is asked: no answer of this node's owner widens what the issuer of a capsule allows.
             await self.report(action, risk, False)

@@ -274,6 +274,7 @@ class LiveSession:
             Gate(report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking),
             history=known,
             class_max=fixed.recording.gate.class_max,
+            wall=fixed.recording.gate.wall,
         )
         plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate)
         recorder = Recorder(self._store, page.page, self._clock, self._signer, plan)

@@ -134,7 +134,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
         if not self.capsule:
             return gate
         risk_max = min(gate.risk_max, self.class_max)
-        return msgspec.structs.replace(gate, class_max=self.class_max, risk_max=risk_max)
+        wall = self.guard if gate.wall is not None and self.probes else None
+        return msgspec.structs.replace(gate, class_max=self.class_max, risk_max=risk_max, wall=wall)
 
 
 class Mounts(Protocol):

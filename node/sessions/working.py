@@ -58,8 +58,14 @@ class Working:
         """The gate that each action has to pass. named: the address that a person named."""
         risk_max = max(self._risk_max(), approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
-        known = self.browsers.known(guard)
-        return Gate(report=self.witness.trail.gate, risk_max=risk_max, asking=asking, history=known, named=named)
+        return Gate(
+            report=self.witness.trail.gate,
+            risk_max=risk_max,
+            asking=asking,
+            history=self.browsers.known(guard),
+            named=named,
+            wall=self.browsers.wall(guard),
+        )
 
     def _risk_max(self) -> int:
         """The highest class that is performed without asking; what the owner has set is for the owner's own work."""

@@ -28,11 +28,13 @@ class ReplayGate(Gate, frozen=True, kw_only=True):
 
     check_write: Callable[[int], Awaitable[None]]
 
-    async def admit(self, action: Action, risk: Risk, sought: Sought | None = None) -> tuple[Cover, ...]:
+    async def admit(
+        self, action: Action, risk: Risk, sought: Sought | None = None, *, free: bool = False
+    ) -> tuple[Cover, ...]:
         """As ``Gate.admit``. Errors: also ``replay.diverged``."""
         # Before the approval: neither an approved class nor a yes of the owner lets a replay write on the wrong page.
         await self.check_write(risk.level)
-        return await Gate.admit(self, action, risk, sought)
+        return await Gate.admit(self, action, risk, sought, free=free)
 
 
 class Writes:
