@@ -169,6 +169,7 @@ FORM_BODY_CHARS_MAX: Final = 256 * KIB
 QUESTION_REQUESTS_MAX: Final = 16
 QUESTION_EVIDENCE_MAX: Final = 8
 QUESTION_DAYS: Final = 7  # that one stays open
+QUESTION_WAIT_S_MAX: Final = 60  # of one call; who asked may call again
 QUESTION_BRANCHES_MAX: Final = 64
 QUESTIONS_OPEN_MAX: Final = 256
 QUESTIONS_PER_CALLER_MAX: Final = 64

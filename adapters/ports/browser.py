@@ -58,6 +58,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The forms of those that an owner could allow."""
     blocked_marks: tuple[frozenset[bytes], ...] = ()
     """As ``Blocked.marks``."""
+    question: str = ""
+    """Id of the question to the owner about what was refused; set by who asks."""
     dialogs: tuple[Dialog, ...] = ()
     """Dialogs since the last outcome, and how they were answered."""
     downloads: tuple[Download, ...] = ()

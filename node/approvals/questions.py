@@ -16,12 +16,13 @@ import msgspec
 
 from adapters.ports import Clock, QuestionRecord, Store
 from node.approvals.owner_keys import OwnerKeys
-from node.approvals.showing import asked_of, shown_of
+from node.approvals.showing import asked_of, shown_of, stand_of
+from node.base import any_of
 from node.live import Sought
 from node.signing import Witness
-from node.verbs import Bound, Caller, CallerKind
+from node.verbs import Bound, Caller, CallerKind, current_caller
 from node.verbs import approve as verbs
-from node.verbs.approve import AnswerParams, AskedList, ListParams, Shown, ShowParams
+from node.verbs.approve import AnswerParams, AskedList, ListParams, Shown, ShowParams, Stand, StateParams
 from protocol import ids, limits
 from protocol.approval.approval import (
     KIND_APPROVAL,
@@ -70,6 +71,7 @@ class Approvals:
             verbs.LIST: lambda params, tell: self.listed(params),
             verbs.SHOW: lambda params, tell: self.show(params),
             verbs.ANSWER: lambda params, tell: self.answer(params),
+            verbs.STATE: lambda params, tell: self.state(params),
             **keys.bound,
         }
 
@@ -187,6 +189,32 @@ class Approvals:
         await self._lapse()
         item = self._item(asked.question)
         return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, asked.picture)
+
+    async def state(self, asked: StateParams) -> Stand:
+        """How a question of the caller stands, once it is answered or ``wait`` is over.
+
+        Errors: ``input.not_found``, ``store.*``.
+        """
+        item, caller = self._item(asked.question), current_caller()
+        if caller.kind is not CallerKind.OWNER and item.question.caller != str(caller):
+            raise MeshError(
+                "input.not_found", f"no question {asked.question}"
+            )  # as if there were none: ids are told to nobody
+        await self._lapse()
+        if asked.wait:
+            await any_of(self._answered(item), self._clock.sleep(asked.wait))
+            await self._lapse()
+        return stand_of(item.record, item.question)
+
+    async def _answered(self, item: Item) -> None:
+        news = asyncio.Event()
+        self.listeners.append(news.set)
+        try:
+            while item.record.state == "open":
+                await news.wait()
+                news.clear()
+        finally:
+            self.listeners.remove(news.set)
 
     async def answer(self, asked: AnswerParams) -> Shown:
         """Take a signed answer. Errors: ``input.*``, ``approval.*``, ``owner.refused``, ``envelope.*``, ``store.*``."""

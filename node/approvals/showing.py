@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from adapters.ports import QuestionRecord, Store
-from node.verbs.approve import Answer, Asked, Shown, State
+from node.verbs.approve import Answer, Asked, Shown, Stand, State
 from protocol.approval.approval import Held
 from protocol.approval.forms import action_words, request_words
 from protocol.approval.owners import Owners
@@ -45,6 +45,13 @@ def _reason(question: Question) -> str:
 def asked_of(record: QuestionRecord, question: Question) -> Asked:
     """One line of a list."""
     return Asked(**_fields(record, question))
+
+
+def stand_of(record: QuestionRecord, question: Question) -> Stand:
+    """How a question stands, without the page and the picture."""
+    asked = asked_of(record, question)
+    requests = tuple(map(request_words, question.requests))
+    return Stand(id=asked.id, state=asked.state, does=asked.does, requests=requests, risk=asked.risk)
 
 
 async def shown_of(

@@ -39,6 +39,10 @@ def _show_blocked(blocked: list[str]) -> None:
 def _show_acted(r: Result) -> None:
     click.echo(f"did      {'; '.join(r['did'])} (risk class {r['risk']}: {r['reason']})")
     _show_blocked(r["blocked"])
+    if r["question"]:
+        click.echo(
+            f"! the page may show that it was done: it was not. The owner is asked: trailmesh approve show {r['question']}"
+        )
     for note in r["notes"]:
         click.echo(f"! {note}")
     for kind in r["dialogs"]:

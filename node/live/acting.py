@@ -214,7 +214,8 @@ class Driver:
             fits = (Fit(what="text", grade=outcome.grade),)
             self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
         await self._learn(self.prepared, outcome)
-        await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
+        question = await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
+        outcome = msgspec.structs.replace(outcome, question=question)
         # Both as they are stored: the error of another dialog says what was expected.
         require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets), said)
         if isinstance(action, Extract):

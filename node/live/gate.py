@@ -67,10 +67,12 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     ) -> tuple[Cover, ...]:
         """Let ``action`` pass, once the decision is reported; the requests that a yes of the owner lets through with it.
 
-        free: it needs no yes, as what it sends is judged. sought: what the owner is asked if the action is refused. Errors: ``risk.refused``, those of ``report``.
+        free: it needs no yes, as what it sends is judged. sought: what the owner is asked if the action is refused.
+        Errors: ``risk.refused``, those of ``report``.
         """
         if free:
-            return await self.asking.covers(sought) if self.asking and sought else ()
+            covers = await self.asking.covers(sought) if self.asking and sought else ()
+            return () if risk.level > self.class_max else covers  # no answer widens what the issuer of a capsule allows
         if risk.level > self.class_max:
             # Before anybody is asked: no answer of this node's owner widens what the issuer of a capsule allows.
             await self.report(action, risk, False)
@@ -89,10 +91,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         covers = await asking.covers(sought) if asking and sought else ()
         return covers if granted is None else (granted, *covers)
 
-    async def performed(self, sought: Sought, refused: tuple[RequestForm, ...]) -> None:
-        """Ask the owner about requests that the guard refused while the action was performed."""
-        if self.asking is not None and refused:
-            await self.asking.ask(sought, refused)
+    async def performed(self, sought: Sought, refused: tuple[RequestForm, ...]) -> str:
+        """Ask the owner about requests that the guard refused while the action was performed; the id of the question."""
+        return await self.asking.ask(sought, refused) if self.asking is not None and refused else ""
 
 
 def _refused(risk: Risk, why: str, question: str = "") -> MeshError:

@@ -10,8 +10,8 @@ from protocol.page.action import Action
 from protocol.page.observation import Element, Observation
 from protocol.risk.history import Deed, Past, Press, after, deed_of, element_key, evidence_of, has_label
 from protocol.risk.judgement import APPROVAL_CLASS, Evidence
+from protocol.risk.pressing import only_reads
 from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import rule_at
 from protocol.trust.origin import origin_of
 
 _ORIGINS_MAX: Final = 32
@@ -75,13 +75,6 @@ class Held:
     async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
         """Implements ``Known.note``."""
         await self._known.note(element, page, press, deed)
-
-
-def only_reads(guard: GuardPolicy, url: str) -> bool:
-    """Whether ``guard`` lets nothing but reads leave the page at ``url``."""
-    index = rule_at(guard.sites, url)
-    rule = None if index is None else guard.sites[index]
-    return guard.read_only and not guard.allow and (rule is None or not (rule.post or rule.connect))
 
 
 class History:

@@ -253,6 +253,7 @@ class LiveSession:
             risk=risk.level,
             reason=risk.reason,
             blocked=tuple(redact_address(item, self._secrets) for outcome in outcomes for item in outcome.blocked),
+            question=next((outcome.question for outcome in outcomes if outcome.question), ""),
             notes=tuple(dict.fromkeys((*notes, *(asks(each) for one in outcomes for each in one.challenges)))),
             dialogs=tuple(
                 describe_dialog(one) for outcome in outcomes for one in redact_dialogs(outcome.dialogs, self._secrets)

@@ -18,7 +18,7 @@ import msgspec
 from adapters.ports import BrowserState, Clock
 from node.live.acting import remembering
 from node.live.browsers import Browsers
-from node.live.history import History, only_reads
+from node.live.history import History
 from node.live.probe_ledger import Ledger
 from node.live.probe_visit import Heard, Visit, element_of
 from protocol import limits
@@ -29,6 +29,7 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.session import Profile
 from protocol.risk.classes import APPROVAL_CLASS
 from protocol.risk.history import Press, deed_of
+from protocol.risk.pressing import only_reads
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import rule_at
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 
 _HEX_MAX: Final = 2 * limits.APPROVAL_BYTES_MAX
@@ -41,6 +41,15 @@ class AnswerParams(Params, frozen=True, kw_only=True):
 
     question: Annotated[str, option("Id of the question.", max_length=64)]
     signed: Annotated[str, option("The signed approval: an envelope, in hexadecimal.", max_length=_HEX_MAX)]
+
+
+class StateParams(Params, frozen=True, kw_only=True):
+    """``approve.state``"""
+
+    question: Annotated[str, argument("Id of the question.", metavar="QUESTION", max_length=64)]
+    wait: Annotated[
+        int, option("Wait so many seconds for an answer.", metavar="SECONDS", ge=0, le=limits.QUESTION_WAIT_S_MAX)
+    ] = 0
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -106,6 +115,18 @@ class Shown(Asked, frozen=True, kw_only=True):
     """What an approval signs, in hexadecimal."""
 
 
+class Stand(msgspec.Struct, frozen=True, kw_only=True):
+    """How a question stands, for who asked it. Pages have chosen some of its texts."""
+
+    id: str
+    state: State
+    """``yes``: do the action again, and it is let through. ``used``: a yes for once has let it through."""
+    does: str
+    requests: tuple[str, ...]
+    """The requests that the guard refused, and that a yes lets through while the action is done again."""
+    risk: int
+
+
 # --- the verbs -------------------------------------------------------------------------------------------------------
 
 LIST: Final = Verb(
@@ -139,4 +160,20 @@ ANSWER: Final = Verb(
     row=Row(subject=lambda given: given.question),
 )
 
-VERBS: Final[tuple[Verb, ...]] = (LIST, SHOW, ANSWER)
+STATE: Final = Verb(
+    name="approve.state",
+    command="approve state",
+    tool="question_state",
+    takes=StateParams,
+    gives=Stand,
+    help="""Show how a question stands, or wait for its answer.
+
+    Who asked may see it, and nobody but the owner answers it. A yes does nothing by itself: do the action again.
+    """,
+    callers=OWNER_AND_AGENTS,
+    scope=ANY_SCOPE,
+    read_only=True,
+    row=None,
+)
+
+VERBS: Final[tuple[Verb, ...]] = (LIST, SHOW, ANSWER, STATE)

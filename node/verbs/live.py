@@ -74,6 +74,9 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     blocked: tuple[str, ...]
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
+    question: str
+    """Id of the question to the owner about the first of them that a yes would let through; empty if nobody is asked. The page may
+    show that it was done: it was not."""
     notes: tuple[str, ...]
     """What there is to say of how it was done (a field that shows less than was typed, a page that was used while it still loaded),
     and what helps where a site asked for HTTP authentication in vain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -13,8 +14,8 @@ from node.live import Asking, Sought
 from node.live.live_sessions import LiveSessions
 from node.live.verbs import LiveVerbs
 from node.sessions.action_files import read_step
-from node.verbs import OWNER, Caller, CallerKind
-from node.verbs.approve import AnswerParams, Asked, ListParams, Shown, ShowParams
+from node.verbs import OWNER, Caller, CallerKind, called_by
+from node.verbs.approve import AnswerParams, Asked, ListParams, Shown, ShowParams, StateParams
 from node.verbs.owner import Changed, ChangeParams
 from protocol import limits
 from protocol.approval.forms import RequestForm, action_exact, action_form, request_form
@@ -37,6 +38,7 @@ class Asks(Bench):
     def __init__(self, other: Asks | None = None) -> None:
         """other: a node whose store this one has, as after a restart."""
         super().__init__(other.store if other else None)
+        self.browsers._attached = True  # so a press is asked about before it, and not only what it sends
         self._more()
 
     def _more(self) -> None:
@@ -159,6 +161,45 @@ async def test_requests_that_the_guard_refused_are_asked_about_and_covered_by_th
     assert (acted.blocked, bench.site.reached[-1]) == ((), "POST /tell")
     error = await bench.refused("act", session, action=press)
     assert error.code == "risk.refused", "that it may send says nothing about the class of the action"
+
+
+async def test_a_press_under_the_wall_is_done_and_what_it_would_send_is_asked_about_and_sent_once_after_a_yes(
+    bench: Asks,
+) -> None:
+    """Guard: node/live/gate.py, Gate.needs_yes."""
+    bench.browsers._attached = False
+    session = (await bench.open(by=AGENT)).session
+    held = await bench.buy(session, by=AGENT)
+    assert (held.blocked, bench.site.reached.count("POST /buy")) == (("POST /buy",), 0)
+    (asked,) = await bench.questions()
+    assert (asked.id, asked.kind, asked.caller) == (held.question, "request", "agent:anna")
+    assert asked.risk == held.risk >= 4, "what the control says makes the question graver"
+    assert (await bench.buy(session, by=AGENT)).question == held.question, "nothing is asked twice"
+    await bench.say(held.question)
+    assert (await bench.buy(session, by=AGENT)).blocked == ()
+    assert bench.site.reached.count("POST /buy") == 1
+    await bench.call("navigate", session, by=AGENT, url=f"{ORIGIN}/")
+    assert (await bench.buy(session, by=AGENT)).blocked == ("POST /buy",), "the yes was for once"
+
+
+async def test_who_asked_sees_how_its_question_stands_and_waits_for_the_answer(bench: Asks) -> None:
+    """Guard: node/approvals/questions.py, Approvals.state."""
+    session = (await bench.open(by=AGENT)).session
+    id = (await bench.doubt(session, by=AGENT)).detail["question"]
+
+    async def state(caller: Caller, wait: int = 0) -> str:
+        with called_by(caller):
+            return (await bench.approvals.state(StateParams(question=id, wait=wait))).state
+
+    assert [await state(AGENT), await state(OWNER)] == ["open", "open"]
+    for other in (BRUNO, msgspec.structs.replace(AGENT, kind=CallerKind.SCHEDULE)):
+        assert await code_of(state(other)) == "input.not_found"
+    waiting = asyncio.ensure_future(state(AGENT, wait=60))
+    async with asyncio.timeout(60):
+        while not bench.approvals.listeners:  # noqa: ASYNC110 (there is no event to wait for)
+            await asyncio.sleep(0)
+    await bench.say(id, yes=False)
+    assert (await waiting, bench.approvals.listeners) == ("no", [])
 
 
 async def test_an_agent_neither_lists_nor_answers(bench: Asks) -> None:

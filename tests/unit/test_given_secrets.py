@@ -186,18 +186,17 @@ def test_fields_for_codes_and_cards_take_no_text(traits: Traits, nothing: bool) 
     assert takes_no_text(traits) is nothing
 
 
-@pytest.mark.parametrize("approve_class", [0, 7])
 @pytest.mark.parametrize(
     "traits", [Traits(tag="input", input_type="password"), Traits(tag="input", autocomplete="one-time-code")]
 )
-async def test_no_error_repeats_what_was_to_be_typed(traits: Traits, approve_class: int) -> None:
+async def test_no_error_repeats_what_was_to_be_typed(traits: Traits) -> None:
     """Guard: node/live/recorder.py, Recorder.told."""
     bench = await node_of()
     field = Control(element=Element(ref="", role="textbox", name="Code", traits=traits))
     bench.site.documents[f"{ORIGIN}/"] = Document(title="Sign in", controls=(field,))
     actions = f"start: {ORIGIN}/\nsteps:\n- fill: {{role: textbox, name: Code, value: tell-nobody}}\n"
-    refused = await bench.refused("record", actions=actions, approve_class=approve_class)
-    assert refused.code == ("action.secret_literal" if approve_class else "risk.refused")
+    refused = await bench.refused("record", actions=actions)
+    assert refused.code == "action.secret_literal"
     assert refused.detail["action"] == "fill textbox “Code” with a text that is not kept"
     (kept,) = await bench.store.sessions()
     shown = await bench.call("show", session=kept.id)

@@ -56,8 +56,8 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
         approving = {"session": session, "action": f"click: {{ref: {buy}}}", "approve_class": 7}
         assert (await refusal(node, "live.act", ANNA, **approving)).code == "caller.refused"
         assert (await refusal(node, "live.screenshot", ANNA, session=session, out="/x")).code == "caller.refused"
-        refused = await refusal(node, "live.click", ANNA, session=session, ref=buy, element="the button to buy")
-        assert refused.code == "risk.refused"
+        acted = await ask(node, "live.click", ANNA, session=session, ref=buy, element="the button to buy")
+        assert (acted.blocked, bool(acted.question)) == (("POST /buy",), True)
         await ask(node, "live.close", ANNA, session=session)
         kept = await node.rooms.store.audit_find(AuditQuery(who="agent:anna", limit=100))
         every = [audit.read(line.line) for line in kept]
@@ -68,8 +68,7 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
             ("live.open", Outcome.BEGUN, "", ""),
             ("live.open", Outcome.DONE, session, ""),
             ("live.click", Outcome.BEGUN, session, ""),
-            ("action", Outcome.REFUSED, "", "risk.refused"),
-            ("live.click", Outcome.FAILED, session, "risk.refused"),
+            ("live.click", Outcome.DONE, session, ""),
             ("live.close", Outcome.BEGUN, session, ""),
             ("live.close", Outcome.DONE, session, ""),
         ]

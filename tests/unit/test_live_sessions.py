@@ -273,6 +273,7 @@ async def test_a_picture_is_given(bench: Bench) -> None:
 
 async def test_an_agent_cannot_do_what_needs_an_approval_and_the_owner_can_in_its_session(bench: Bench) -> None:
     """Guard: node/live/live_session.py, LiveSession._approves."""
+    bench.browsers._attached = True
     opened = await bench.open(by=ANNA, approve_class=0)
     buy = ref_of(opened.observation, "Buy now")
     refused = await bench.refused("click", opened.session, by=ANNA, ref=buy)

@@ -75,10 +75,10 @@ async def test_a_call_that_waited_for_the_one_that_ended_it_changes_nothing(benc
 
 async def test_every_call_starts_the_idle_time_again_also_one_that_fails(bench: Bench) -> None:
     opened = await bench.open(idle=50)
-    calls: list[tuple[str, dict[str, Any]]] = [("snapshot", {}), ("press", {"key": "Nothing"}), ("screenshot", {})]
+    calls: list[tuple[str, dict[str, Any]]] = [("snapshot", {}), ("click", {"ref": "foo"}), ("screenshot", {})]
     for name, params in calls:
         bench.clock.advance(49_999)
-        if name == "press":
+        if name == "click":
             await bench.refused(name, opened.session, **params)
         else:
             await bench.call(name, opened.session, **params)
@@ -143,7 +143,7 @@ async def test_a_new_page_that_ends_the_live_session_leaves_its_end_as_it_is(ben
 
 async def test_an_error_names_recordings_only_once_the_live_session_has_ended(bench: Bench) -> None:
     opened = await bench.open()
-    for name, params in (("click", {"ref": "foo"}), ("press", {"key": "Nothing"})):
+    for name, params in (("click", {"ref": "foo"}), ("act", {"action": "click: {role: button, name: Nothing}"})):
         refused = await bench.refused(name, opened.session, **params)
         assert refused.detail["live"] == opened.session
         assert not {"session", "sessions"} & refused.detail.keys()
@@ -305,6 +305,7 @@ async def test_the_owner_opens_as_many_as_there_are_places(bench: Bench) -> None
 
 
 async def test_what_the_owner_approves_when_opening_holds_for_the_whole_session(bench: Bench) -> None:
+    bench.browsers._attached = True
     opened = await bench.open(approve_class=5)
     acted: Acted = await bench.call("click", opened.session, ref=ref_of(opened.observation, "Buy now"))
     assert (acted.risk >= 4, acted.risk <= 5, bool(acted.reason)) == (True, True, True)

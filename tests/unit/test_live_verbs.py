@@ -190,6 +190,7 @@ async def test_a_field_is_cleared_by_an_empty_text_and_by_no_call_that_gives_non
 
 
 async def test_the_owner_approves_one_action_with_the_verb_that_does_it(bench: Bench) -> None:
+    bench.browsers._attached = True
     opened = await bench.open()
     buy = ref_of(opened.observation, "Buy now")
     assert (await bench.refused("click", opened.session, ref=buy, approve_class=1)).code == "risk.refused"
@@ -201,6 +202,7 @@ async def test_the_owner_approves_one_action_with_the_verb_that_does_it(bench: B
 
 
 async def test_an_approval_reaches_the_gate_whichever_verb_brings_it(bench: Bench) -> None:
+    bench.browsers._attached = True
     opened = await bench.open()
     cases: list[tuple[str, dict[str, Any]]] = [
         ("type", {"text": "mug"}),

@@ -315,6 +315,7 @@ async def test_the_policy_says_which_classes_need_no_approval() -> None:
     fill = f"start: {ORIGIN}/\nsteps:\n- fill: {{role: textbox, name: Name, value: Ann}}"
     for risk_class_max in (1, 2, 3):
         bench = Bench(risk_class_max=risk_class_max)
+        bench.browsers._attached = True
         await bench.witness.load()
         if risk_class_max == 3:
             assert (await bench.record(fill)).verdict is Verdict.PASS
