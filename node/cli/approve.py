@@ -322,5 +322,12 @@ def _show_list(r: Result) -> None:
     click.echo("`trailmesh approve show QUESTION` says more; answer with `approve yes` or `approve no`")
 
 
-for _command in commands_of((verbs.LIST,), {verbs.LIST.name: Look(text=_show_list)}):
+def _show_stand(r: Result) -> None:
+    click.echo(f"{r['state']}  class {r['risk']}  {r['does']}")
+    for request in r["requests"]:
+        click.echo(f"  would send {request}")
+
+
+_LOOKS: Final = {verbs.LIST.name: Look(text=_show_list), verbs.STATE.name: Look(text=_show_stand)}
+for _command in commands_of((verbs.LIST, verbs.STATE), _LOOKS):
     group.add_command(_command)
