@@ -1,0 +1,91 @@
+"""Where a press needs a yes before it, and where what it sends is judged as it leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.page.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select, Upload
+from protocol.page.observation import Element, Observation, Traits
+from protocol.risk.classes import classify
+from protocol.risk.pressing import needs_yes, only_reads
+from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import SiteRule
+
+PAGE = Observation(url="https://shop.example/cart", title="Cart", text="", elements=())
+AT = Locator(role="button", name="x")
+READS = GuardPolicy()
+GRAVE = ("Delete account", "Konto löschen", "Supprimer", "削除", "Buy now")
+HARMLESS = ("Menu", "Frobnicate", "Dark mode", "In den Warenkorb", "もっと見る")
+
+
+def element(name: str, role: str = "button", url: str = "", **traits: object) -> Element:
+    return Element(ref="e1", role=role, name=name, url=url, traits=Traits(**traits))  # type: ignore[arg-type]
+
+
+def why(action: Action, on: Element | None, guard: GuardPolicy = READS, *, chosen: bool = False) -> str:
+    return needs_yes(action, on, classify(action, on, PAGE), guard, PAGE.url, chosen=chosen)
+
+
+@pytest.mark.parametrize("name", [*GRAVE, *HARMLESS])
+def test_under_a_wall_that_lets_reads_pass_no_label_stops_a_press(name: str) -> None:
+    """Guard: protocol/risk/pressing.py, needs_yes."""
+    on = element(name, tag="button")
+    for action in (
+        Click(target=AT),
+        Press(target=AT, key="Enter"),
+        Drag(target=AT, onto=AT),
+        Fill(target=AT, value="x"),
+    ):
+        assert why(action, on) == "", action
+    assert why(Select(target=AT, option=name), element(name, "combobox", tag="select")) == ""
+
+
+def test_what_is_more_than_a_press_needs_a_yes() -> None:
+    """Guard: protocol/risk/pressing.py, needs_yes."""
+    field = element("Password", "textbox", tag="input", input_type="password")
+    more: tuple[tuple[Action, Element | None], ...] = (
+        (Fill(target=AT, value=Secret(secret="word")), field),
+        (Upload(target=AT, files=("a.txt",)), element("File", tag="input", input_type="file")),
+        (Goto(url="https://shop.example/account/delete"), None),
+    )
+    for action, on in more:
+        assert why(action, on), action
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        GuardPolicy(read_only=False),
+        GuardPolicy(allow=("POST https://shop.example/cart/add",)),
+        GuardPolicy(allow=("WS https://shop.example/live",)),
+        GuardPolicy(sites=(SiteRule(site="https://shop.example", why="x", post=("POST /cart",)),)),
+        GuardPolicy(sites=(SiteRule(site="https://*.example", why="x", connect=("/live",)),)),
+    ],
+)
+def test_where_a_write_may_leave_by_name_each_press_is_asked_about(guard: GuardPolicy) -> None:
+    """Guard: protocol/risk/pressing.py, only_reads."""
+    assert why(Click(target=AT), element("Menu"), guard)
+    assert not only_reads(guard, PAGE.url)
+
+
+def test_a_rule_for_another_site_changes_nothing_here() -> None:
+    """Guard: protocol/risk/pressing.py, only_reads."""
+    assert only_reads(
+        GuardPolicy(sites=(SiteRule(site="https://other.example", why="x", post=("POST /a",)),)), PAGE.url
+    )
+    assert only_reads(GuardPolicy(sites=(SiteRule(site="https://shop.example", why="x", read=("/**",)),)), PAGE.url)
+
+
+def test_a_get_may_be_an_order_that_does_not_say_so() -> None:
+    """Guard: protocol/risk/pressing.py, _reads_by_address."""
+    link = element("Unsubscribe from all", "link", "https://shop.example/u/9f8e7d6c5b4a", tag="a")
+    form = element("Delete account", tag="button", submits=True, form_method="get")
+    for on in (link, form):
+        assert why(Click(target=AT), on), on.name
+    assert why(Click(target=AT), element("Mugs", "link", "https://shop.example/mugs", tag="a")) == ""
+
+
+def test_a_search_presses_nothing_that_sounds_grave() -> None:
+    """Guard: protocol/risk/pressing.py, needs_yes."""
+    assert all(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in GRAVE)
+    assert not any(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in HARMLESS)
