@@ -31,7 +31,8 @@ from protocol.capsule.state import CapsuleState
 from protocol.errors import MeshError
 from protocol.page.secret_search import Search
 from protocol.recording.session import LAUNCHED, BrowserInfo, UsedLogin
-from protocol.risk.classes import WRITE_CLASS
+from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.pressing import reading
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import ANY, common, fits, origin_of
 
@@ -237,15 +238,15 @@ def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy
         raise MeshError(
             "capsule.origin", f"the work begins at {origin_of(start_url) or 'no site'}", origins=list(origins)
         )
-    # What the configuration allows to be written is more than the issuer of a capsule for reading has allowed.
-    allow = guard.allow if policy.class_max >= WRITE_CLASS else ()
-    if current_caller().kind is CallerKind.PEER:
-        allow = ()  # what the owner allows to be written is for the owner's own work
-    return msgspec.structs.replace(guard, origins=origins, allow=allow, capsule=True)
+    narrowed = msgspec.structs.replace(guard, origins=origins, capsule=True)
+    # What the configuration allows to be written is more than the issuer of a capsule for reading has allowed, and is for the owner's
+    # own work.
+    peer = current_caller().kind is CallerKind.PEER
+    return reading(narrowed) if peer or policy.class_max < APPROVAL_CLASS else narrowed
 
 
 def _level(wish: Wish, policy: Policy) -> int:
     """The highest class that the work may perform: what the configuration allows, no higher than the capsule's; what the caller
     approves counts as it is, so that an approval that the capsule forbids is an error and not silently less."""
-    approved = max(wish.approve_class, WRITE_CLASS if wish.allows else 0)
+    approved = max(wish.approve_class, APPROVAL_CLASS if wish.allows else 0)
     return max(1, approved, min(wish.risk_max, policy.class_max))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from protocol.page.action import Action, Check, Click, Drag, Fill, Press, Secret, Select
 from protocol.page.observation import Element
 from protocol.risk.judgement import GRAVE_CLASS, Risk
@@ -28,6 +30,12 @@ def only_reads(guard: GuardPolicy, url: str) -> bool:
     index = rule_at(guard.sites, url)
     rule = None if index is None else guard.sites[index]
     return guard.read_only and not guard.allow and (rule is None or not (rule.post or rule.connect))
+
+
+def reading(guard: GuardPolicy) -> GuardPolicy:
+    """``guard`` without what may be sent by name."""
+    sites = tuple(msgspec.structs.replace(rule, post=(), connect=()) for rule in guard.sites)
+    return msgspec.structs.replace(guard, read_only=True, allow=(), sites=sites)
 
 
 def needs_yes(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from node.live.gate import Gate
+from node.live.mounting import Mount
 from protocol.page.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select, Upload
 from protocol.page.observation import Element, Observation, Traits
-from protocol.risk.classes import classify
-from protocol.risk.pressing import needs_yes, only_reads
+from protocol.risk.classes import Risk, classify
+from protocol.risk.pressing import needs_yes, only_reads, reading
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import SiteRule
 
@@ -89,3 +91,28 @@ def test_a_search_presses_nothing_that_sounds_grave() -> None:
     """Guard: protocol/risk/pressing.py, needs_yes."""
     assert all(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in GRAVE)
     assert not any(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in HARMLESS)
+
+
+def test_what_may_be_sent_by_name_is_taken_out_for_a_login_that_is_for_reading() -> None:
+    """Guard: protocol/risk/pressing.py, reading."""
+    rule = SiteRule(site="https://shop.example", why="x", read=("/a/**",), post=("POST /cart",), connect=("/live",))
+    kept = reading(GuardPolicy(read_only=False, allow=("POST https://shop.example/b",), sites=(rule,)))
+    assert only_reads(kept, PAGE.url)
+    assert kept.sites[0].read == ("/a/**",), "what it may read is narrowed as before"
+
+
+def test_a_capsule_that_forbids_trials_leaves_each_press_to_its_class() -> None:
+    """Guard: node/live/mounting.py, Mount.gate."""
+    gate = Gate(report=unreported, wall=READS)
+    press = Click(target=AT), element("Frobnicate", tag="button"), Risk(level=4, reason="x"), PAGE.url
+    for mount, asks in (
+        (Mount(guard=READS, capsule="cap-1"), False),
+        (Mount(guard=READS, capsule="cap-1", probes=False), True),
+        (Mount(guard=READS), False),
+    ):
+        assert bool(mount.gate(gate).needs_yes(*press)) is asks
+    assert Gate(report=unreported).needs_yes(*press), "an attached browser has no wall"
+
+
+async def unreported(action: Action, risk: Risk, approved: bool) -> None:
+    raise AssertionError("nothing is admitted")
