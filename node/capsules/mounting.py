@@ -239,8 +239,7 @@ def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy
             "capsule.origin", f"the work begins at {origin_of(start_url) or 'no site'}", origins=list(origins)
         )
     narrowed = msgspec.structs.replace(guard, origins=origins, capsule=True)
-    # What the configuration allows to be written is more than the issuer of a capsule for reading has allowed, and is for the owner's
-    # own work.
+    # What the configuration allows to be written is the owner's own, and more than the issuer of a capsule for reading has allowed.
     peer = current_caller().kind is CallerKind.PEER
     return reading(narrowed) if peer or policy.class_max < APPROVAL_CLASS else narrowed
 

@@ -19,6 +19,7 @@ from node.live.console import Console
 from node.live.document import document_of
 from node.live.first_look import LoginShown
 from node.live.following import Earlier, Following, Unlike
+from node.live.gate import unsent
 from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
@@ -89,5 +90,6 @@ __all__ = [
     "record_actions",
     "remembering",
     "seek",
+    "unsent",
     "with_closed",
 ]

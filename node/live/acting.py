@@ -62,7 +62,7 @@ from protocol.page.locator import (
 )
 from protocol.page.names import same_name
 from protocol.page.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
-from protocol.page.redaction import redact_text, reveal_address
+from protocol.page.redaction import redact_address, redact_text, reveal_address
 from protocol.page.scope import part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
@@ -71,6 +71,8 @@ from protocol.risk.answers import with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
+from protocol.risk.pressing import PRESSES
+from protocol.risk.refused import may_be_allowed
 
 NOTHING_KNOWN: Final = Nothing()
 _ON_CONTROLS: Final = Click | Check | Fill | Select | Upload | Press | Focus
@@ -146,6 +148,8 @@ class Driver:
         """The tab in front, by its number; 0 where there are no tabs."""
         self._noise: frozenset[str] = frozenset()
         """Requests that were refused although nothing was done that history speaks of."""
+        self._by_itself: frozenset[str] = frozenset()
+        """Requests that were refused while nothing was pressed: the page sends them by itself."""
         self.step = ("", 0)
         """Session and index of the step that is being recorded."""
 
@@ -215,7 +219,11 @@ class Driver:
             self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
         await self._learn(self.prepared, outcome)
         question = await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
-        outcome = msgspec.structs.replace(outcome, question=question)
+        judged_only = free and not self._gate.approves(self.prepared.action, risk)
+        unsent = self._unsent(outcome) if judged_only else ()
+        if not isinstance(action, PRESSES):
+            self._by_itself |= frozenset(outcome.blocked)
+        outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent)
         # Both as they are stored: the error of another dialog says what was expected.
         require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets), said)
         if isinstance(action, Extract):
@@ -260,6 +268,12 @@ class Driver:
         press = judge_press(refused, self._noise, shows=False, home=home)
         element = _pressed(prepared.element, prepared.observation) if deed == "press" else prepared.element
         await self._gate.history.note(element, prepared.observation, press, deed)
+
+    def _unsent(self, outcome: Outcome) -> tuple[str, ...]:
+        """What the action would have sent and a yes could let through; but for what the page sends by itself."""
+        refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
+        lines = (line for line, rule in refused if may_be_allowed(rule) and line not in self._by_itself)
+        return tuple(redact_address(line, self._secrets) for line in dict.fromkeys(lines))
 
     def _sought(self, prepared: Prepared) -> Sought:
         """What an owner would be asked about the action that is about to be performed."""

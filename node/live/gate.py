@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from adapters.ports import Outcome
 from node.live.asking import Asking, Sought
 from node.live.history import Known, Nothing
 from protocol.approval.forms import RequestForm
@@ -62,6 +63,12 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             return "what leaves is not judged here"
         return needs_yes(action, element, risk, self.wall, url, chosen=self.chooses)
 
+    def approves(self, action: Action, risk: Risk) -> bool:
+        """Whether ``action`` passes without a yes of the owner's key."""
+        return risk.level <= min(self.risk_max, self.class_max) or (
+            risk.level <= self.class_max and self.approve(action, risk)
+        )
+
     async def admit(
         self, action: Action, risk: Risk, sought: Sought | None = None, *, free: bool = False
     ) -> tuple[Cover, ...]:
@@ -78,7 +85,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             await self.report(action, risk, False)
             raise _refused(risk, f"; the capsule allows {self.class_max} at most, whoever approves")
         asking = self.asking if sought is not None else None
-        admitted = risk.level <= self.risk_max or self.approve(action, risk)
+        admitted = self.approves(action, risk)
         granted = None
         if not admitted and asking is not None and sought is not None:
             granted = await asking.granted(sought)
@@ -94,6 +101,14 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     async def performed(self, sought: Sought, refused: tuple[RequestForm, ...]) -> str:
         """Ask the owner about requests that the guard refused while the action was performed; the id of the question."""
         return await self.asking.ask(sought, refused) if self.asking is not None and refused else ""
+
+
+def unsent(risk: Risk, outcome: Outcome) -> MeshError:
+    """The error of an action that was done and of which the guard refused what it sent."""
+    asks = f"; the owner is asked: {outcome.question}" if outcome.question else ""
+    return _refused(
+        risk, f"; it was done, and what it sent was refused: {', '.join(outcome.unsent)}{asks}", outcome.question
+    )
 
 
 def _refused(risk: Risk, why: str, question: str = "") -> MeshError:

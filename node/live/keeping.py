@@ -39,6 +39,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     screenshots: bool = True
     parent: str = ""
     search: str = ""
+    goes_on: bool = False
+    """Whether a step is followed by others though the guard refused what it sent: its step has failed all the same."""
     caller: str = ""
     """Caller of the recording; empty for the current caller."""
     inputs: tuple[Input, ...] = ()

@@ -200,6 +200,7 @@ class LiveSessions:
             makes=partial(mount.makes, context) if mount.capsule else None,
             uploads=Uploads(self._config.browser.upload_folders),
             codes=self._browsers.codes,
+            goes_on=True,
             caller=caller,
             sites=self._config.policy.sites,
         )

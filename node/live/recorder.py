@@ -15,6 +15,7 @@ from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.live.console import Console
 from node.live.document import document_of
+from node.live.gate import unsent
 from node.live.hidden import hidden_on
 from node.live.keeping import Recording, as_written, covering_on, opened, unmet
 from node.live.masking import Masking
@@ -172,7 +173,10 @@ class Recorder:
             await self._keep(action, started_ms, expect, error=error.code, found=found)
             raise
         await self._note_login()
-        await self._keep(action, started_ms, expect, outcome=outcome)
+        refused = unsent(self._driver.prepared.risk, outcome) if outcome.unsent and self._driver.prepared else None
+        await self._keep(action, started_ms, expect, outcome=outcome, error=refused.code if refused else "")
+        if refused is not None and not self._plan.goes_on:
+            raise refused
         return outcome
 
     async def _look_closer(self, action: Action, evidence: Evidence | None) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from adapters.ports import Clock, Outcome, Page, SessionStore
-from node.live import Driver, Signer, covering_on, document_of, keeping
+from node.live import Driver, Signer, covering_on, document_of, keeping, unsent
 from node.sessions.alerting import Alerting
 from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
@@ -164,6 +164,8 @@ class _Run:
                 said=said,
             )
             await self._note_login()
+            if outcome.unsent and self._driver.prepared is not None:
+                raise unsent(self._driver.prepared.risk, outcome)
             self.noticed.note(step.index, outcome.notes)
             self._challenges = outcome.challenges
         except MeshError as failed:

@@ -17,7 +17,7 @@ from protocol.risk.judgement import GRAVE_CLASS, Risk
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import rule_at
 
-_PRESSES: Final = Click | Check | Fill | Select | Press | Drag
+PRESSES: Final = Click | Check | Fill | Select | Press | Drag
 
 
 def said(risk: Risk) -> int:
@@ -45,7 +45,7 @@ def needs_yes(
 
     chosen: a program chose it, as in a search: that presses nothing of grave words.
     """
-    if not isinstance(action, _PRESSES) or (isinstance(action, Fill) and isinstance(action.value, Secret)):
+    if not isinstance(action, PRESSES) or (isinstance(action, Fill) and isinstance(action.value, Secret)):
         return "it is more than a press"
     if not only_reads(guard, url):
         return "requests that write are allowed here"

@@ -322,7 +322,7 @@ class OnePress:
 def test_what_was_harmless_counts_only_where_nothing_but_reads_can_leave_and_what_wrote_everywhere(
     guard: GuardPolicy, lowers: bool
 ) -> None:
-    """Guard: node/live/history.py, only_reads. Guard: node/live/history.py, Held.of."""
+    """Guard: protocol/risk/pressing.py, only_reads. Guard: node/live/history.py, Held.of."""
     click = Click(target=Locator(role="button", name=BUTTON.name))
     assert (Held(OnePress(1), guard).of(click, BUTTON, page()) is not None) == lowers
     assert Held(OnePress(4), guard).of(click, BUTTON, page()) is not None

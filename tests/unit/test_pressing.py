@@ -30,7 +30,6 @@ def why(action: Action, on: Element | None, guard: GuardPolicy = READS, *, chose
 
 @pytest.mark.parametrize("name", [*GRAVE, *HARMLESS])
 def test_under_a_wall_that_lets_reads_pass_no_label_stops_a_press(name: str) -> None:
-    """Guard: protocol/risk/pressing.py, needs_yes."""
     on = element(name, tag="button")
     for action in (
         Click(target=AT),
@@ -71,7 +70,6 @@ def test_where_a_write_may_leave_by_name_each_press_is_asked_about(guard: GuardP
 
 
 def test_a_rule_for_another_site_changes_nothing_here() -> None:
-    """Guard: protocol/risk/pressing.py, only_reads."""
     assert only_reads(
         GuardPolicy(sites=(SiteRule(site="https://other.example", why="x", post=("POST /a",)),)), PAGE.url
     )

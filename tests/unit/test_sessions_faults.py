@@ -325,15 +325,14 @@ async def test_a_step_that_differs_is_pictured_if_that_is_wanted_and_can_be_done
 
 
 async def test_a_replay_reports_what_the_guard_refused(bench: Bench) -> None:
+    """Guard: node/live/acting.py, Driver._unsent."""
     buy = f"start: {ORIGIN}/\nsteps:\n- click: {{role: button, name: Buy now}}\n- scroll: down"
     done = await bench.record(buy, approve_class=7)
     assert done.blocked == ("POST /buy",)
     replayed = await bench.call("replay", session=done.id, approve_class=7)
     assert (replayed.report.blocked, replayed.report.matched) == (("POST /buy",), 3)
     again = await bench.call("replay", session=done.id)
-    assert (again.report.blocked, again.report.matched) == (("POST /buy",), 3), (
-        "a press needs no class, and sends nothing"
-    )
+    assert [match.error for match in again.report.steps] == ["", "risk.refused"]
 
 
 async def test_a_store_that_fails_amid_a_replay_ends_it(bench: Bench, done: RecordedSession) -> None:
