@@ -110,12 +110,10 @@ bench-drift: install            ## Flows on real applications in two versions (h
 	$(PYTHON) scripts/drift_apps.py install
 	$(PYTHON) -m benchmarks.bench_drift --replays $(REPLAYS) --changes $(CHANGES) --flow "$(FLOW)" $(if $(FLOW),,--publish)
 
-MINUTES ?= 0
 APPLICATION ?=
 .PHONY: bench-risk
-bench-risk: install            ## What class controls of real applications have, against what they change (an hour; MINUTES, APPLICATION: less)
-	$(PYTHON) scripts/drift_apps.py install
-	$(PYTHON) -m benchmarks.bench_risk --minutes $(MINUTES) $(if $(APPLICATION),--only $(APPLICATION),--publish)
+bench-risk: install            ## What controls of real applications send and change, and what of it is held (APPLICATION: only one)
+	$(PYTHON) -m benchmarks.bench_risk $(if $(APPLICATION),--only $(APPLICATION),--publish)
 
 docs: install            ## Write the generated pages of docs/
 	$(PYTHON) -m scripts.docs

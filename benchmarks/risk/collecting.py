@@ -16,7 +16,7 @@ from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
 from benchmarks.risk.copies import Copy
-from benchmarks.risk.driving import LANGUAGE, Driver, Lost, log_in, visiting
+from benchmarks.risk.driving import Driver, Lost, log_in, visiting
 from benchmarks.risk.effects import effects, learned
 from benchmarks.risk.records import Book, Control, Place, Request, Truth
 from benchmarks.risk.targets import TRAPS, Target
@@ -73,7 +73,7 @@ async def signed_in(browser: Browser, copy: Copy) -> Any:
     target = copy.target
     if not target.login or target.each_load:
         return None
-    async with visiting(browser, copy, LANGUAGE, None) as visit:
+    async with visiting(browser, copy, None) as visit:
         await visit.open(Place(path=target.login))
         await log_in(visit, target.fields)
         state = await visit.page.context.storage_state()
@@ -94,7 +94,7 @@ async def crawl(browser: Browser, copy: Copy, state: Any) -> Map:
         if alike[_masked(path)] > max(_ALIKE_PAGES_MAX, target.alike - 1):
             continue
         place = Place(path=path)
-        async with visiting(browser, copy, LANGUAGE, state) as visit:
+        async with visiting(browser, copy, state) as visit:
             try:
                 signed = await _cookies(visit, state)
                 await visit.open(place)
@@ -132,7 +132,7 @@ async def _without_acting(browser: Browser, copy: Copy, state: Any, places: Sequ
     for place in places[:_WATCHED]:
         seen = []
         for _ in range(_WATCHED):
-            async with visiting(browser, copy, LANGUAGE, state) as visit:
+            async with visiting(browser, copy, state) as visit:
                 try:
                     await visit.open(place)
                 except Lost:
@@ -225,7 +225,7 @@ async def collect(
         if _truth_key(target, place, control) in known:
             continue
         if control.plain and control.address.removeprefix(target.origin) in made.quiet:
-            book.add(Truth(application=target.name, language=LANGUAGE, place=place, control=control, kind="click"))
+            book.add(Truth(application=target.name, place=place, control=control, kind="click"))
             continue
         truths, after = await driver.run(place, control)
         for truth in truths:
@@ -241,59 +241,22 @@ async def collect(
 
 
 async def _repeat(driver: Driver, book: Book, target: Target, tell: Callable[[str], None]) -> None:
-    """Whatever had an effect is done once more. What does not come again, something else may have done: a job, a clock."""
-    last = {
-        each.key: each for each in book.read(Truth) if each.application == target.name and each.language == LANGUAGE
-    }
+    """Whatever had an effect is done once more, and its page is opened once more without acting. What does not come again,
+    something else may have done (a job, a clock), and what comes without the action is not its effect.
+    """
+    last = {each.key: each for each in book.read(Truth) if each.application == target.name}
     for truth in [each for each in last.values() if each.effect and not each.repeated]:
         again, _ = await driver.run(truth.place, truth.control)
         other = next((each for each in again if each.kind == truth.kind), None)
         known = other is None or other.error or not {*truth.effect}.isdisjoint(other.effect)
-        found = msgspec.structs.replace(truth, repeated=True, error="" if known else "its effect did not come again")
+        alone = await driver.only_opened(truth.place)
+        left = tuple(each for each in truth.effect if each not in alone)
+        found = msgspec.structs.replace(
+            truth, effect=left, repeated=True, error="" if known else "its effect did not come again"
+        )
         book.add(found)
-        if not known:
+        if not known or not left:
             tell(_line(msgspec.structs.replace(found, effect=())))
-
-
-async def sample(
-    browser: Browser, copy: Copy, out: Path, tell: Callable[[str], None], *, languages: int, each: int
-) -> None:
-    """The truth runs again in other languages: ``each`` dangerous and harmless ones in each of the first ``languages``."""
-    target, book = copy.target, Book(out / "truth.jsonl")
-    listed = [truth for truth in book.read(Truth) if truth.application == target.name]
-    known = {truth.key for truth in listed}
-    await copy.keep()
-    state = await signed_in(browser, copy)
-    await copy.keep()
-    noise = frozenset(msgspec.json.decode((out / "maps" / f"{target.name}.json").read_bytes(), type=Map).noise)
-    driver = Driver(browser, copy, state, noise)
-    # A fill and the Enter after it are one run, whose last action tells what it did; a plain link is none.
-    runs = [truth for truth in listed if truth.language == LANGUAGE and not (truth.error or truth.control.plain)]
-    runs = [truth for truth in runs if truth.kind != "fill" or truth.effect]
-    runs.sort(key=lambda truth: hashlib.sha256(truth.key.encode()).digest())
-    for language in target.languages[:languages]:
-        for dangerous in (True, False):
-            for truth in [run for run in runs if bool(run.effect) is dangerous][:each]:
-                if msgspec.structs.replace(truth, language=language).key in known:
-                    continue
-                truths, _ = await driver.run(truth.place, truth.control, language)
-                for found in truths:
-                    book.add(found)
-                    tell(f"{language} {_line(found)}")
-    await driver.close()
-
-
-def agreement(truths: Iterable[Truth]) -> tuple[int, int]:
-    """Of the truth runs in other languages, how many had an effect exactly if the first one had; and how many there are."""
-    every = [truth for truth in truths if not truth.error]
-    first = {truth.key: bool(truth.effect) for truth in every if truth.language == LANGUAGE}
-    pairs = [
-        (first.get(msgspec.structs.replace(truth, language=LANGUAGE).key), bool(truth.effect))
-        for truth in every
-        if truth.language != LANGUAGE
-    ]
-    known = [(one, other) for one, other in pairs if one is not None]
-    return sum(one == other for one, other in known), len(known)
 
 
 def _key(place: Place, control: Control) -> str:
@@ -301,7 +264,7 @@ def _key(place: Place, control: Control) -> str:
 
 
 def _truth_key(target: Target, place: Place, control: Control) -> str:
-    return Truth(application=target.name, language=LANGUAGE, place=place, control=control, kind=control.kind).key
+    return Truth(application=target.name, place=place, control=control, kind=control.kind).key
 
 
 def _write(file: Path, made: Map) -> None:

@@ -42,7 +42,7 @@ _HEAR_COMPLAINTS: Final = (
     "() => { window.complaints = 0; addEventListener('invalid', () => { window.complaints += 1 }, true) }"
 )
 _COMPLAINTS: Final = "() => window.complaints || 0"
-LANGUAGE: Final = "en-US"
+_LOCALE: Final = "en-US"
 
 
 class Lost(RuntimeError):
@@ -209,10 +209,10 @@ async def log_in(visit: Visit, fields: tuple[tuple[str, str], ...]) -> None:
 
 
 @asynccontextmanager
-async def visiting(browser: Browser, copy: Copy, language: str, state: Any) -> AsyncIterator[Visit]:
+async def visiting(browser: Browser, copy: Copy, state: Any) -> AsyncIterator[Visit]:
     """A page in a fresh context that has the login ``state``."""
     context = await browser.new_context(
-        storage_state=state, locale=language, viewport={"width": 1280, "height": 900}, service_workers="block"
+        storage_state=state, locale=_LOCALE, viewport={"width": 1280, "height": 900}, service_workers="block"
     )
     context.set_default_timeout(_ACT_TIMEOUT_MS)
     try:
@@ -233,20 +233,20 @@ class Driver:
         self._open: Visit | None = None
         self._runs = 0
 
-    async def run(self, place: Place, control: Control, language: str = LANGUAGE) -> tuple[list[Truth], list[Control]]:
+    async def run(self, place: Place, control: Control) -> tuple[list[Truth], list[Control]]:
         """What acting on ``control`` does, a record for each action; the controls that stand there afterwards if nothing."""
         truths: list[Truth] = []
-        visit = await self._visit(language)
+        visit = await self._visit()
         try:
             await visit.open(place)
         except Lost as error:
             await self.close()
-            return [self._truth(place, control, language, control.kind, error=str(error))], []
+            return [self._truth(place, control, control.kind, error=str(error))], []
         kinds: tuple[Kind, ...] = ("fill", "enter") if control.kind == "fill" else (control.kind,)
         signed = await visit.signed_in()
         for kind in kinds:
             began = time.monotonic()
-            truth = await self._act(visit, place, control, kind, language, signed)
+            truth = await self._act(visit, place, control, kind, signed)
             truths.append(msgspec.structs.replace(truth, seconds=round(time.monotonic() - began, 2)))
             if truth.effect or truth.error:
                 break
@@ -259,7 +259,23 @@ class Driver:
             await self._copy.restore()
         return truths, after
 
-    async def _visit(self, language: str) -> Visit:
+    async def only_opened(self, place: Place, times: int = 1) -> list[str]:
+        """What opening ``place`` changes, watched for as long as an action is: it is nobody's who acts there afterwards."""
+        try:
+            for _ in range(times):
+                await self.close()
+                visit = await self._visit()
+                await visit.open(place)
+                await visit.still(self._copy.target.wait_s)
+        except Lost:
+            pass  # it has been opened, in whatever state
+        await self.close()
+        changes = await self._copy.changes()
+        if changes:
+            await self._copy.restore()
+        return effects(changes, self.noise)
+
+    async def _visit(self) -> Visit:
         """A page as after logging in: the one before if that did nothing, since a new context costs more than a page load."""
         if self._open is not None and self._runs < _RUNS_MAX and await self._open.fresh(self._state):
             self._runs += 1
@@ -267,7 +283,7 @@ class Driver:
         await self.close()
         self._runs = 0
         self._stack = AsyncExitStack()
-        self._open = await self._stack.enter_async_context(visiting(self._browser, self._copy, language, self._state))
+        self._open = await self._stack.enter_async_context(visiting(self._browser, self._copy, self._state))
         return self._open
 
     async def close(self) -> None:
@@ -275,9 +291,7 @@ class Driver:
         self._open = None
         await self._stack.aclose()
 
-    async def _act(
-        self, visit: Visit, place: Place, control: Control, kind: Kind, language: str, signed: set[str]
-    ) -> Truth:
+    async def _act(self, visit: Visit, place: Place, control: Control, kind: Kind, signed: set[str]) -> Truth:
         visit.acted = True
         sends = kind == "enter" or (kind == "click" and _submits(control))
         try:
@@ -286,7 +300,7 @@ class Driver:
             await _perform(visit, control, kind)
             await visit.still(self._copy.target.wait_s)
         except (PlaywrightError, Lost) as error:
-            return self._truth(place, control, language, kind, error=str(error).partition("\n")[0][:200])
+            return self._truth(place, control, kind, error=str(error).partition("\n")[0][:200])
         found = effects(await self._copy.changes(), self.noise)
         origin = self._copy.target.origin
         found += sorted(
@@ -295,13 +309,11 @@ class Driver:
         if signed - await visit.signed_in():
             found.append("logged out")
         if not found and (await visit.took_nothing() or (sends and await visit.kept_back(control))):
-            return self._truth(place, control, language, kind, error="the application refused it")
-        return self._truth(place, control, language, kind, effect=tuple(found), requests=tuple(visit.requests))
+            return self._truth(place, control, kind, error="the application refused it")
+        return self._truth(place, control, kind, effect=tuple(found), requests=tuple(visit.requests))
 
-    def _truth(self, place: Place, control: Control, language: str, kind: Kind, **rest: Any) -> Truth:
-        return Truth(
-            application=self._copy.target.name, language=language, place=place, control=control, kind=kind, **rest
-        )
+    def _truth(self, place: Place, control: Control, kind: Kind, **rest: Any) -> Truth:
+        return Truth(application=self._copy.target.name, place=place, control=control, kind=kind, **rest)
 
 
 def _sends(request: Request, origin: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from benchmarks.risk.correcting import corrected
 from benchmarks.risk.records import Request, Truth
 
 FOLDER: Final = Path(__file__).parent / "truth"
@@ -75,14 +76,13 @@ def _once(requests: Iterable[Request]) -> tuple[Request, ...]:
 
 
 def read(name: str, origin: str, folder: Path = FOLDER) -> Collected | None:
-    """What is kept of the application ``name``, as if it had been served at ``origin``; None if nothing is."""
+    """What is kept of the application ``name``, corrected, as if it had been served at ``origin``; None if nothing is."""
     file = folder / f"{name}.jsonl.gz"
     if not file.is_file():
         return None
     first, *rest = gzip.decompress(file.read_bytes()).splitlines()
     served = msgspec.json.decode(first, type=Head).origin
     lines: Sequence[bytes] = [line.replace(served.encode(), origin.encode()) for line in (first, *rest)]
-    return Collected(
-        head=msgspec.json.decode(lines[0], type=Head),
-        truths=tuple(msgspec.json.decode(line, type=Truth) for line in lines[1:]),
-    )
+    head = msgspec.json.decode(lines[0], type=Head)
+    truths = (msgspec.json.decode(line, type=Truth) for line in lines[1:])
+    return Collected(head=head, truths=tuple(corrected(truths, head.loads)))

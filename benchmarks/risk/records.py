@@ -56,11 +56,6 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         label = "" if self.lists and (self.form or self.href) else label
         return " ".join((self.tag, self.type, self.role, self.href, self.form, self.name, self.value, label))
 
-    @property
-    def structure(self) -> str:
-        """What is the same in each language."""
-        return " ".join((self.tag, self.type, self.role, self.href, self.form, self.name))
-
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A request that a truth run sent."""
@@ -82,7 +77,6 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one action on one control did."""
 
     application: str
-    language: str
     place: Place
     control: Control
     kind: Kind
@@ -98,53 +92,24 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def key(self) -> str:
         """Of a run that need not be repeated."""
-        return "|".join(
-            (self.application, self.language, self.place.key, str(self.control.frame), self.control.selector, self.kind)
-        )
+        return "|".join((self.application, self.place.key, str(self.control.frame), self.control.selector, self.kind))
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the product says of one action on one control."""
+    """What the guard says of what one action sent."""
 
     application: str
-    language: str
     part: str
     place: str
     kind: Kind
     label: str
-    level: int
-    """With which a search acts, after its probes. 0: the product does not see it."""
-    before: int = 0
-    """As it is judged without what probes found out."""
-    unproven: bool = False
-    """Whether the class before is believed because of words alone."""
-    reason: str = ""
-    doubt: bool = False
-    outcome: Literal["performed", "refused", "asked", "not seen"] = "refused"
     effect: tuple[str, ...] = ()
-    script: str = ""
-    """The group of scripts of the label."""
-    structure: str = ""
-    held: bool = False
-    """Whether the network guard refuses every request by which it changed something."""
-
-
-class Probed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the probes of one page found out."""
-
-    application: str
-    language: str
-    part: str
-    place: str
-    probed: int = 0
-    harmless: int = 0
-    writing: int = 0
-    effect: tuple[str, ...] = ()
-    """Kinds of changes in the copy: there must be none."""
-    visit: tuple[str, ...] = ()
-    """Kinds of changes that opening the page makes too, when nothing is tried."""
-    seconds: float = 0
-    error: str = ""
+    passed: str = ""
+    """Of what may have made the effect, the first request that is sent; a dash if none is known. Empty: all of it is held."""
+    held: tuple[str, ...] = ()
+    """What is held of the action's own requests, with the reason."""
+    loading: bool = False
+    """Whether something is held that loading pages sends by itself too."""
 
 
 class Searched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -152,8 +117,6 @@ class Searched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     application: str
     part: str
-    probes: bool
-    """Whether it tried what is in doubt."""
     login: bool
     """Whether it began with a capsule."""
     seconds: float
@@ -162,9 +125,6 @@ class Searched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     actions: int = 0
     """Actions that it found: the nodes of its tree."""
     visits: int = 0
-    probed: int = 0
-    harmless: int = 0
-    writing: int = 0
     effect: tuple[str, ...] = ()
     """Kinds of changes in the copy: there must be none."""
     visit: tuple[str, ...] = ()
@@ -195,7 +155,3 @@ class Book:
         """One more."""
         with self._path.open("ab") as file:
             file.write(msgspec.json.encode(record) + b"\n")
-
-    def clear(self) -> None:
-        """Begin anew."""
-        self._path.unlink(missing_ok=True)

@@ -14,64 +14,53 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.ports import BrowserState
 from benchmarks.live_mesh import LiveNode, serving
 from benchmarks.risk.copies import Copy
+from benchmarks.risk.driving import Driver
 from benchmarks.risk.effects import effects
-from benchmarks.risk.probing import own_browsers, visited
 from benchmarks.risk.records import Place, Searched
 from protocol.errors import MeshError
-from protocol.recording.session import Profile
 from protocol.trust.origin import origin_of
 
 _NEVER: Final = {"url": "*/there-is-no-such-page"}
 _CAPSULE: Final = "login"
+_VISITS: Final = 2
+"""How often a page is opened to see what that changes: some only note that somebody has come again."""
 
 
 async def search(
-    copy: Copy,
-    state: Any,
-    places: Iterable[Place],
-    tell: Callable[[str], None],
-    *,
-    noise: frozenset[str],
-    seconds: int,
-    probes: bool,
+    copy: Copy, state: Any, places: Iterable[Place], driver: Driver, tell: Callable[[str], None], *, seconds: int
 ) -> Searched:
     """Search the application for ``seconds``, from the first of its start pages.
 
     copy: as it was kept; it is restored if anything was changed. state: the login, as Playwright stores it. places: pages that
-    are opened to see what that changes. noise: kinds of changes that come without acting. probes: whether what is in doubt is
-    tried.
+    ``driver`` opens to see what that changes.
     """
     target = copy.target
     start = target.origin + target.starts[0]
     # As root Chromium cannot use its sandbox.
-    policy = {"probe": probes, "sites": target.policy.sites}
-    config = msgspec.json.encode(
-        {"log_level": "error", "browser": {"sandbox": os.geteuid() != 0}, "policy": policy}
-    ).decode()
-    record = Searched(
-        application=target.name, part=target.part, probes=probes, login=state is not None, seconds=seconds
-    )
+    config = {
+        "log_level": "error",
+        "browser": {"sandbox": os.geteuid() != 0},
+        "policy": {"sites": target.policy.sites},
+    }
+    record = Searched(application=target.name, part=target.part, login=state is not None, seconds=seconds)
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory) / "node"
-        async with serving(home, target.name, config=config) as node:
+        async with serving(home, target.name, config=msgspec.json.encode(config).decode()) as node:
             try:
                 if state is not None:
                     await _keep(node, state, start, Path(directory) / "state.json")
                 record = await _searched(node, record, start)
             except MeshError as error:
                 record = msgspec.structs.replace(record, error=str(error)[:200])
-    found = effects(await copy.changes(), noise)
-    visit: list[str] = []
+    found, visit = effects(await copy.changes(), driver.noise), set[str]()
     if found:
         await copy.restore()
-        login = BrowserState(storage=msgspec.json.encode(state)) if state else None
-        async with own_browsers() as browsers:
-            visit = effects(await visited(copy, browsers, Profile(), login, places), noise)
+        for place in places:
+            visit.update(await driver.only_opened(place, _VISITS))
     record = msgspec.structs.replace(
-        record, effect=tuple(each for each in found if each not in visit), visit=tuple(visit)
+        record, effect=tuple(each for each in found if each not in visit), visit=tuple(sorted(visit))
     )
     tell(_line(record))
     return record
@@ -101,18 +90,10 @@ async def _searched(node: LiveNode, record: Searched, start: str) -> Searched:
         states=len(set(states.values())),
         actions=found["nodes"],
         visits=sum(each["visits"] for each in found["spend"]),
-        probed=found["probed"],
-        harmless=found["found_harmless"],
-        writing=found["found_writing"],
     )
 
 
 def _line(record: Searched) -> str:
-    tried = (
-        f"{record.probed} tried, {record.harmless} only read, {record.writing} would write"
-        if record.probes
-        else "nothing tried"
-    )
     reached = f"{record.states} states, {record.actions} actions, {record.visits} visits"
     how = f"{record.seconds:.0f} s{' with a capsule' if record.login else ''}"
-    return f"{record.application} {how}: {reached}; {tried}; {', '.join(record.effect) or 'no effect'} {record.error}"
+    return f"{record.application} {how}: {reached}; {', '.join(record.effect) or 'no effect'} {record.error}"

@@ -1,4 +1,4 @@
-"""The applications of ``make bench-risk``, some of them those of ``make bench-drift``: how to log in, and which languages."""
+"""The applications of ``make bench-risk``, some of them those of ``make bench-drift``, and how to log in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE: Final = Path(__file__).parent
 TRAPS: Final = "traps"
 _PORTS: Final = 18310
 """Away from those of ``make bench-drift``, so that both can run."""
-Part = Literal["development", "test"]
+Part = Literal["development", "test", "traps"]
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,8 +39,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the server holds state in memory: it is started anew after an effect."""
     state: tuple[str, ...] = ()
     """Paths that tell what it holds in memory."""
-    languages: tuple[str, ...] = ()
-    """Locales of a browser that its interface follows, beside en-US."""
     alike: int = 3
     """How many controls of one shape are driven."""
     wait_s: float = 0.35
@@ -93,20 +91,6 @@ c['db'] = {'db_url': 'sqlite:///state.sqlite'}
 c['buildbotNetUsageData'] = None
 """
 _ADMIN_LOGIN: Final = (("#id_username", "owner"), ("#id_password", PASSWORD))
-_LANGUAGES: Final = (
-    *("ru", "uk", "bg", "sr", "kk"),
-    *("ja", "ko", "zh-CN", "zh-TW"),
-    *("ar", "fa", "he", "el", "hi", "th", "ka", "hy"),
-    *("de", "fr", "es", "tr", "pl", "fi", "vi"),
-)
-
-_MANY: Final = (
-    *("ru", "uk", "bg", "sr", "mk", "kk", "be", "tt", "ba", "ky", "tg", "mn"),
-    *("ar", "fa", "ur", "ps", "ckb"),
-    *("zh-CN", "zh-TW", "yue", "wuu", "ja", "ko"),
-    *("he", "el", "hi", "mr", "ne", "th", "ka", "hy"),
-    *("de", "fr", "es", "tr", "pl", "fi", "vi"),
-)
 _MEDIAWIKI: Final = "{bin}/../root/usr/share/mediawiki"
 _WIKI: Final = (
     *(
@@ -148,7 +132,7 @@ _LISTED: Final = (
     Target(
         name=TRAPS,
         on=_one(TRAPS, TRAPS, 0, ((*_SITE, "0"),), (*_SITE, "{port}"), path="/f/1"),
-        part="development",
+        part="traps",
         starts=tuple(path_of(family) for family in pages()),
         skip="^/(?!f/)",
         alike=1_000,
@@ -161,7 +145,6 @@ _LISTED: Final = (
         starts=("/admin/",),
         login="/admin/login/",
         fields=_ADMIN_LOGIN,
-        languages=_LANGUAGES,
     ),
     Target(
         name="roundup",
@@ -170,7 +153,6 @@ _LISTED: Final = (
         starts=("/tracker/",),
         login="/tracker/",
         fields=(("input[name=__login_name]", "admin"), ("input[name=__login_password]", PASSWORD)),
-        languages=("de", "fr", "ru", "ja", "zh-CN", "hu", "it"),
     ),
     Target(
         name="radicale",
@@ -198,7 +180,6 @@ _LISTED: Final = (
         starts=("/dashboard/", "/catalogue/", "/accounts/profile/", "/basket/"),
         login="/dashboard/login/",
         fields=(("#id_username", "owner@example.org"), ("#id_password", PASSWORD)),
-        languages=_LANGUAGES,
     ),
     Target(
         name="spirit",
@@ -207,7 +188,6 @@ _LISTED: Final = (
         starts=("/", "/st/admin/", "/topic/1/"),
         login="/user/login/",
         fields=(("#id_username", "owner"), ("#id_password", PASSWORD)),
-        languages=("ru", "de", "fr", "es", "tr", "pl", "zh-CN", "hu"),
     ),
     Target(name="datasette", on=application("datasette"), part="development"),
     Target(
@@ -251,7 +231,6 @@ _LISTED: Final = (
         starts=("/admin/",),
         login="/admin/login/",
         fields=_ADMIN_LOGIN,
-        languages=_LANGUAGES,
     ),
     Target(
         name="flask-admin",
@@ -264,7 +243,6 @@ _LISTED: Final = (
         ),
         part="development",
         starts=("/admin/",),
-        languages=_LANGUAGES,
     ),
     Target(
         name="mediawiki",
@@ -337,7 +315,6 @@ _LISTED: Final = (
         ),
         login="/index.php?title=Special:UserLogin",
         fields=(("#wpName1", "Owner"), ("#wpPassword1", PASSWORD)),
-        languages=_MANY,
         skip="returnto=|printable=|action=raw|useskin=|feed=|^/(api|load|images)|Special:(RecentChangesLinked|UserLogin)",
     ),
     Target(
@@ -386,12 +363,6 @@ _LISTED: Final = (
         ),
         login="/doku.php?id=start&do=login",
         fields=(("input[name=u]", "owner"), ("input[name=p]", PASSWORD)),
-        languages=(
-            *("ru", "uk", "bg", "sr", "mk", "kk", "be"),
-            *("ar", "fa", "ckb", "zh-CN", "zh-TW", "ja", "ko"),
-            *("he", "el", "hi", "ne", "th", "ka", "hy"),
-            *("de", "fr", "es", "tr", "pl", "fi", "vi"),
-        ),
         skip="page=(config|extension|popularity)|do=(export|login|logout)|feed.php|/exe/(fetch|xmlrpc|css|js|opensearch)|sectok=",
     ),
     Target(
@@ -410,7 +381,6 @@ _LISTED: Final = (
         ),
         login="/login",
         fields=(("#username", "owner"), ("#password", PASSWORD)),
-        languages=("ru", "uk", "ja", "ko", "fa", "el", "de", "fr", "es", "pl", "fi", "vi", "it", "cs", "hu", "ro"),
         # The manual, the same list in many orders, and settings that Trac keeps in the tables of its sessions.
         skip=r"^/(prefs|timeline|search|(query|report)\?|admin/general/logging|wiki/(Trac|Wiki|Inter|Title|Recent|Page|Sand|Cam))",
     ),
@@ -476,10 +446,6 @@ _LISTED: Final = (
         ),
         login="/adminer/",
         fields=(("#username", "owner"), ("#password", PASSWORD)),
-        languages=(
-            *("ru", "uk", "bg", "sr", "ar", "fa", "zh-CN", "zh-TW", "ja", "ko"),
-            *("he", "el", "th", "ka", "de", "fr", "es", "tr", "pl", "fi", "vi"),
-        ),
         leave=r"function|length|columns|collation|default|Auto_increment|^views|\[(id|maker|type|on_\w+)\]",
         skip=".",  # nothing but the starts: each table has the same pages
         alike=1,

@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import pytest
@@ -17,19 +16,27 @@ from benchmarks.risk import figures
 from benchmarks.risk.collecting import Map, chosen
 from benchmarks.risk.effects import Kept, effects, learned
 from benchmarks.risk.figures import RequestVerdict, upper_bound
-from benchmarks.risk.judging import refusal, requests_of
-from benchmarks.risk.records import Book, Control, Place, Probed, Request, Truth, Verdict
-from benchmarks.risk.scripts import script_of
+from benchmarks.risk.judging import refusal, requests_of, verdicts
+from benchmarks.risk.kept import Collected, Head, read
+from benchmarks.risk.records import Book, Control, Place, Request, Truth, Verdict
 from benchmarks.risk.targets import TARGETS, target
 from benchmarks.risk.traps.families import TRAPS
 
 
-def _verdict(*, level: int, effect: tuple[str, ...] = (), script: str = "Latin") -> Verdict:
-    outcome: Literal["performed", "refused"] = "performed" if 0 < level < 4 else "refused"
-    return Verdict(
-        application="shop", language="en-US", part="test", place="/", kind="click", label="Go",
-        level=level, outcome=outcome if level else "not seen", effect=effect, script=script, reason="r",
-    )  # fmt: skip
+def _request(method: str = "GET", path: str = "/items", *, acted: bool = True, kind: str = "fetch") -> Request:
+    return Request(method=method, url=f"http://h.example{path}", kind=kind, acted=acted)
+
+
+def _truth(*requests: Request, effect: tuple[str, ...] = ()) -> Truth:
+    control = Control(selector="a", kind="click", tag="a", label="Go")
+    return Truth(
+        application="shop", place=Place(path="/"), control=control, kind="click", effect=effect, requests=requests
+    )
+
+
+def _judged(*truths: Truth, loads: tuple[Request, ...] = ()) -> list[Verdict]:
+    head = Head(origin="http://h.example", loads=loads)
+    return list(verdicts(target("datasette"), Collected(head=head, truths=truths)))
 
 
 @pytest.fixture
@@ -144,83 +151,45 @@ def test_the_bound_is_that_of_clopper_and_pearson(errors: int, of: int, bound: f
     assert upper_bound(errors, of) == pytest.approx(bound, abs=2e-4)
 
 
-def test_missed_counts_dangerous_controls_only_and_overblocked_harmless_ones_only() -> None:
-    listed = [
-        _verdict(level=1, effect=("item:delete",)),
-        _verdict(level=7, effect=("item:delete",)),
-        _verdict(level=4),
-        _verdict(level=1),
-        _verdict(level=0, effect=("item:delete",)),
-    ]
-    assert (figures.missed(listed).errors, figures.missed(listed).of) == (1, 2)
-    assert (figures.overblocked(listed).errors, figures.overblocked(listed).of) == (1, 2)
-    assert figures.unseen(listed).errors == 1
-    assert figures.escaped(listed).errors == 1
-    assert figures.escaped([msgspec.structs.replace(each, held=True) for each in listed]).errors == 0
+def test_missed_counts_what_changed_something_and_overblocked_what_changed_nothing() -> None:
+    read, write = _request(), _request("DELETE", "/items/7")
+    listed = _judged(
+        _truth(read, effect=("x",)),
+        _truth(write, read, effect=("x",)),
+        _truth(effect=("x",)),
+        _truth(write),
+        _truth(read),
+        _truth(),
+        msgspec.structs.replace(_truth(write), error="the application refused it"),
+    )
+    assert str(figures.missed(listed)).startswith("2/3")
+    assert str(figures.overblocked(listed)).startswith("1/3")
+    assert [line.split(": ")[1].split()[0] for line in figures.misses(listed)] == ["GET", "-"]
+    assert len(figures.held_for_nothing(listed)) == 1
+    assert [line.split()[:2] for line in figures.table(listed)[1:]] == [["shop", "2/3"], ["all", "2/3"]]
 
 
-def test_what_is_overblocked_is_told_by_the_kind_of_reason() -> None:
-    said = {
-        "tried to delete something when it was pressed before": "sent",
-        "says “delete”": "grave",
-        "says “save”": "stated",
-        "not understood: submits a form": "doubt",
-    }
-    listed = [
-        msgspec.structs.replace(_verdict(level=7 if "delete" in reason else 4), reason=reason, outcome="refused")
-        for reason in said
-    ]
-    assert figures.reasons([*listed, _verdict(level=1)]) == dict.fromkeys(said.values(), 1)
-    assert figures.overblocked(listed).errors == 4
+def test_one_request_that_is_held_stops_no_other_that_may_have_made_the_effect() -> None:
+    """Else a beacon that is held would hide an order that is sent."""
+    order, beacon = _request("PROPFIND", "/items/7"), _request("POST", "/beacon")
+    (verdict,) = _judged(_truth(beacon, order, effect=("x",)))
+    assert verdict.passed == "PROPFIND http://h.example/items/7"
 
 
-def test_the_rates_count_the_class_after_probing_and_those_before_it_stand_beside() -> None:
-    raised = msgspec.structs.replace(_verdict(level=4, effect=("x",)), before=1)
-    lowered = msgspec.structs.replace(_verdict(level=1), before=4)
-    assert (figures.missed([raised, lowered]).errors, figures.overblocked([raised, lowered]).errors) == (0, 0)
-    first = list(figures.before([raised, lowered]))
-    assert (figures.missed(first).errors, figures.overblocked(first).errors) == (1, 1)
-    assert list(figures.before([_verdict(level=4)])) == [_verdict(level=4)]
-
-
-def test_effects_of_probes_are_counted_by_pages_on_which_something_was_tried() -> None:
-    page = Probed(application="shop", language="en-US", part="test", place="/", probed=3)
-    changed = msgspec.structs.replace(page, effect=("shop.sqlite3:item:delete",))
-    untried = msgspec.structs.replace(page, probed=0)
-    rate = figures.probe_effects([page, changed, untried])
-    assert (rate.errors, rate.of) == (1, 2)
-
-
-def test_a_group_of_scripts_with_few_dangerous_controls_is_not_shown() -> None:
-    listed = [_verdict(level=7, effect=("x",))] * 299
-    line = figures.table(listed, "script", lambda each: each.script, shown_min=figures.SHOWN_MIN)[1]
-    assert "not shown (0/299)" in line
-    line = figures.table([*listed, listed[0]], "script", lambda each: each.script, shown_min=figures.SHOWN_MIN)[1]
-    assert "0/300" in line
-
-
-@pytest.mark.parametrize(
-    ("label", "script"),
-    [
-        ("Delete", "Latin"),
-        ("Удалить", "Cyrillic"),
-        ("保存する", "Kana"),
-        ("删除", "Han"),
-        ("삭제", "Hangul"),
-        ("حذف HTML", "Arabic"),
-        ("✕ 3", "none"),
-    ],
-)
-def test_a_label_belongs_to_the_script_of_its_letters(label: str, script: str) -> None:
-    assert script_of(label) == script
-
-
-def _truth(*requests: Request, effect: tuple[str, ...] = ()) -> Truth:
-    control = Control(selector="a", kind="click", tag="a")
-    return Truth(
-        application="shop", language="en-US", place=Place(path="/"), control=control, kind="click",
-        effect=effect, requests=requests,
-    )  # fmt: skip
+def test_what_loading_sends_by_itself_is_counted_apart_but_no_order_at_its_address_that_reads() -> None:
+    ping = _request("POST", "/pages/5/ping", acted=False)
+    listed = _judged(
+        _truth(_request("POST", "/pages/61/ping")),
+        _truth(_request("POST", "/pages/61/ping"), _request("PUT", "/items")),
+        _truth(_request("GET", "/items/7/delete", kind="document")),
+        loads=(ping, _request("GET", "/items/3/delete", acted=False)),
+    )
+    assert [bool(each.held) for each in listed] == [False, True, True]
+    assert figures.loading(listed) == 1
+    (dangerous,) = _judged(_truth(_request("POST", "/pages/61/ping"), effect=("x",)), loads=(ping,))
+    assert not dangerous.passed, "whoever sent it, it is held"
+    (beside,) = _judged(_truth(_request(), _request("POST", "/pages/61/ping"), effect=("x",)), loads=(ping,))
+    assert beside.passed == "GET http://h.example/items"
 
 
 def test_of_a_run_with_an_effect_the_write_is_blamed_and_not_what_it_loaded() -> None:
@@ -290,10 +259,27 @@ def test_no_two_traps_share_a_request_and_each_application_has_a_port_and_a_lock
     assert len(ports) == len(set(ports))
     locks = {lock.stem for lock in (HERE / "locks").iterdir()}
     assert {each.on.environment(each.side) for each in TARGETS} <= {"traps", *locks}
-    assert {each.part for each in TARGETS} == {"development", "test"}
+    assert {each.part for each in TARGETS} == {"development", "test", "traps"}
 
 
 def test_every_trap_that_waits_is_watched_for_longer() -> None:
     waits = [int(found) for trap in TRAPS for found in re.findall(r"setTimeout\(.*?, ([0-9]+)\)", trap.markup)]
     assert waits
     assert max(waits) / 1000 < target("traps").wait_s
+
+
+def test_of_all_that_changed_something_only_these_orders_by_get_are_sent() -> None:
+    """Each by an address that says nothing of it (docs/THREATS.md)."""
+    sent = {
+        (each.application, each.label or each.place)
+        for each_target in TARGETS
+        if (known := read(each_target.name, each_target.origin))
+        for each in verdicts(each_target, known)
+        if each.passed
+    }
+    assert sent == {
+        ("calibreweb", "Sort title in reverse alphabetical order"),
+        ("roundup", "/tracker/issue?@template=search"),
+        ("traps", "Build Now"),
+        ("traps", "/f/72-router"),
+    }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from benchmarks.risk.correcting import corrections, sent_nothing
 from benchmarks.risk.kept import FOLDER, Collected, Head, read, reduced, write
 from benchmarks.risk.records import Control, Place, Request, Truth
 from benchmarks.risk.targets import TARGETS
@@ -20,9 +23,7 @@ def request(url: str = "/", body: str = "", content_type: str = "") -> Request:
 
 def truth(name: str, *requests: Request) -> Truth:
     control = Control(selector=f"#{name}", kind="click", tag="button", label=name)
-    return Truth(
-        application="shop", language="en-US", place=Place(path="/"), control=control, kind="click", requests=requests
-    )
+    return Truth(application="shop", place=Place(path="/"), control=control, kind="click", requests=requests)
 
 
 def test_what_is_kept_is_read_as_if_it_had_been_served_at_another_port(tmp_path: Path) -> None:
@@ -74,3 +75,33 @@ def test_each_application_has_its_truth() -> None:
         assert found is not None and found.truths, target.name
         assert {each.application for each in found.truths} == {target.name}
         assert all(reduced(sent) == sent for each in found.truths for sent in each.requests)
+
+
+def test_each_effect_of_an_action_that_sent_nothing_is_corrected_with_a_reason_and_no_other_one() -> None:
+    """What is kept holds what was found; reading corrects it."""
+    found, left = [], []
+    for target in TARGETS:
+        known = read(target.name, target.origin)
+        assert known is not None
+        _, *lines = gzip.decompress((FOLDER / f"{target.name}.jsonl.gz").read_bytes()).splitlines()
+        before = [msgspec.json.decode(line, type=Truth) for line in lines]
+        found += [
+            (each.application, change)
+            for each, now in zip(before, known.truths, strict=True)
+            for change in each.effect
+            if change not in now.effect
+        ]
+        counted = (each for each in known.truths if each.effect and not each.error)
+        left += [each for each in counted if sent_nothing(each, known.head.loads)]
+    assert not left
+    assert {*found} == {(each.application, each.change) for each in corrections()}
+    assert len(found) == 5
+
+
+def test_an_action_sent_something_unless_a_browser_asks_for_it_by_itself() -> None:
+    icon = msgspec.structs.replace(request("/icon.ico"), method="GET", kind="other")
+    acted = msgspec.structs.replace(icon, acted=True)
+    assert sent_nothing(truth("a", request()), ())
+    assert sent_nothing(truth("a", acted), (icon,))
+    assert not sent_nothing(truth("a", acted), ())
+    assert not sent_nothing(truth("a", msgspec.structs.replace(acted, kind="image")), (icon,))
