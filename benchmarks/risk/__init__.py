@@ -1,1 +1,1 @@
-"""What the product calls dangerous, compared with what controls of real applications change (``make bench-risk``, ADR 45)."""
+"""What controls of real applications send and change, and what of it the product holds (``make bench-risk``, ADR 45)."""
