@@ -58,8 +58,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The forms of those that an owner could allow."""
     blocked_marks: tuple[frozenset[bytes], ...] = ()
     """As ``Blocked.marks``."""
-    unsent: tuple[str, ...] = ()
-    """Those of an action that needed no yes only because they would be judged: it did not do what it was for. Set by who judges."""
+    unsent: bool = False
+    """Whether the action needed no yes only because what it sends is judged, and that was refused. Set by who judges."""
     question: str = ""
     """Id of the question to the owner about what was refused; set by who asks."""
     dialogs: tuple[Dialog, ...] = ()

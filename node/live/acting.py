@@ -62,7 +62,7 @@ from protocol.page.locator import (
 )
 from protocol.page.names import same_name
 from protocol.page.observation import BLANK, CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
-from protocol.page.redaction import redact_address, redact_text, reveal_address
+from protocol.page.redaction import redact_text, reveal_address
 from protocol.page.scope import part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
@@ -220,7 +220,7 @@ class Driver:
         await self._learn(self.prepared, outcome)
         question = await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
         judged_only = free and not self._gate.approves(self.prepared.action, risk)
-        unsent = self._unsent(outcome) if judged_only else ()
+        unsent = judged_only and self._unsent(outcome)
         if not isinstance(action, PRESSES):
             self._by_itself |= frozenset(outcome.blocked)
         outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent)
@@ -269,11 +269,10 @@ class Driver:
         element = _pressed(prepared.element, prepared.observation) if deed == "press" else prepared.element
         await self._gate.history.note(element, prepared.observation, press, deed)
 
-    def _unsent(self, outcome: Outcome) -> tuple[str, ...]:
-        """What the action would have sent and a yes could let through; but for what the page sends by itself."""
+    def _unsent(self, outcome: Outcome) -> bool:
+        """Whether something was refused that a yes could let through; but for what the page sends by itself."""
         refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
-        lines = (line for line, rule in refused if may_be_allowed(rule) and line not in self._by_itself)
-        return tuple(redact_address(line, self._secrets) for line in dict.fromkeys(lines))
+        return any(may_be_allowed(rule) and line not in self._by_itself for line, rule in refused)
 
     def _sought(self, prepared: Prepared) -> Sought:
         """What an owner would be asked about the action that is about to be performed."""

@@ -47,8 +47,6 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """The address that a person named for this work to begin at; empty if nobody did."""
     wall: GuardPolicy | None = None
     """What judges each message out of the pages that are worked on; None where something can leave that comes before no judge."""
-    chooses: bool = False
-    """Whether a program chooses what is pressed, as a search does."""
     asking: Asking | None = None
     """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
 
@@ -61,7 +59,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         """Why ``action`` on a page at ``url`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
         if self.wall is None:
             return "what leaves is not judged here"
-        return needs_yes(action, element, risk, self.wall, url, chosen=self.chooses)
+        return needs_yes(action, element, risk, self.wall, url)
 
     def approves(self, action: Action, risk: Risk) -> bool:
         """Whether ``action`` passes without a yes of the owner's key."""
@@ -106,9 +104,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 def unsent(risk: Risk, outcome: Outcome) -> MeshError:
     """The error of an action that was done and of which the guard refused what it sent."""
     asks = f"; the owner is asked: {outcome.question}" if outcome.question else ""
-    return _refused(
-        risk, f"; it was done, and what it sent was refused: {', '.join(outcome.unsent)}{asks}", outcome.question
-    )
+    return _refused(risk, f"; it was done, and what it sent was refused{asks}", outcome.question)
 
 
 def _refused(risk: Risk, why: str, question: str = "") -> MeshError:

@@ -38,21 +38,14 @@ def reading(guard: GuardPolicy) -> GuardPolicy:
     return msgspec.structs.replace(guard, read_only=True, allow=(), sites=sites)
 
 
-def needs_yes(
-    action: Action, element: Element | None, risk: Risk, guard: GuardPolicy, url: str, *, chosen: bool
-) -> str:
-    """Why ``action`` on the page at ``url`` needs a yes where its class does; empty if it needs none, whatever its class.
-
-    chosen: a program chose it, as in a search: that presses nothing of grave words.
-    """
+def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardPolicy, url: str) -> str:
+    """Why ``action`` on the page at ``url`` needs a yes where its class does; empty if it needs none, whatever its class."""
     if not isinstance(action, PRESSES) or (isinstance(action, Fill) and isinstance(action.value, Secret)):
         return "it is more than a press"
     if not only_reads(guard, url):
         return "requests that write are allowed here"
     if said(risk) < GRAVE_CLASS:
         return ""
-    if chosen:
-        return "a search presses nothing that sounds like it"
     return "a GET may be an order without saying so" if _reads_by_address(action, element) else ""
 
 

@@ -45,9 +45,9 @@ async def test_an_agent_is_told_what_the_steps_note(bench: Bench) -> None:
         bench.site.documents[address] = msgspec.structs.replace(bench.site.documents[address], unfinished=True)
     opened = await bench.open()
     acted: Acted = await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
-    assert (opened.notes, acted.notes) == (("the page was still loading",),) * 2
+    assert all("the page was still loading" in each.notes for each in (opened, acted))
     extracted: Acted = await bench.call("act", opened.session, action="scroll: {direction: down}")
-    assert extracted.notes == ()
+    assert "the page was still loading" not in extracted.notes
 
 
 async def test_several_actions_have_the_highest_of_their_classes(bench: Bench) -> None:

@@ -24,8 +24,8 @@ def element(name: str, role: str = "button", url: str = "", **traits: object) ->
     return Element(ref="e1", role=role, name=name, url=url, traits=Traits(**traits))  # type: ignore[arg-type]
 
 
-def why(action: Action, on: Element | None, guard: GuardPolicy = READS, *, chosen: bool = False) -> str:
-    return needs_yes(action, on, classify(action, on, PAGE), guard, PAGE.url, chosen=chosen)
+def why(action: Action, on: Element | None, guard: GuardPolicy = READS) -> str:
+    return needs_yes(action, on, classify(action, on, PAGE), guard, PAGE.url)
 
 
 @pytest.mark.parametrize("name", [*GRAVE, *HARMLESS])
@@ -83,12 +83,6 @@ def test_a_get_may_be_an_order_that_does_not_say_so() -> None:
     for on in (link, form):
         assert why(Click(target=AT), on), on.name
     assert why(Click(target=AT), element("Mugs", "link", "https://shop.example/mugs", tag="a")) == ""
-
-
-def test_a_search_presses_nothing_that_sounds_grave() -> None:
-    """Guard: protocol/risk/pressing.py, needs_yes."""
-    assert all(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in GRAVE)
-    assert not any(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in HARMLESS)
 
 
 def test_what_may_be_sent_by_name_is_taken_out_for_a_login_that_is_for_reading() -> None:

@@ -132,8 +132,7 @@ class PageWork:
         """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
         asking = Counted(self._asks(current_caller(), spec.id), ledger) if self._asks else None
         history = Held(self._gate.history, guard, wary=True)
-        wall = self._browsers.wall(guard)
-        return msgspec.structs.replace(self._gate, asking=asking, history=history, wall=wall, chooses=True)
+        return msgspec.structs.replace(self._gate, asking=asking, history=history)
 
     async def try_start(self, spec: SearchSpec) -> str:
         """Open the start page once, so that a search that cannot begin fails with the reason. Its origin if it asks for a login.
