@@ -196,7 +196,7 @@ class Approvals:
         Errors: ``input.not_found``, ``store.*``.
         """
         item, caller = self._item(asked.question), current_caller()
-        if caller.kind is not CallerKind.OWNER and item.question.caller != str(caller):
+        if not caller.owns(item.question.caller, item.question.asked_ms):
             raise MeshError(
                 "input.not_found", f"no question {asked.question}"
             )  # as if there were none: ids are told to nobody

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _MARKS: Final = {"pass": "✓", "differs": "✗", "refused": "✗", "trouble": "!", "not run": "–"}
 _FOR_ALL: Final = ("secrets", "allow", "approve_class", "capsule", "inputs")
 """Parameters that recording and replaying share."""
+_OF_REPLAYS: Final = ("base_url", "level", "strict")
 
 
 @click.command(name="run")
@@ -96,8 +97,9 @@ def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: An
     """Replay sessions and record action files as one test run, with one report.
 
     A session id is replayed; so is a bundle (.tmsession) with --trust, which needs no node. Any other file is an action file and is
-    recorded. Options of `session replay` and `session record` count for each of them. The folder of --report gets junit.xml with a
-    test case a step, index.html with a link to the page of each file, these pages, and summary.md for the page of a CI job.
+    recorded, which takes no --base-url, --level and --strict. Other options count for each file. The folder of --report gets
+    junit.xml with a test case a step, index.html with a link to the page of each file, these pages, and summary.md for the page
+    of a CI job.
 
     Only trouble of the machine, the site or the network is tried again with --retries. The hooks get the file in the variable
     TRAILMESH_FILE; one that fails is trouble too. Ctrl-C ends what is under way, runs its --after and writes the report.
@@ -110,7 +112,7 @@ def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: An
       trailmesh session run flows/*.tmsession --trust flows/trailmesh.key --base-url https://staging.example --report out
     """
     folder = Path(typed["report"]).absolute()
-    wanted = {name: typed[name] for name in (*_FOR_ALL, "base_url", "level", "strict")}
+    wanted = {name: typed[name] for name in (*_FOR_ALL, *_OF_REPLAYS)}
     params = {name: value for name, value in given(verbs.REPLAY, wanted).items() if name in wanted}
     _check(files, typed)
     try:
@@ -133,11 +135,19 @@ def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: An
 
 def _check(files: tuple[str, ...], typed: Result) -> None:
     """Errors: ``input.invalid``, ``input.no_file``, ``caller.refused``. Nothing is performed before all files are there."""
+    replays = [name for name in _OF_REPLAYS if typed[name]]
     for file in files:
+        if any("\ud800" <= letter <= "\udfff" for letter in file):
+            raise MeshError("input.invalid", f"the name of {file!a} is not UTF-8: rename it")
         if not is_session_id(file) and not Path(file).is_file():
             raise MeshError("input.no_file", f"{file} is no file and no session", path=file)
         if file.endswith(BUNDLE_SUFFIX) and not typed["trust"]:
             raise MeshError("input.invalid", f"{file} is a bundle: give the key of its recorder with --trust")
+        if replays and not (is_session_id(file) or file.endswith(BUNDLE_SUFFIX)):
+            option = f"--{replays[0].replace('_', '-')}"
+            raise MeshError(
+                "input.invalid", f"{option} is for replays, and {file} would be recorded: run action files without it"
+            )
         if typed["trust"] and not file.endswith(BUNDLE_SUFFIX):
             raise MeshError("input.invalid", f"with --trust only bundles are replayed, and {file} is none")
     if typed["config"] and not typed["trust"]:

@@ -66,8 +66,9 @@ from protocol.page.redaction import redact_text, reveal_address
 from protocol.page.scope import part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
+from protocol.page.whole import require_loaded
 from protocol.recording.effects import redact_answer, redact_dialogs
-from protocol.risk.answers import with_answer
+from protocol.risk.answers import accepts, with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
@@ -191,8 +192,9 @@ class Driver:
                 raise await self._explained(error, action) from None
         risk = with_answer(self._gate.weighed(action, ready.risk), answer)
         self.prepared = msgspec.structs.replace(ready, risk=risk)
+        why = self._gate.needs_yes(ready.action, ready.element, risk)
         # Accepting a dialog is no press: the page may do anything then, also what no request tells of.
-        free = risk == ready.risk and not self._gate.needs_yes(ready.action, ready.element, risk, ready.observation.url)
+        free = not why and not accepts(answer)
         sought = self._sought(self.prepared)
         covers = await self._gate.admit(self.prepared.action, risk, sought, free=free)
         if condition is not None:
@@ -206,8 +208,8 @@ class Driver:
             # Only here: what is judged, reported and recorded has the names of secrets.
             performed = msgspec.structs.replace(performed, url=reveal_address(performed.url, self._secrets))
         ref = None if condition is not None else self.prepared.ref
-        if isinstance(performed, Extract) and ref:
-            await require_read(self._page, ref)
+        if isinstance(performed, Extract):
+            await self._require_read(self.prepared)
         await self._codes.make(performed, self._secrets)
         left = limit.rest_ms
         outcome = await self._page.perform(
@@ -230,6 +232,13 @@ class Driver:
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    async def _require_read(self, prepared: Prepared) -> None:
+        """Return if all that is to be extracted has come. Errors: ``page.cut``, ``browser.*``."""
+        if prepared.element is None:
+            require_loaded(prepared.observation, "what the page says")
+        else:
+            await require_read(self._page, prepared.observation, prepared.element)
 
     async def _explained(self, error: MeshError, action: Action) -> MeshError:
         """``error`` of an element that was not found, on the page as it is now: that one is kept with the step that failed."""

@@ -76,7 +76,7 @@ async def hold(
                 seen = await _look(page, cut_by(observation, closed), wanted, find, secrets, pins)
             if holds(wanted, seen):
                 if wanted.what == "text" and wanted.match == "is" and seen.element is not None:
-                    await require_read(page, seen.element.ref)
+                    await require_read(page, observation, seen.element)
                 return seen.element, observation
             error = failed(wanted, seen, _as_stored(seen, secrets.stored_at(observation.url)))
         except MeshError as unknown:
@@ -168,12 +168,16 @@ async def _look(
     if assertion.what == "download":
         return Seen(downloads=redact_downloads(page.downloads(), secrets))
     if assertion.what == "no_console_error":
-        return Seen(items=tuple(redact_console(each, secrets) for each in page.console_errors()))
+        errors = tuple(redact_console(each, secrets) for each in page.console_errors())
+        if not errors:
+            require_loaded(observation, "whether its scripts write errors")
+        return Seen(items=errors)
     target = assertion.target
     if assertion.what in ("cell", "order"):
         table = await _table(page, assertion, observation, find, secrets, pins)
-        if table is not None and table[0] is not None:
-            observation = cut_by(observation, await page.closed(within=table[0].ref, said=True))
+        if table is not None:
+            within = table[0].ref if table[0] is not None else table[2]
+            observation = cut_by(observation, await page.closed(within=within, said=True))
         return await asyncio.to_thread(_read_table, table, assertion, observation, secrets, pins)
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
@@ -263,16 +267,18 @@ def _any(target: Locator) -> Locator:
 
 async def _table(
     page: Page, assertion: Assert, observation: Observation, find: Find, secrets: Secrets, pins: Pins
-) -> tuple[Element | None, Observation] | None:
-    """The element to read in, and the part of the page that it is looked for in; None if it is not there."""
+) -> tuple[Element | None, Observation, str] | None:
+    """The element to read in, the part of the page that it is looked for in, and the ref of what that part stands in, empty for the
+    page; None if it is not there."""
     target = assertion.target
     if target is None:
-        return None, observation
+        return None, observation, ""
     try:
-        scope = await asyncio.to_thread(part, await around(page, observation, target, pins), observation)
+        outer = await around(page, observation, target, pins)
+        scope = await asyncio.to_thread(part, outer, observation)
         if assertion.what == "order" and not assertion.column:
-            return None, scope
-        return await find(page, observation, shown_name(target, scope, secrets), scope), observation
+            return None, scope, outer.ref if outer else ""
+        return await find(page, observation, shown_name(target, scope, secrets), scope), observation, ""
     except MeshError as error:
         if error.code not in NOT_FOUND:
             raise
@@ -280,7 +286,7 @@ async def _table(
 
 
 def _read_table(
-    found: tuple[Element | None, Observation] | None,
+    found: tuple[Element | None, Observation, str] | None,
     assertion: Assert,
     observation: Observation,
     secrets: Mapping[str, str],
@@ -289,7 +295,7 @@ def _read_table(
     if found is None:
         return Seen()
     require_whole(observation, "what the table says")
-    table, scope = found
+    table, scope, _ = found
     if assertion.what == "cell":
         where = assertion.row, assertion.column, table, observation, pins
         if (text := cell_text(*where)) is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from adapters.ports import Page
 from protocol.goal.condition import Condition, denies
-from protocol.page.observation import BLANK, Observation
-from protocol.page.whole import cut_by, require_whole
+from protocol.page.observation import BLANK, Element, Observation
+from protocol.page.whole import cut_by, require_loaded, require_whole
 
 
 async def with_closed(page: Page, observation: Observation, condition: Condition | None) -> Observation:
@@ -14,6 +14,9 @@ async def with_closed(page: Page, observation: Observation, condition: Condition
     return cut_by(observation, await page.closed(framed=True)) if denied else observation
 
 
-async def require_read(page: Page, ref: str) -> None:
-    """Return if all that the element says can be read. Errors: ``page.cut``, ``browser.*``."""
-    require_whole(cut_by(BLANK, await page.closed(within=ref, said=True)), "what the element says", text=True)
+async def require_read(page: Page, observation: Observation, element: Element) -> None:
+    """Return if all that ``element`` of ``observation`` says has come and can be read. Errors: ``page.cut``, ``browser.*``."""
+    asked = "what the element says"
+    if not observation.has_ended(element):
+        require_loaded(observation, asked, frame=element.frame)
+    require_whole(cut_by(BLANK, await page.closed(within=element.ref, said=True)), asked, text=True)

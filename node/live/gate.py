@@ -55,11 +55,11 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         named = self.named and isinstance(action, Goto) and action.url == self.named
         return settled(1, "opens the page that a person named") if named else risk
 
-    def needs_yes(self, action: Action, element: Element | None, risk: Risk, url: str) -> str:
-        """Why ``action`` on a page at ``url`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
+    def needs_yes(self, action: Action, element: Element | None, risk: Risk) -> str:
+        """Why ``action`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
         if self.wall is None:
             return "what leaves is not judged here"
-        return needs_yes(action, element, risk, self.wall, url)
+        return needs_yes(action, element, risk, self.wall)
 
     def approves(self, action: Action, risk: Risk) -> bool:
         """Whether ``action`` passes without a yes of the owner's key."""

@@ -70,7 +70,7 @@ class Held:
         """Implements ``Known.of``."""
         found = self._known.of(action, element, page)
         lowers = found is not None and found.level < APPROVAL_CLASS
-        return None if lowers and not only_reads(self._guard, page.url) else found
+        return None if lowers and not only_reads(self._guard) else found
 
     async def note(self, element: Element, page: Observation, press: Press, deed: Deed = "press") -> None:
         """Implements ``Known.note``."""

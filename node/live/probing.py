@@ -53,7 +53,7 @@ def may_probe(guard: GuardPolicy, url: str) -> bool:
     Not where more than reading is allowed: what a probe finds harmless counts for nothing there (``Held``).
     """
     index = rule_at(guard.sites, url)
-    return only_reads(guard, url) and (index is None or guard.sites[index].probe)
+    return only_reads(guard) and (index is None or guard.sites[index].probe)
 
 
 class Probing:

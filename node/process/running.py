@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal
@@ -122,22 +123,26 @@ async def _hook(name: str, command: str, file: str) -> str:
     """Why a hook failed, in words; empty if it did not, or if there is none."""
     if not command:
         return ""
-    process = await asyncio.create_subprocess_shell(
-        command,
-        env={**os.environ, "TRAILMESH_FILE": file},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        printed, _ = await process.communicate()
-    except asyncio.CancelledError:
-        await _end(process)
-        raise
-    if process.returncode == 0:
-        return ""
-    last = shortened(printed.decode(errors="replace")[-_SAID_CHARS_MAX:], _SAID_CHARS_MAX)
+    # Into a file: a pipe would stay open for as long as a server that the hook has started, and would have to be read.
+    with tempfile.TemporaryFile() as printed:
+        process = await asyncio.create_subprocess_shell(
+            command,
+            env={**os.environ, "TRAILMESH_FILE": file},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=printed,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            await process.wait()
+        except asyncio.CancelledError:
+            await _end(process)
+            raise
+        if process.returncode == 0:
+            return ""
+        size = printed.seek(0, os.SEEK_END)
+        printed.seek(max(0, size - _SAID_CHARS_MAX))
+        last = shortened(printed.read(_SAID_CHARS_MAX).decode(errors="replace"), _SAID_CHARS_MAX)
     return f"{name} ended with {process.returncode}{': ' if last else ''}{last}"
 
 

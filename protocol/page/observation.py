@@ -316,6 +316,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         name = _SPACES.sub("", control.name)
         return control if (name == _SPACES.sub("", element.name) if name else not said) else element
 
+    def has_ended(self, element: Element) -> bool:
+        """True if something stands behind ``element``: a browser reads a document in order, so nothing more comes into it."""
+        node = self._node(element)
+        return node >= 0 and any(parent < node for parent in self.tree.parents[node + 1 :])
+
     def may_hold_controls(self, element: Element) -> bool:
         """Whether a control or a frame stands in ``element``, or that is not known."""
         node, end = self._node(element), len(self.tree.parents)

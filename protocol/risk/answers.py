@@ -7,12 +7,17 @@ from protocol.risk.judgement import APPROVAL_CLASS, Evidence, Risk, settled, wei
 from protocol.risk.words import say
 
 
+def accepts(answer: Answer | None) -> bool:
+    """True if a question of the page is answered with yes."""
+    return answer is not None and answer.accept and answer.kind != "alert"
+
+
 def with_answer(risk: Risk, answer: Answer | None) -> Risk:
     """``risk`` of an action, or that of accepting the dialog that it causes, if that is higher.
 
     A question counts as a button with its text would. One whose text is not given is not understood (class 4).
     """
-    if answer is None or not answer.accept or answer.kind == "alert":
+    if answer is None or not accepts(answer):
         return risk
     if answer.kind == "beforeunload":
         return worst(risk, settled(3, "leaves a page that asks to stay"))

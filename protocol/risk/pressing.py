@@ -15,7 +15,6 @@ from protocol.page.action import Action, Check, Click, Drag, Fill, Press, Secret
 from protocol.page.observation import Element
 from protocol.risk.judgement import GRAVE_CLASS, Risk
 from protocol.risk.requests import GuardPolicy
-from protocol.risk.sites import rule_at
 
 PRESSES: Final = Click | Check | Fill | Select | Press | Drag
 
@@ -25,11 +24,9 @@ def said(risk: Risk) -> int:
     return max([risk.level, *(each.level for each in risk.evidence)])
 
 
-def only_reads(guard: GuardPolicy, url: str) -> bool:
-    """Whether ``guard`` lets nothing but reads leave the page at ``url``."""
-    index = rule_at(guard.sites, url)
-    rule = None if index is None else guard.sites[index]
-    return guard.read_only and not guard.allow and (rule is None or not (rule.post or rule.connect))
+def only_reads(guard: GuardPolicy) -> bool:
+    """True if ``guard`` lets nothing but reads leave. A page may send to any site, so the rules of all sites count."""
+    return guard.read_only and not guard.allow and not any(rule.post or rule.connect for rule in guard.sites)
 
 
 def reading(guard: GuardPolicy) -> GuardPolicy:
@@ -38,11 +35,11 @@ def reading(guard: GuardPolicy) -> GuardPolicy:
     return msgspec.structs.replace(guard, read_only=True, allow=(), sites=sites)
 
 
-def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardPolicy, url: str) -> str:
-    """Why ``action`` on the page at ``url`` needs a yes where its class does; empty if it needs none, whatever its class."""
+def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardPolicy) -> str:
+    """Why ``action`` needs a yes where its class does; empty if it needs none, whatever its class."""
     if not isinstance(action, PRESSES) or (isinstance(action, Fill) and isinstance(action.value, Secret)):
         return "it is more than a press"
-    if not only_reads(guard, url):
+    if not only_reads(guard):
         return "requests that write are allowed here"
     if said(risk) < GRAVE_CLASS:
         return ""

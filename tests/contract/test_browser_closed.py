@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from adapters.ports import Page
@@ -90,6 +91,9 @@ async def test_nothing_is_absent_counted_or_the_only_one_that_may_stand_in_a_clo
         Extract(name="price", target=Locator(selectors=("css=x-price",))),
         Extract(name="badge", target=Locator(selectors=("css=#badge",))),
         cell,
+        msgspec.structs.replace(cell, target=None),
+        Assert(what="order", column="Stock", items=("1", "0"), timeout_ms=1),
+        Assert(what="order", target=Locator(role="button"), items=("Refresh", "Save"), timeout_ms=1),
     ]
     known: dict[Action, str] = {
         asserted("hidden", button("Publish")): "",

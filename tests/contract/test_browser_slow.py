@@ -15,7 +15,7 @@ from adapters.ports import Browser, Page
 from node.live.acting import Driver, Gate
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
-from protocol.page.action import Action, Assert, Click, Fill, Goto, Locator, Within
+from protocol.page.action import Action, Assert, Click, Extract, Fill, Goto, Locator, Within
 from protocol.recording.session import Profile
 from protocol.risk.requests import GuardPolicy
 from tests.gates import unreported
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 _HALF: Final = b"""<title>Half</title><h1>Half</h1><a href=/first>First</a><a href=/nothing>Nothing</a>
-<button onclick="document.title = 'used'">Use</button>"""
+<button onclick="document.title = 'used'">Use</button><ul id=done><li>A</ul><ul id=open><li>B"""
 
 
 def _whole(page: bytes) -> bytes:
@@ -151,6 +151,14 @@ async def test_a_document_that_shows_something_and_never_ends_is_used_as_it_is_a
         Assert(what="count", target=use, expected="1", timeout_ms=1): "page.cut",
         Assert(what="count", target=Locator(selectors=("css=button",)), expected="1", timeout_ms=1): "page.cut",
         Click(target=gone): "page.cut",
+        Assert(what="text", target=Locator(selectors=("css=#done",)), expected="A", match="is"): "",
+        Extract(name="done", target=Locator(selectors=("css=#done",))): "",
+        Assert(
+            what="text", target=Locator(selectors=("css=#open",)), expected="B", match="is", timeout_ms=1
+        ): "page.cut",
+        Extract(name="open", target=Locator(selectors=("css=#open",))): "page.cut",
+        Extract(name="page"): "page.cut",
+        Assert(what="no_console_error", timeout_ms=1): "page.cut",
         # The page stays, and has come no further.
         Click(target=Locator(role="link", name="Nothing")): "",
         Assert(what="hidden", target=Locator(role="button", name="None"), timeout_ms=1): "page.cut",

@@ -192,7 +192,8 @@ async def test_who_asked_sees_how_its_question_stands_and_waits_for_the_answer(b
             return (await bench.approvals.state(StateParams(question=id, wait=wait))).state
 
     assert [await state(AGENT), await state(OWNER)] == ["open", "open"]
-    for other in (BRUNO, msgspec.structs.replace(AGENT, kind=CallerKind.SCHEDULE)):
+    later = msgspec.structs.replace(AGENT, since_ms=bench.clock.now_ms() + 1)
+    for other in (BRUNO, later, msgspec.structs.replace(AGENT, kind=CallerKind.SCHEDULE)):
         assert await code_of(state(other)) == "input.not_found"
     waiting = asyncio.ensure_future(state(AGENT, wait=60))
     async with asyncio.timeout(60):

@@ -315,7 +315,7 @@ class OnePress:
         (GuardPolicy(allow=("POST https://shop.example/rows",)), False),
         (GuardPolicy(read_only=False), False),
         (GuardPolicy(sites=(SiteRule(site="https://shop.example", why="orders", post=("POST /rows",)),)), False),
-        (GuardPolicy(sites=(SiteRule(site="https://other.example", why="orders", post=("POST /rows",)),)), True),
+        (GuardPolicy(sites=(SiteRule(site="https://other.example", why="orders", post=("POST /rows",)),)), False),
         (GuardPolicy(sites=(SiteRule(site="https://shop.example", why="read", read=("/**",)),)), True),
     ],
 )

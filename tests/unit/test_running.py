@@ -71,6 +71,9 @@ async def test_each_attempt_stands_between_its_hooks_and_a_hook_that_fails_is_tr
     (ran,) = await run_files(["a.yaml"], perform, hooks, jobs=1, retries=0, tell=quiet)
     assert (ran.outcome, ran.said) == ("trouble", "--before ended with 7: no data")
     assert log.read_text().splitlines()[2:] == ["after", "after"]
+    hooks = Hooks(before=f"sleep 600 & echo $! > {tmp_path / 'server'}", after=f"kill $(cat {tmp_path / 'server'})")
+    (ran,) = await run_files(["a.yaml"], perform, hooks, jobs=1, retries=0, tell=quiet)
+    assert ran.outcome == "differs", "what a hook has started is not waited for"
     (ran,) = await run_files(["a.yaml"], perform, Hooks(after="exit 1"), jobs=1, retries=0, tell=quiet)
     assert (ran.outcome, ran.said) == ("trouble", "differs; --after ended with 1")
 
