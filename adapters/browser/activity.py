@@ -81,7 +81,7 @@ class Activity:
         self.committed = False
         """True once the first bytes have come of the document that the main frame began to load last."""
         self.unfinished = False
-        """Whether the document that the main frame shows was still loading when it was waited for no longer, and still is."""
+        """True while the document of the main frame loads on after the wait for it was given up."""
         self._notes: dict[str, None] = {}
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -266,7 +266,7 @@ class Activity:
             self._notes[text] = None
 
     def notes(self) -> tuple[str, ...]:
-        """What is to be told beside the step; once."""
+        """The notes of the step that were not told yet. A second call gives none of them."""
         told, self._notes = tuple(self._notes), {}
         return told
 

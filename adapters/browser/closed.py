@@ -51,7 +51,7 @@ _FIELDS: Final = frozenset({"INPUT", "METER", "PROGRESS", "SELECT", "TEXTAREA"})
 _SPEAKING: Final = frozenset({"aria-label", "aria-labelledby", "role", "tabindex"})
 _WRAPPERS: Final = frozenset({"ARTICLE", "DIV", "FOOTER", "HEADER", "MAIN", "NAV", "SECTION", "SLOT", "SPAN"})
 _UNPAINTED: Final = frozenset({"OPTION", "title"})
-"""What names a list or a drawing and is no text of the page."""
+"""These name a list or a drawing. The page does not show them as text."""
 
 
 class Closed:
@@ -179,7 +179,7 @@ class _Document:
         return inside
 
     def _is_plain(self, at: int) -> bool:
-        """Whether the node is a mere wrapper: what stands in its slots is read where the page has written it."""
+        """True for a mere wrapper. The text in its slots is read where the page has written it."""
         return self._name(at) in _WRAPPERS and not self._attributes(at).keys() & _SPEAKING
 
     def _is_within(self, at: int) -> bool:
@@ -208,16 +208,16 @@ class _Document:
         return self._name(at) in _CONTROLS | _FRAMES or bool(self._attributes(at).keys() & _SPEAKING)
 
     def speaks(self, at: int, text: str) -> bool:
-        """Whether ``shown`` gives more of it than a shape: words, what a field holds, or what a picture is called."""
+        """True if ``shown`` gives words, the content of a field or the name of a picture, and not a shape alone."""
         called = any(self._attributes(at).get(name, "").strip() for name in _SPOKEN) if not text else False
         return bool(fold(text)) or called or self._name(at) in _FIELDS
 
     def has_frame(self, at: int) -> bool:
-        """Whether the node is a frame: it can say anything."""
+        """True for a frame, which can say anything."""
         return self._name(at) in _FRAMES
 
     def _is_unpainted(self, at: int) -> bool:
-        """Whether ``shown`` does not give this text."""
+        """True for text that ``shown`` leaves out."""
         return not self._inside[at] or self._name(self._parents[at]) in _UNPAINTED
 
     def _attributes(self, at: int) -> dict[str, str]:
@@ -225,7 +225,7 @@ class _Document:
         return dict(zip(flat[::2], flat[1::2], strict=True))
 
     def callings(self) -> Iterator[str]:
-        """What else elements in closed trees can be called by: attributes, what fields hold, options, and light text in slots."""
+        """Elements in closed trees can also be called by these: attributes, contents of fields, options, light text in slots."""
         values = self._nodes["nodeValue"]
         for at, kind in enumerate(self._nodes["nodeType"]):
             if kind == _ELEMENT and (self._inside[at] or self._around[at]):

@@ -104,7 +104,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 def unsent(risk: Risk, outcome: Outcome) -> MeshError:
     """The error of an action that was done and of which the guard refused what it sent."""
     asks = f"; the owner is asked: {outcome.question}" if outcome.question else ""
-    return _refused(risk, f"; it was done, and what it sent was refused{asks}", outcome.question)
+    return _refused(risk, f"; it was performed, and what it sent was refused{asks}", outcome.question)
 
 
 def _refused(risk: Risk, why: str, question: str = "") -> MeshError:
