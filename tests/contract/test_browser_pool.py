@@ -116,7 +116,7 @@ async def test_a_context_that_nobody_waits_for_any_more_is_closed_and_so_is_a_pa
                 await asyncio.sleep(0.004)
             if not page.cancel():
                 await (await page).close()
-        assert context.pages == ()
+        await until(lambda: not context.pages)
         await until(lambda: not context.windows)
     finally:
         await browser.close()

@@ -82,7 +82,8 @@ async def test_the_first_request_of_a_tab_is_judged_before_it_is_sent(
     async with asyncio.timeout(120):
         while not told:
             told |= set((await page.perform(Wait())).blocked)
-    assert told == {"GET /account/close"}
+    # The site is named while the window shows no address of its own yet.
+    assert {line.replace(site.origin, "") for line in told} == {"GET /account/close"}
     assert not [entry for entry in site.reached if "close" in entry]
     await page.close()
 

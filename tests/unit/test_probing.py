@@ -569,7 +569,7 @@ def test_probing_is_off_where_a_web_socket_is_allowed() -> None:
     socket = SiteRule(site=ORIGIN, why="quotes", connect=("/live",))
     assert may_probe(GuardPolicy(), ORIGIN)
     assert not may_probe(GuardPolicy(sites=(socket,)), f"{ORIGIN}/a")
-    assert may_probe(GuardPolicy(sites=(socket,)), "http://other.test/")
+    assert not may_probe(GuardPolicy(sites=(socket,)), "http://other.test/"), "a page may connect to any site"
     assert not may_probe(GuardPolicy(allow=("WS https://quotes.example/live",)), ORIGIN)
 
 
