@@ -13,6 +13,7 @@ from protocol import ids
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret, Within
 from protocol.page.evidence import Evidence
 from protocol.recording.bundle import KIND, make_manifest, write_bundle
+from protocol.recording.manifest import effect_of
 from protocol.recording.session import BrowserInfo, Input, Profile, Session, Step, StepMatch
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import envelope
@@ -43,6 +44,13 @@ LINK = Evidence(
     only=(1,),
     links=("http://shop.example:8000/mugs",),
     attributes=(("id", "mugs"),),
+)
+SENT = effect_of(
+    "POST",
+    "http://shop.example:8000/seen/7?list=mugs",
+    "application/x-www-form-urlencoded",
+    "op=see&at=1",
+    chosen=("next-action: a1",),
 )
 
 
@@ -80,6 +88,7 @@ def sample_steps(actions: Sequence[Action] = ACTIONS) -> tuple[list[Step], dict[
             screenshot=keep(blob_for("picture")),
             extracted="9.90" if isinstance(action, Extract) else "",
             evidence=LINK if isinstance(action, Click) else None,
+            effects=(SENT,) if isinstance(action, Click) else (),
         )
         for number, action in enumerate(actions, 1)
     ]

@@ -342,6 +342,11 @@ class Activity:
         return list((self._requests - self._earlier - self._streams).elements())
 
     @property
+    def main_frame(self) -> str:
+        """Id of the main frame; empty until the page is followed."""
+        return self._main
+
+    @property
     def navigating(self) -> bool:
         """Whether the main frame is on its way to a document that is not parsed yet."""
         return self._dom_pending

@@ -17,8 +17,10 @@ from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRout
 from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.destinations import Attempt, Destinations
+from adapters.browser.sending import Asked, Sending
 from adapters.browser.sockets import hold, pass_on, refuse
 from adapters.browser.streams import Streams, is_stream
+from adapters.browser.view import masker
 from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
 from protocol import limits
@@ -29,6 +31,7 @@ from protocol.risk.refused import (
     SOCKET,
     SOCKET_FULL,
     STREAM_FULL,
+    UNASKED,
     UNSEEN,
     WINDOW,
     Refused,
@@ -77,6 +80,12 @@ class Said(NamedTuple):
     """Whether a header names what is done."""
 
 
+def choosing(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """The headers that name what a request does, each ``name: value``."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    return tuple(f"{name}: {value}" for name, value in lower.items() if name in _COMMANDING and value.strip())
+
+
 def said(method: str, headers: Mapping[str, str]) -> Said:
     """Reads the headers of a request."""
     lower = {name.lower(): value for name, value in headers.items()}
@@ -122,6 +131,8 @@ class NetworkGuard:
         self.asked_for = ""
         """The document that was let through last."""
         self._pop_ups: dict[str, str] = {}
+        self.sending = Sending(activity)
+        """What of it changes something."""
         self.stays = False
         """Whether the page may open no other document (``Given.stays``)."""
         self._sockets = 0
@@ -156,23 +167,52 @@ class NetworkGuard:
         return self._document
 
     def permits(
-        self, method: str, url: str, kind: str, is_navigation: bool, body: str | None, headers: Mapping[str, str]
+        self,
+        method: str,
+        url: str,
+        kind: str,
+        is_navigation: bool,
+        body: str | None,
+        headers: Mapping[str, str],
+        frame: str = "",
     ) -> bool:
-        """Whether a request may leave; one that may not is reported. body: empty if there is none, None if it is not known."""
+        """Whether a request may leave; one that may not is reported. body: empty if there is none, None if it is not known.
+        frame: where it is sent from.
+        """
         told = said(method, headers)
+        is_main = kind == "document" and frame in ("", self._activity.main_frame)
         try:
             rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
         except (
             Exception
         ):  # a defect: a request without a decision would block its page, and one that passed would be worse
             rule = "address"
-        if rule is not None and may_be_allowed(rule):
+        asked = Asked(
+            method,
+            url,
+            kind,
+            is_navigation,
+            body,
+            told.content_type,
+            told.replaced_by,
+            told.announced,
+            choosing(headers),
+            is_main,
+        )
+        writes = self.sending.writes(asked, rule, self.policy)
+        if writes and self.sending.lists(asked, masker(self.secrets)):
+            rule = None
+        elif rule is not None and may_be_allowed(rule) and not self.sending.is_own(asked):
             rule = self._covered(method, url, body, told, rule)
         if rule is None and is_stream(headers) and not self.streams.permits(url):
             rule = STREAM_FULL
         if rule is None and self.stays and kind == "document" and url.startswith("http"):
             rule = PROBED_PAGE
+        if writes:
+            rule = self.sending.judged(asked, rule, masker(self.secrets))
         if rule is None:
+            if is_main:
+                self.sending.leaves_page()
             if kind == "document":
                 self._activity.caused.sends_document(method, url)
                 self.asked_for = url
@@ -290,7 +330,7 @@ class NetworkGuard:
     def _refuse(self, request: Refused, kind: str, mark: bytes = b"") -> None:
         if kind == "document":
             self._document = request
-        if kind in CAUSED_KINDS:
+        if kind in CAUSED_KINDS and request.rule != UNASKED:
             self._activity.caused.refused(request.method, request.site + request.path)
         # One request can be intercepted twice, but is reported once.
         line = request_line(request)
@@ -329,7 +369,8 @@ def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
     # Chromium leaves out a long body, and one of files: it is known by no form then.
     body = request.get("postData", None if request.get("hasPostData") else "")
     headers = request.get("headers", {})
-    return guard.permits(request["method"], request["url"], kind, kind == "document", body, headers)
+    frame = str(event.get("frameId", ""))
+    return guard.permits(request["method"], request["url"], kind, kind == "document", body, headers, frame)
 
 
 async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool, *, anew: bool = False) -> None:

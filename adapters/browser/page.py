@@ -51,6 +51,7 @@ T = TypeVar("T")
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _REFS_ASKED_MAX: Final = 2_000  # controls of frames out of reach, asked one by one
 _REFS_AT_ONCE: Final = 50
+_LISTED_S: Final = 3.0  # for what a recording says that the action sends
 _LATE_S: Final = 3.0  # a slow answer to what a timer has asked for must not look like one that never came
 _SNAPSHOT_ATTEMPTS: Final = 3
 SLOW: Final = "browser.slow"
@@ -405,6 +406,7 @@ class ChromiumPage:
             raise self._with_dialogs(error) from None
         finally:
             self._looked = False
+            self._guard.sending.end()
             # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
             self._activity.given = NOTHING
 
@@ -426,6 +428,7 @@ class ChromiumPage:
         self._arrival_ms = self._stillness.arrival_ms = given.arrival_ms or arrival_ms(action)
         self._guard.stays = given.stays
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
+        self._guard.sending.begin(action, given)
         self._ahead.forget()
         self._following.begin()
         if given.stays:
@@ -455,6 +458,8 @@ class ChromiumPage:
         still_ms = action.still_ms if isinstance(action, Wait) else 0
         self._stillness.quiet_ms = still_ms or limits.SETTLE_QUIET_MS
         settled = await self._settle(None if still_ms else expect, self._settling_ms(action, timeout_ms), seen=seen)
+        if await self._guard.sending.rest(_LISTED_S):
+            settled = await self._settle(None, self._settling_ms(action, timeout_ms))
         assert self._view is not None
         if still_ms and not settled:
             raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
@@ -474,6 +479,7 @@ class ChromiumPage:
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
             blocked_marks=blocked.marks,
+            sent=self._guard.sending.end(),
             dialogs=dialogs,
             downloads=downloads,
             chooser=self._activity.chooser,

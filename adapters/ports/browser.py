@@ -21,6 +21,7 @@ from protocol.page.hidden_text import HiddenTexts
 from protocol.page.markup import Markup
 from protocol.page.observation import Cut, Element, Observation
 from protocol.page.secrets import Secrets
+from protocol.recording.manifest import Effect, Listed
 from protocol.recording.session import BrowserInfo, Held, Profile, RequestFault
 from protocol.risk.requests import GuardPolicy
 
@@ -58,6 +59,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The forms of those that an owner could allow."""
     blocked_marks: tuple[frozenset[bytes], ...] = ()
     """As ``Blocked.marks``."""
+    sent: tuple[Effect, ...] = ()
+    """What the guard let through that changes something, or may, because of the action: not redacted."""
     unsent: bool = False
     """Whether the action needed no yes only because what it sends is judged, and that was refused. Set by who judges."""
     question: str = ""
@@ -115,6 +118,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """The files of an upload, in order."""
     covers: tuple[Cover, ...] = ()
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
+    listed: Listed | None = None
+    """What the action may send besides, each once. The wait for a still page also waits for that."""
     grade: Grade = "part"
     """Of a wait for a text: how much of what is shown must be this text."""
     onto: str = ""

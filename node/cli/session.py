@@ -21,6 +21,7 @@ from node.cli.session_replays import (
     report_matched,
     show_diff,
     show_replayed,
+    show_sends,
     status_of_replay,
     step_line,
     unreached,
@@ -127,6 +128,7 @@ def _show_session(r: Result) -> None:
     for one in s["skipped"]:
         click.echo(f"skipped  {one['place']} ({one['what']}): {one['reason']}")
     _show_steps(r)
+    show_sends(r)
     _show_failed(r["failed"])
     _show_masks(r["steps"])
     show_gated(r)

@@ -9,7 +9,7 @@ steps.
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """
 
-from node.live.acting import Driver, Gate, judged, remembering
+from node.live.acting import Driver, Gate, Prepared, judged, remembering
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers, Lent
@@ -24,6 +24,7 @@ from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
 from node.live.login_forms import LoginForms, proposed
+from node.live.manifests import as_told, same_row
 from node.live.metering import End
 from node.live.mounting import CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wish, mounted, mounted_context
 from node.live.personal import keeping
@@ -65,6 +66,7 @@ __all__ = [
     "Mount",
     "Mounts",
     "NoCapsules",
+    "Prepared",
     "Probes",
     "Probing",
     "Recorder",
@@ -74,6 +76,7 @@ __all__ = [
     "Unlike",
     "Uploads",
     "Wish",
+    "as_told",
     "compacted",
     "covering_on",
     "data_address",
@@ -89,6 +92,7 @@ __all__ = [
     "record",
     "record_actions",
     "remembering",
+    "same_row",
     "seek",
     "unsent",
     "with_closed",

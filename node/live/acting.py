@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -68,6 +69,7 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, is_typed, require_value
 from protocol.page.whole import require_loaded
 from protocol.recording.effects import redact_answer, redact_dialogs
+from protocol.recording.manifest import Listed
 from protocol.risk.answers import accepts, with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
@@ -164,13 +166,14 @@ class Driver:
         answer: Answer | None = None,
         said: Grade = "part",
         stays: bool = False,
+        lists: Callable[[Prepared], Listed] | None = None,
     ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
         ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer; ``said``:
         how much of what the dialog says must be the expected text.
-        ``stays``: the page opens no other document (``Given.stays``).
+        ``stays``: the page opens no other document (``Given.stays``). ``lists``: what a recording says that the action sends.
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -200,6 +203,8 @@ class Driver:
         if condition is not None:
             await self._hold(condition, action, evidence)
         given = msgspec.structs.replace(await self._given(answer, said, self.prepared), covers=covers, stays=stays)
+        if lists is not None:
+            given = msgspec.structs.replace(given, listed=await asyncio.to_thread(lists, self.prepared))
         if isinstance(action, Wait):
             grade = pins_of(evidence, self.observation.url if self.observation else "", self._secrets).grade("text")
             given = msgspec.structs.replace(given, grade=grade, graded=self._notes_fits)

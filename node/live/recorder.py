@@ -18,6 +18,7 @@ from node.live.document import document_of
 from node.live.gate import unsent
 from node.live.hidden import hidden_on
 from node.live.keeping import Recording, as_written, covering_on, opened, unmet
+from node.live.manifests import as_told
 from node.live.masking import Masking
 from node.live.personal import keeping, stored_names
 from node.live.pictures import Pictures
@@ -47,6 +48,7 @@ from protocol.page.written import mark_of, note_about
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.effects import redact_dialogs, redact_downloads, redact_expect, redact_notes
 from protocol.recording.inputs import values_of
+from protocol.recording.manifest import Effect, kept
 from protocol.recording.replay import redact_faults
 from protocol.recording.session import Expect, Mask, Session, Step, Verdict
 from protocol.recording.snapshot import stored_snapshot
@@ -263,6 +265,7 @@ class Recorder:
             self._screenshot(), self._masks(text, page, error), self._snapshot(snapshot, page)
         )
         hidden = await hidden_on(self._page, page, secrets)
+        effects, more = await asyncio.to_thread(self._effects, outcome)
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -298,6 +301,8 @@ class Recorder:
             notes=redact_notes(_notes(page, outcome, note_about(performed, written)), secrets),
             written=written,
             basic=outcome.basic if outcome else (),
+            effects=effects,
+            effects_more=more,
         )
         self.blocked_by = rules
         self.challenges = outcome.challenges if outcome else ()
@@ -310,6 +315,12 @@ class Recorder:
             await self._pictures.add(step.index, png)
         if self._plan.following is not None:
             self._plan.following.check(step)
+
+    def _effects(self, outcome: Outcome | None) -> tuple[tuple[Effect, ...], bool]:
+        """What a step sent that changes something, as it is stored, and whether there was more."""
+        with_path = not self._caller.startswith(f"{CallerKind.AGENT}:")
+        sent = outcome.sent if outcome else ()
+        return kept([as_told(each, self._secrets, with_path=with_path) for each in sent])
 
     def _redacted(self, seen: Evidence | None, secrets: Stored) -> Evidence | None:
         if seen is None:

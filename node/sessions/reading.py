@@ -13,6 +13,7 @@ from node.base import find_stored
 from node.config import Config
 from node.live import may_open
 from node.sessions.archive import Archive
+from node.sessions.consent import effects_digest, sends_of
 from node.sessions.gated import gated
 from node.sessions.remains import read_remains
 from node.sessions.replay_plan import Recorded
@@ -153,6 +154,8 @@ class Reading:
             unreached={report.id: code for report in reports if (code := unreached(report.steps))},
             uncounted={report.id: found for report in reports if (found := uncounted(report.steps))},
             reports_refused=tuple(refused),
+            sends=sends_of(recorded),
+            sends_digest=effects_digest(recorded),
         )
 
     async def _failed(self, steps: Sequence[Step]) -> FailedPage | None:

@@ -61,6 +61,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """As ``Recording.sites``."""
     on_note: Callable[[str], None] = lambda note: None
     """Told what there is to say of how a step was done."""
+    by_manifest: bool = False
+    """Whether each step sends what the recording lists, and nothing else that changes something."""
     makes: Makes | None = None
     """The values of the login as the site has renewed it by now; None without a capsule."""
 

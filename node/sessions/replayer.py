@@ -10,6 +10,7 @@ import msgspec
 from adapters.ports import Clock, Outcome, Page, SessionStore
 from node.live import Driver, Signer, covering_on, document_of, keeping, unsent
 from node.sessions.alerting import Alerting
+from node.sessions.consent import Sends
 from node.sessions.fronts import to_front
 from node.sessions.noticed import Noticed
 from node.sessions.questions import question_about
@@ -103,6 +104,14 @@ class _Run:
         """Those in ``allowable`` up to the end of the first step that did not match."""
         self.matches: list[StepMatch] = []
         self.writes = Writes(plan.on_mismatch, plan.ask, plan.gate.risk_max, self.matches)
+        self._sends = Sends(
+            by_manifest=plan.by_manifest,
+            gate=gate,
+            writes=self.writes,
+            secrets=self._keyed,
+            mapping=mapping,
+            changed=changed,
+        )
         self.noticed = Noticed(page, self._secrets, shows=explains)
         self.blocked: list[str] = []
         self.allowable: list[str] = []
@@ -145,7 +154,8 @@ class _Run:
         secrets = self._secrets
         # The state hash includes the origin and names, so at another origin or with other inputs only a page that stops changing
         # can be waited for.
-        expect = None if self._mapping.active or self._changed else step.state
+        still = self._mapping.active or self._changed or self._sends.waits_for(step)
+        expect = None if still else step.state
         self._tried = None
         try:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
@@ -162,8 +172,10 @@ class _Run:
                 evidence_onto=step.evidence_onto,
                 answer=answer,
                 said=said,
+                lists=self._sends.lists(step),
             )
             await self._note_login()
+            self._sends.require(step)
             if outcome.unsent and self._driver.prepared is not None:
                 raise unsent(self._driver.prepared.risk, outcome)
             self.noticed.note(step.index, outcome.notes)
@@ -183,6 +195,7 @@ class _Run:
             elif self._explains:
                 self.differences += explain_stop(step, error, secrets, self._mapping)
             return not_performed(step, error.code, self._since(began_ms))
+        self._sends.note(step, self._driver.values)
         return await self._compared(step, outcome, began_ms, expect)
 
     def _action(self, step: Step) -> Action:
@@ -298,6 +311,7 @@ class _Run:
             dialogs=outcome.dialogs,
             downloads=outcome.downloads,
             tab=outcome.tab,
+            unsent=self._sends.unsent(),
         )
 
     async def _stored_at(self, url: str) -> Stored:
@@ -312,7 +326,8 @@ class _Run:
     async def _once_still(self, met: Met) -> Met:
         """``met`` with the text of the page after it stops changing, unless its state has changed by then."""
         try:
-            still = await self._driver.act(Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS))
+            wait = Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS)
+            still = await self._driver.act(wait, lists=self._sends.nothing())
             await self._note_login()
             later = await self._met(still)
         except MeshError:

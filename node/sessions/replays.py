@@ -17,6 +17,7 @@ from node.live import (
     opening,
 )
 from node.sessions.action_files import incomplete
+from node.sessions.consent import consents, narrowed
 from node.sessions.handover import write_file
 from node.sessions.questions import Questions
 from node.sessions.replay_plan import Recorded, ReplayPlan
@@ -64,8 +65,10 @@ class Replays:
         strict: bool = False,
         inputs: Mapping[str, str] = {},
         capsule: str = "",
+        writes: tuple[str, ...] = (),
     ) -> Replayed:
-        """Replay a session in a new context and sign a report of which steps matched. capsule: as ``record``.
+        """Replay a session in a new context and sign a report of which steps matched. capsule: as ``record``. writes: whether
+        the owner consents to what the session lists (``consent.consents``).
 
         Errors: ``input.not_found``, ``browser.*``, …
         """
@@ -73,6 +76,7 @@ class Replays:
         session_id = ids.parse_id("ses", session_id)
         with self._work.kept(session_id):
             recorded = await self._work.reading.recorded(session_id)
+            by_manifest = consents(writes, recorded, self._work.witness.node)
             for note in incomplete(step.action for step in replayable(recorded.steps)):
                 tell({"note": note})
             if recorded.session.capsule and not capsule:
@@ -93,7 +97,9 @@ class Replays:
 
             own = own_start(recorded.session, self._work.witness.node)
             named = named_by_owner(rebase(own, base_url).outward(own)) if own else ""
-            guard, tabs = guard_for(self._work.config.policy, (*allow, *opening(named))), has_tabs(recorded.steps)
+            opens = (*allow, *opening(named))
+            guard, tabs = guard_for(self._work.config.policy, opens), has_tabs(recorded.steps)
+            guard = narrowed(guard, opens) if by_manifest else guard
             start = base_url or recorded.session.start_url
             wish = self._work.wish("replay", guard, start, allow=allow, approve_class=approve_class)
             given = Secrets(secrets, begins=base_url or own)
@@ -120,6 +126,7 @@ class Replays:
                     sites=self._work.config.policy.sites,
                     forms=forms,
                     on_note=lambda note: tell({"note": note}),
+                    by_manifest=by_manifest,
                     makes=partial(mount.makes, context) if mount.capsule else None,
                 )
                 done = await replay(

@@ -156,6 +156,7 @@ class SessionVerbs:
             strict=params.strict == "text",
             inputs=params.inputs,
             capsule=params.capsule,
+            writes=params.writes,
             out=params.out,
             files=ReplayFiles(junit=params.junit, markdown=params.markdown, html=params.html),
             tell=tell,

@@ -55,6 +55,12 @@ class Writes:
         """Whether no step has forbidden to write."""
         return self._forbidden is None
 
+    @property
+    def mismatch(self) -> str:
+        """Which step did not match, in words: nothing of a manifest leaves after it. Empty if all did."""
+        first = next((match for match in self._matches if not match.matched), None)
+        return "" if first is None else f"step {first.index} did not match"
+
     def forbid(self, index: int, said: str) -> None:
         """The step ``index`` did not match, and ``said`` is what of it forbids to write; empty if nothing does."""
         if said and self._forbidden is None:

@@ -154,7 +154,9 @@ REPLAY: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html", "inputs"}),
+    owner_fields=frozenset(
+        {"allow", "approve_class", "writes", "on_mismatch", "out", "junit", "markdown", "html", "inputs"}
+    ),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,
@@ -162,6 +164,7 @@ REPLAY: Final = Verb(
             "base_url": rows.where(given.base_url) if given.base_url else "",
             "on_mismatch": given.on_mismatch,
             **({"inputs": ", ".join(sorted(given.inputs))} if given.inputs else {}),
+            **({"writes": ", ".join(given.writes)} if given.writes else {}),
             **rows.driven(given),
             **rows.with_login(given),
         },

@@ -28,6 +28,7 @@ CAPSULE: Final = option(
     metavar="CAPSULE",
     max_length=limits.CAPSULE_LABEL_CHARS_MAX,
 )
+_WRITES_PATTERN: Final = r"^(none|as-recorded|sha256:[0-9a-f]{64})\Z"
 APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.md).", metavar="N", ge=0, le=7)
 
 INPUTS: Final = option(
@@ -180,6 +181,16 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], ALLOW] = ()
     approve_class: Annotated[int, APPROVE] = 0
+    writes: Annotated[
+        tuple[Annotated[str, msgspec.Meta(pattern=_WRITES_PATTERN)], ...],
+        option(
+            "Which listed writes of the session may be sent again, each once and in its step: none; as-recorded, for a session "
+            "that you recorded on this node; or those of the list with this digest (`session show` prints it). Repeat for more.  "
+            "[default: none]",
+            metavar="none|as-recorded|sha256:DIGEST",
+            max_length=limits.WRITES_NAMED_MAX,
+        ),
+    ] = ()
     junit: Annotated[str, _JUNIT] = ""
     markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
     html: Annotated[str, _HTML] = ""

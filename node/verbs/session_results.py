@@ -65,6 +65,16 @@ class FailedPage(msgspec.Struct, frozen=True, kw_only=True):
     """How many lines there are beyond them."""
 
 
+class Sends(msgspec.Struct, frozen=True, kw_only=True):
+    """A request of a step that changes something, or may."""
+
+    step: int
+    what: str
+    """In words."""
+    level: int
+    """Its class."""
+
+
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A session with everything that is known about it."""
 
@@ -97,6 +107,10 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `session.list` leaves it out."""
     names: dict[str, str] = msgspec.field(default_factory=dict)
     """Names of the nodes above, by node id; the own one is ``this node``."""
+    sends: tuple[Sends, ...] = ()
+    """What its steps send that changes something, …"""
+    sends_digest: str = ""
+    """… and the digest by which `session.replay` is told to send it again; empty if nothing is sent."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):

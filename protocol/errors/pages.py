@@ -257,6 +257,20 @@ PAGES: Final[dict[str, Code]] = {
         " again; or with `--approve-class` of `session record`, `session replay`, `capsule login`, `live open` and `live act`. docs/approvals.md says more."
         " An agent cannot approve.",
     ),
+    "replay.unlisted": Code(
+        _O,
+        False,
+        "The step would have sent what its recording did not send, so it was refused.",
+        "The message names both. If the site has changed for good, record the session anew; to send it in this replay, name it with"
+        " `--allow` and leave out `--writes`.",
+    ),
+    "replay.manifest": Code(
+        _C,
+        False,
+        "What the session says of its writes is no consent of this node's owner.",
+        "Read what it sends with `trailmesh session show SESSION`; if that is right, name it: `--writes sha256:…`, with the digest that"
+        " is printed there. `--writes as-recorded` works only for sessions that the owner recorded on this node.",
+    ),
     "replay.diverged": Code(
         _O,
         False,

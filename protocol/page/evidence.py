@@ -162,6 +162,20 @@ class Judge:
         shown = _shown(here.cells) if here else ""
         return f"one at “{shown}”, recorded was one at “{self._recorded()}”{self._other_cells(here)}"
 
+    def is_whole(self, element: Element) -> bool:
+        """Whether the row of ``element`` says all that the recorded one said, but for times, and that one was told from others."""
+        evidence = self._evidence
+        if not any(map(fold, evidence.cells)) or (evidence.alike and not evidence.telling):
+            return False
+        wanted = [fold(cell) for cell in evidence.cells]
+        records = self._records(element, self._places_of(_pool(element, self._observation)))
+        rows = [[fold(cell) for cell in record.cells] for record in records if record.role == evidence.group]
+
+        def same(now: str, then: str) -> bool:
+            return now == then or bool(_AGO.search(now) and _AGO.search(then))
+
+        return any(len(row) == len(wanted) and all(map(same, row, wanted)) for row in rows)
+
     def choose(self, locator: Locator, pool: list[Element], *, writes: bool) -> Element:
         """The one of ``pool``, all of the role and name of ``locator``, that agrees with the self._evidence.
 

@@ -16,6 +16,7 @@ from protocol.page.personal import common
 from protocol.page.redaction import redact_text
 from protocol.recording.extracts import same_extracted
 from protocol.recording.findings import Aspect, Difference, noted
+from protocol.recording.manifest import words
 from protocol.recording.masks import apply_masks, mask_text
 from protocol.recording.page_diff import differing
 from protocol.recording.page_text import contrast
@@ -41,6 +42,8 @@ def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = Fals
     def add(weighs: int, what: Aspect, pair: tuple[str, str]) -> None:
         found.append((weighs, Difference(step=step.index, what=what, recorded=pair[0], met=pair[1])))
 
+    for place in met.unsent:
+        add(0, "sent", (shortened(words(step.effects[place]), limits.DIFFERENCE_CHARS_MAX), ""))
     if met.alert:
         add(0, "alert", contrast("", met.alert.words))
     if not same_extracted(step.action, *common(step.extracted, met.extracted), strict=strict):

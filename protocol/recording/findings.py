@@ -10,7 +10,7 @@ import msgspec
 
 from protocol.recording.page_outline import parsed
 
-Aspect = Literal["address", "title", "extracted", "text", "action", "assertion", "alert"]
+Aspect = Literal["address", "title", "extracted", "text", "action", "assertion", "alert", "sent"]
 _WORDS: Final = re.compile(r"\w+|\W")
 _ASPECTS: Final[dict[Aspect, str]] = {
     "address": "address",
@@ -20,6 +20,7 @@ _ASPECTS: Final[dict[Aspect, str]] = {
     "action": "not performed",
     "assertion": "did not hold",
     "alert": "a new alert",
+    "sent": "not sent",
 }
 
 
@@ -30,7 +31,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the step."""
     what: Aspect
     """``text``: one line of it. ``action``: it was not performed, and ``assertion``: it did not hold; ``met`` says why.
-    ``alert``: the page shows one that the recording lacks."""
+    ``alert``: the page shows one that the recording lacks. ``sent``: a request that the step had to send did not leave."""
     recorded: str
     """Empty for a line that came in addition."""
     met: str
@@ -59,6 +60,8 @@ def in_words(found: Difference) -> str:
     """What is there instead of what is recorded, for one line."""
     if found.what in ("action", "assertion"):
         return found.met
+    if found.what == "sent":
+        return f"it did not send {found.recorded}"
     if found.what == "alert":
         return f"a new alert, “{found.met}”"
     subject, recorded, met = _sides(found)

@@ -133,6 +133,8 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     tab: bool = False
     alert: Alert | None = None
     """An alert on the page that the recording lacks."""
+    unsent: tuple[int, ...] = ()
+    """As ``StepMatch.unsent``."""
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,6 +160,7 @@ def as_recorded(
     dialogs: tuple[Dialog, ...] = (),
     downloads: tuple[Download, ...] = (),
     tab: bool = False,
+    unsent: tuple[int, ...] = (),
 ) -> Met:
     """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording.
 
@@ -178,6 +181,7 @@ def as_recorded(
         dialogs=redact_dialogs(dialogs, secrets),
         downloads=redact_downloads(downloads, secrets),
         tab=tab,
+        unsent=unsent,
     )
 
 
@@ -221,6 +225,7 @@ def compare(
         dialogs=met.dialogs,
         downloads=met.downloads,
         tab=met.tab,
+        unsent=met.unsent,
         # What equals the recorded text but for masks has no words of its own.
         alert=met.alert.role if met.alert is not None and text in ("numbers", "differs") else "",
     )

@@ -34,9 +34,9 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
     steps, in order; a step counts as matched exactly if it holds at the level of the report and no request newly went wrong; it
     says how the text compares exactly if it was performed and its recording has a snapshot; an ``extract`` that was performed holds
-    exactly if it read the recorded value; a step has a new alert only in another text; only the last entry may be one that was not
-    performed or an assertion that failed and is not soft; count, verdict and reason follow from the entries and the recording;
-    changed inputs are those of the recording (``check_inputs``).
+    exactly if it read the recorded value; only effects of the step are unsent; a step has a new alert only in another text; only
+    the last entry may be one that was not performed or an assertion that failed and is not soft; count, verdict and reason follow
+    from the entries and the recording; changed inputs are those of the recording (``check_inputs``).
     Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
@@ -54,6 +54,8 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
             raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
         if not _is_extract_sound(step, match):
             raise MeshError("report.invalid", f"step {match.index} contradicts what it extracts", index=match.index)
+        if list(match.unsent) != sorted(set(match.unsent) & set(range(len(step.effects)))):
+            raise MeshError("report.invalid", f"step {match.index} lacks what was not recorded", index=match.index)
         if match.alert and match.text not in ("numbers", "differs"):
             raise MeshError("report.invalid", f"step {match.index} has a new alert in the same text", index=match.index)
     ends = [not goes_on(step, match) for step, match in zip(expected, report.steps, strict=False)]

@@ -16,6 +16,7 @@ from protocol.page.downloads import Download
 from protocol.page.evidence import Evidence
 from protocol.page.hidden_text import HiddenText
 from protocol.recording.findings import Difference
+from protocol.recording.manifest import Effect
 from protocol.recording.time_zones import TIME_ZONES
 from protocol.wire.line import LINE_PATTERN
 
@@ -281,6 +282,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         msgspec.Meta(max_length=limits.SECRETS_MAX),
     ] = ()
     """Names of the secrets that answered a site which asked for HTTP basic authentication. A replay needs them."""
+    effects: Annotated[tuple[Effect, ...], msgspec.Meta(max_length=limits.EFFECTS_PER_STEP_MAX)] = ()
+    """What the step sent that changes something, in the order in which it left (docs/protocol/replay.md#effects)."""
+    effects_more: bool = False
+    """It sent more than that. A replay sends nothing that is not listed."""
 
 
 TextMatch = Literal["", "same", "masked", "numbers", "differs"]
@@ -322,6 +327,11 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """As ``Step.tab``, in the replay."""
     alert: Literal["", "alert", "alertdialog", "status"] = ""
     """Role of an alert on the page that the recording lacks (docs/protocol/replay.md); empty if there is none."""
+    unsent: Annotated[
+        tuple[Annotated[int, msgspec.Meta(ge=0, lt=limits.EFFECTS_PER_STEP_MAX)], ...],
+        msgspec.Meta(max_length=limits.EFFECTS_PER_STEP_MAX),
+    ] = ()
+    """Places in ``Step.effects`` of those that did not leave; only of a replay that sends by the effects of the recording."""
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

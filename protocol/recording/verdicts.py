@@ -62,9 +62,12 @@ def matches(match: StepMatch, step: Step, level: Level, *, strict: bool = False)
 
 
 def new_faults(match: StepMatch, step: Step) -> tuple[str, ...]:
-    """What is wrong with the requests and dialogs of a step in a replay and was not wrong in the recording."""
+    """What is wrong with the requests and dialogs of a step in a replay and was not wrong in the recording. What it did not send is
+    first."""
     before, met = set(_wrong(step, step.expect)), _wrong(match, step.expect)
-    return (*(said for said in met if said not in before), *other_downloads(step.downloads, match.downloads))
+    lacks = f"it sent {len(step.effects) - len(match.unsent)} of {len(step.effects)} requests that change something"
+    unsent = (lacks,) if match.unsent else ()
+    return (*unsent, *(said for said in met if said not in before), *other_downloads(step.downloads, match.downloads))
 
 
 def wrong_requests(faults: Sequence[RequestFault], expect: Expect | None) -> tuple[str, ...]:

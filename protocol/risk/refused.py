@@ -31,6 +31,10 @@ PROBED_PAGE: Final = "probe page"
 anything after it."""
 UNSEEN: Final = "unseen"
 """Rule: a feature of the browser wanted to send it past the guard, and the tunnel did not let it."""
+UNLISTED: Final = "unlisted"
+"""Rule: the recording of the step lists no such request, or it has left already."""
+UNASKED: Final = "unasked"
+"""Rule: no step caused it, so no recording lists it: the page sent it while it loaded, or by a timer. It decides nothing."""
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them. So does ``SOCKET``."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
@@ -43,6 +47,8 @@ _UNALTERABLE: Final = (
     SOCKET_FULL,
     STREAM_FULL,
     UNSEEN,
+    UNLISTED,
+    UNASKED,
 )
 """Rules that ``--allow`` does not change, first what a person would rather know."""
 _MEANINGS: Final = {
@@ -57,6 +63,8 @@ _MEANINGS: Final = {
     SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",
     STREAM_FULL: "more events came to an EventSource than are passed on, or a page opened too many",
     UNSEEN: "the browser wanted to send it by itself, where no request of the page was judged",
+    UNLISTED: "the recording does not list it",
+    UNASKED: "no step caused it",
     PROBED_PAGE: "in a probe the page stays",
     REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }

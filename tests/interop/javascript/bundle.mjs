@@ -112,6 +112,17 @@ const WHY_HIDDEN = among(
 )
 /** What a page holds, does not show, and says to a model. */
 const HIDDEN = { why: WHY_HIDDEN, at: optional(text(64), ''), text: text(4000) }
+const FILE_SENT = { name: text(1024), sha256: exactly(32) }
+/** A request that changes something. */
+const EFFECT = {
+  method: text(64, 1),
+  url: text(4096, 1),
+  fields: optional(list(text(1024), 64), []),
+  body: optional(text(80), ''),
+  chosen: optional(list(text(1024), 8), []),
+  files: optional(list(record(FILE_SENT), 16), []),
+  level: whole(7, 1),
+}
 const STEP = {
   index: whole(),
   action: anything,
@@ -146,6 +157,8 @@ const STEP = {
   notes: optional(list(text(300), 10), []),
   written: optional(text(32), ''),
   basic: optional(list(text(64, 1), 32), []),
+  effects: optional(list(record(EFFECT), 32), []),
+  effects_more: optional(bool, false),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

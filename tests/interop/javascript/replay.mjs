@@ -26,11 +26,12 @@ const MATCH = {
   downloads: optional(list(record(DOWNLOAD), 20), []),
   tab: optional(bool, false),
   alert: optional(among('', 'alert', 'alertdialog', 'status'), ''),
+  unsent: optional(list(whole(31), 32), []),
 }
 const CHANGED = { name: text(64, 1), recorded: text(1024), value: text(1024) }
 const DIFFERENCE = {
   step: whole(),
-  what: among('address', 'title', 'extracted', 'text', 'action', 'assertion', 'alert'),
+  what: among('address', 'title', 'extracted', 'text', 'action', 'assertion', 'alert', 'sent'),
   recorded: text(),
   met: text(),
   also: optional(list(whole()), []),
@@ -104,7 +105,9 @@ function newFaults(match, step) {
   const before = wrong(step, step.expect)
   const fresh = wrong(match, step.expect).filter((said) => !before.includes(said))
   const [had, has] = [step, match].map(({ downloads }) => downloads.map((one) => read(one, DOWNLOAD)))
-  return [...fresh, ...otherDownloads(had, has)]
+  const [due, left] = [step.effects.length, match.unsent.length]
+  const unsent = left ? [`it sent ${due - left} of ${due} requests that change something`] : []
+  return [...unsent, ...fresh, ...otherDownloads(had, has)]
 }
 
 /** Which downloads are missing, or came in addition. */
@@ -206,6 +209,10 @@ export function readReport(raw, { session, steps, manifest }) {
     const whole = content && holds(match, report.level, report.strict) && newFaults(match, expected[i]).length === 0
     check(matched === whole, `step ${match.index}: matched`)
     check(performed === (error === ''), `step ${match.index}: performed`)
+    check(
+      match.unsent.every((place, at) => place < expected[i].effects.length && (at === 0 || match.unsent[at - 1] < place)),
+      `step ${match.index}: unsent`,
+    )
     check(match.alert === '' || ['numbers', 'differs'].includes(match.text), `step ${match.index}: alert`)
     check((match.text !== '') === (performed && expected[i].snapshot.length > 0), `step ${match.index}: text`)
     check(!performed || isExtractSound(expected[i].action, match), `step ${match.index}: extract`)

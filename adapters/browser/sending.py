@@ -1,0 +1,163 @@
+"""What the actions on a page send that changes something: what the guard lets through although it is no read.
+
+An action sends what leaves while it is performed, unless the page sends that by itself: while it loads, or as it did before when
+nobody acted on it. An action that only looks, waits or opens an address sends no more than the document that it opens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from adapters.browser.activity import Activity
+from adapters.browser.view import Mask
+from adapters.ports import Given
+from protocol import limits
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Extract,
+    Forward,
+    Goto,
+    Reload,
+    Wait,
+)
+from protocol.recording.manifest import Effect, Listed, SentFile, effect_of
+from protocol.risk.pressing import only_reads, reading
+from protocol.risk.refused import UNASKED, UNLISTED, may_be_allowed
+from protocol.risk.requests import GuardPolicy, judge_request
+
+_OPENS: Final = Goto | Back | Forward | Reload
+_LOOKS: Final = Wait | Assert | Extract
+_OWN_MAX: Final = 256
+
+
+class Asked(NamedTuple):
+    """A request, as the guard has read it."""
+
+    method: str
+    url: str
+    kind: str
+    is_navigation: bool
+    body: str | None
+    content_type: str
+    replaced_by: str
+    announced: str
+    chosen: Sequence[str] = ()
+    """Headers that name what it does."""
+    is_main: bool = False
+    """It asks for the next document of the page itself."""
+
+
+class Sending:
+    """Follows one page from action to action."""
+
+    def __init__(self, activity: Activity) -> None:
+        self._activity = activity
+        self._acts = self._opens = self._left = False
+        self._listed: Listed | None = None
+        self._own: set[tuple[str, str]] = set()
+        """Method and address of writes that no action caused."""
+        self._sent: list[Effect] = []
+        self._files: tuple[SentFile, ...] = ()
+        """What the page was given to upload."""
+        self._reading: tuple[GuardPolicy, GuardPolicy] | None = None
+
+    def begin(self, action: Action, given: Given) -> None:
+        """An action starts."""
+        self._opens = isinstance(action, _OPENS)
+        self._acts = not isinstance(action, _LOOKS)
+        self._left, self._listed = False, given.listed
+        self._sent.clear()
+        more = (SentFile(name=file.name, sha256=hashlib.sha256(file.data).digest()) for file in given.files)
+        self._files = (*self._files, *more)[-limits.EFFECT_FILES_MAX :]
+
+    def end(self) -> tuple[Effect, ...]:
+        """The action is over: what it has sent, in order."""
+        self._acts = False
+        sent, self._sent = tuple(self._sent), []
+        return sent
+
+    async def rest(self, limit_s: float) -> bool:
+        """Wait until all has left that the action lists, at most ``limit_s``; whether anything of it did since this was asked."""
+        listed, end = self._listed, time.monotonic() + limit_s
+        before = listed.left if listed else {}
+        while listed and listed.left and not (listed.refused or self._activity.gone.done()):
+            if (rest := end - time.monotonic()) <= 0:
+                break
+            await self._activity.changed(rest)
+        return listed is not None and listed.left != before
+
+    def leaves_page(self) -> None:
+        """The next document of the page was let through: what is sent from now on, the next page sends while it loads."""
+        self._left = True
+
+    def writes(self, asked: Asked, rule: str | None, policy: GuardPolicy) -> bool:
+        """Whether a request changes something, or may. rule: why ``policy`` refuses it."""
+        return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
+
+    def lists(self, asked: Asked, mask: Mask) -> bool:
+        """Whether the action lists a request that changes something, and may send it now."""
+        if self._listed is None or not self._causes(asked):
+            return False
+        if asked.announced:
+            return self._listed.announces(asked.announced, asked.url)
+        return self._listed.takes(self._effect(asked, mask))
+
+    def is_own(self, asked: Asked) -> bool:
+        """Whether, where there is a list, the page sends the request by itself: nobody is asked about it then."""
+        return self._listed is not None and not self._causes(asked)
+
+    def judged(self, asked: Asked, rule: str | None, mask: Mask) -> str | None:
+        """Note a request that changes something: it leaves, or ``rule`` refuses it. Returns the rule that is told."""
+        causes = self._causes(asked)
+        if not causes and len(self._own) < _OWN_MAX:
+            self._own.add(_key(asked))
+        if rule is None:
+            if causes and not asked.announced and len(self._sent) <= limits.EFFECTS_PER_STEP_MAX:
+                self._sent.append(self._effect(asked, mask))
+            return None
+        if self._listed is None or not may_be_allowed(rule):
+            return rule
+        if causes and not asked.announced:
+            self._listed.refuse(self._effect(asked, mask))
+        return UNLISTED if causes else UNASKED
+
+    def _causes(self, asked: Asked) -> bool:
+        """Whether the request is sent because of the action at hand."""
+        if not self._acts or _key(asked) in self._own:
+            return False
+        return asked.is_main or not (self._opens or self._left)
+
+    def _is_read(self, asked: Asked, policy: GuardPolicy) -> bool:
+        """Whether a request that ``policy`` lets through would leave without anybody having named it."""
+        if only_reads(policy):
+            return True
+        if self._reading is None or self._reading[0] is not policy:
+            self._reading = policy, reading(policy)
+        rule = judge_request(
+            asked.method,
+            asked.url,
+            asked.kind,
+            asked.is_navigation,
+            asked.body,
+            self._reading[1],
+            announced=asked.announced,
+            content_type=asked.content_type,
+            replaced_by=asked.replaced_by,
+            commanded=bool(asked.chosen),
+        )
+        return rule is None
+
+    def _effect(self, asked: Asked, mask: Mask) -> Effect:
+        """mask: takes the values of secrets out of a body before that is known by its digest."""
+        method = f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
+        body = mask(asked.body) if asked.body else asked.body
+        return effect_of(method, asked.url, asked.content_type, body, chosen=asked.chosen, files=self._files)
+
+
+def _key(asked: Asked) -> tuple[str, str]:
+    return asked.announced or asked.method, asked.url.partition("?")[0]

@@ -1,0 +1,175 @@
+"""A replay sends at most and at least what its recording lists, once, in its step: one recorded write, and how a page departs."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import ClassVar
+
+import msgspec
+import pytest
+
+from adapters.ports import Browser, Page
+from node.live.acting import Gate
+from node.live.recorder import Recorder, record, record_actions
+from node.sessions.replay_plan import Replayed, ReplayPlan
+from node.sessions.replayer import replay
+from protocol.page.action import Action, Click, Goto, Locator
+from protocol.recording.session import Profile, Verdict
+from protocol.risk.requests import GuardPolicy
+from tests.e2e.test_record_replay import Node, loaded, planned
+from tests.gates import unreported
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio]
+
+_PAGE = """<title>Notes</title><h1>{title}</h1><ul>{rows}</ul><script>
+const write = (url, fields, more) => fetch(url, {{method: "POST", body: new URLSearchParams(fields), ...more}});
+{script}
+</script>"""
+_ROW = "<li>{name} <button onclick=\"send('{id}')\">Keep</button></li>"
+_SEND = "function send(id) {{ {body} }}"
+_USUAL = 'write("/notes/" + id + "?page=1", {op: "keep", note: "n"})'
+
+
+class _Notes(http.server.BaseHTTPRequestHandler):
+    """One list of notes, each with a button that keeps it. The class attributes say how the page is at the moment."""
+
+    body: ClassVar[str] = _USUAL
+    more: ClassVar[str] = ""
+    title: ClassVar[str] = "Notes"
+    rows: ClassVar[dict[str, str]] = {"7": "Milk", "8": "Tea"}
+    got: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        rows = "".join(_ROW.format(name=name, id=number) for number, name in self.rows.items())
+        script = _SEND.format(body="BODY").replace("BODY", self.body) + self.more
+        page = _PAGE.format(title=self.title, rows=rows, script="SCRIPT").replace("SCRIPT", script).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.got.append(self.path)
+        self.send_response(204)
+        self.end_headers()
+
+    do_DELETE = do_PUT = do_POST
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def _notes() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Notes) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def _as_it_is(**changes: object) -> Iterator[None]:
+    before = {name: getattr(_Notes, name) for name in changes}
+    for name, value in changes.items():
+        setattr(_Notes, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(_Notes, name, value)
+
+
+@asynccontextmanager
+async def _page(browser: Browser, policy: GuardPolicy) -> AsyncIterator[Page]:
+    page = await (await browser.open(Profile(), policy)).page()
+    try:
+        yield page
+    finally:
+        await page.close()
+
+
+async def _recorded(node: Node, browser: Browser, url: str, *actions: Action) -> Recorder:
+    gate = Gate(report=unreported, risk_max=7)
+    async with (
+        _page(browser, GuardPolicy(allow=(f"POST {url}/**",))) as page,
+        record(node.store, page, node.clock, node.witness, planned(url, browser, gate=gate)) as recorder,
+    ):
+        await record_actions(recorder, (Goto(url=f"{url}/"), *actions))
+    return recorder
+
+
+async def _replayed(node: Node, browser: Browser, session: str, **changes: object) -> Replayed:
+    wall = GuardPolicy()
+    plan = ReplayPlan(
+        browser=browser.info, gate=Gate(report=unreported, wall=wall), by_manifest=True, level="performed"
+    )
+    async with _page(browser, wall) as page:
+        return await replay(
+            await loaded(node, session),
+            node.store,
+            page,
+            node.clock,
+            node.witness,
+            msgspec.structs.replace(plan, **changes),
+        )
+
+
+def _keep(nth: int | None = None) -> Click:
+    return Click(target=Locator(role="button", name="Keep", nth=nth))
+
+
+async def test_what_leaves_in_a_replay_is_exactly_what_the_recording_lists(browser: Browser, node: Node) -> None:
+    """Guard: adapters/browser/sending.py, Sending.lists. Guard: adapters/browser/sending.py, Sending.judged.
+
+    Each row: how the page is in the replay, what arrives, and what the replay says of it.
+    """
+    usual, twice = "/notes/7?page=1", f"{_USUAL}; {_USUAL}"
+    table: tuple[tuple[str, dict[str, str | dict[str, str]], list[str], str], ...] = (
+        ("as it was", {}, [usual], "pass"),
+        ("another name of a field", {"body": _USUAL.replace("note:", "text:")}, [], "would send"),
+        ("a field more", {"body": _USUAL.replace("note:", "x: 1, note:")}, [], "would send"),
+        ("another value of a field", {"body": _USUAL.replace('"n"', '"m"')}, [usual], "pass"),
+        ("another value that chooses", {"body": _USUAL.replace('"keep"', '"drop"')}, [], "would send"),
+        ("another address", {"body": _USUAL.replace("/notes/", "/notes/x/")}, [], "would send"),
+        ("another query", {"body": _USUAL.replace("page=1", "page=2")}, [], "would send"),
+        ("another method", {"body": f'{_USUAL[:-1]}, {{method: "DELETE"}})'}, [], "would send"),
+        (
+            "a header that overrides",
+            {"body": f'{_USUAL[:-1]}, {{headers: {{"X-HTTP-Method-Override": "DELETE"}}}})'},
+            [],
+            "would",
+        ),
+        ("a header that chooses", {"body": f'{_USUAL[:-1]}, {{headers: {{"Next-Action": "a1"}}}})'}, [], "would send"),
+        (
+            "another body",
+            {"body": 'fetch("/notes/7?page=1", {method: "POST", body: "op=keep&note=n"})'},
+            [],
+            "would send",
+        ),
+        ("twice", {"body": twice}, [usual], "would send"),
+        ("nothing", {"body": ""}, [], "it sent 0 of 1 requests"),
+        ("one more while it loads", {"more": 'write("/seen", {at: 1})'}, [usual], "pass"),
+        ("a beacon while it loads", {"more": 'navigator.sendBeacon("/seen", "1")'}, [usual], "pass"),
+        ("one by a timer", {"more": 'write("/ping", {}); setInterval(() => write("/ping", {}), 20)'}, [usual], "pass"),
+        ("late", {"body": f"setTimeout(() => {_USUAL}, 300)"}, [usual], "pass"),
+        ("the same row with another id", {"rows": {"12": "Milk", "8": "Tea"}}, ["/notes/12?page=1"], "pass"),
+    )
+    with _notes() as url:
+        session = (await _recorded(node, browser, url, _keep(0))).session
+        assert session.verdict is Verdict.PASS
+        for name, changes, arrives, says in table:
+            _Notes.got.clear()
+            with _as_it_is(**changes):
+                done = await _replayed(node, browser, session.id)
+            said = " ".join((done.report.verdict, done.report.reason, *(found.met for found in done.differences)))
+            assert (name, _Notes.got) == (name, arrives)
+            assert says in said, (name, said)
