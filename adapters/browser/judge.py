@@ -73,6 +73,7 @@ class BrowserJudge:
         """
         target = target or (await session.send("Target.getTargetInfo"))["targetInfo"]
         await self._plain.admit(guard.policy)
+        guard.closely.pauses = self._plain.pause_all
         self._pages[guard] = page
         self._contexts[guard] = target["browserContextId"]
         self._frames[target["targetId"]] = guard
@@ -121,7 +122,8 @@ class BrowserJudge:
             if guard and not await guard.reaches(event["request"]["method"], event["request"]["url"], kind_of(event)):
                 guard = None
             if guard:
-                self._plain.permitted(event, guard.policy)
+                if not any(each.closely.looks for each in self._pages):
+                    self._plain.permitted(event, guard.policy)
                 if event["frameId"] not in self._shared:
                     await guard.lets_paused(event)
         except Exception:  # after any error: a request without a decision would block its page for ever

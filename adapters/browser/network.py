@@ -16,6 +16,7 @@ from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRout
 
 from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
+from adapters.browser.closely import Closely
 from adapters.browser.destinations import Attempt, Destinations
 from adapters.browser.sending import Asked, Sending
 from adapters.browser.sockets import hold, pass_on, refuse
@@ -128,6 +129,8 @@ class NetworkGuard:
         """Those of the action at hand: what answers a site that asks for HTTP authentication."""
         self._answered: dict[str, None] = {}
         self._asked: dict[str, None] = {}
+        self.closely = Closely()
+        """When each of its GETs is looked at, and for what."""
         self.asked_for = ""
         """The document that was let through last."""
         self._pop_ups: dict[str, str] = {}
@@ -182,7 +185,8 @@ class NetworkGuard:
         told = said(method, headers)
         is_main = kind == "document" and frame in ("", self._activity.main_frame)
         try:
-            rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict())
+            watched = self.closely.says(url)
+            rule = judge_request(method, url, kind, is_navigation, body, self.policy, **told._asdict(), **watched)
         except (
             Exception
         ):  # a defect: a request without a decision would block its page, and one that passed would be worse

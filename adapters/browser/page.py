@@ -407,6 +407,7 @@ class ChromiumPage:
         finally:
             self._looked = False
             self._guard.sending.end()
+            self._guard.closely.end()
             # Also after an error: what the owner has allowed is allowed for this action and not for what comes later.
             self._activity.given = NOTHING
 
@@ -433,6 +434,7 @@ class ChromiumPage:
         self._following.begin()
         if given.stays:
             await self._forms.begin(self._known(ref)[0])
+        await self._guard.closely.begin(action, self._secrets, grave=given.grave)
         await self._hands.filled.begin()
         extracted = ""
         if isinstance(action, Goto):

@@ -129,6 +129,12 @@ class PlainReads:
                 self._wall.reads(origin, policy, _KEPT_S)
             self._tell()
 
+    async def pause_all(self) -> None:
+        """Have each request pause once this returns, until ``permitted`` tells of the next ones."""
+        if self._origins:
+            self._forget()
+            await self.start()
+
     def asks(self, url: str) -> None:
         """The site of ``url`` asked for HTTP authentication: all that goes there is paused from now on."""
         origin = origin_of(url)

@@ -130,6 +130,9 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """How long a document may take that the page is on its way to; 0: as long as the action itself says."""
     stays: bool = False
     """The page stays: until the next action every other document that it asks for is refused, with ``PROBED_PAGE`` as the rule."""
+    grave: bool = False
+    """A control of grave words is pressed: until 10 s after the action each GET of the page is looked at, and what nobody can read
+    is refused."""
 
 
 NOTHING = Given()

@@ -74,7 +74,7 @@ from protocol.risk.answers import accepts, with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
-from protocol.risk.pressing import PRESSES
+from protocol.risk.pressing import PRESSES, is_grave, raised
 from protocol.risk.refused import may_be_allowed
 
 NOTHING_KNOWN: Final = Nothing()
@@ -194,15 +194,17 @@ class Driver:
             except MeshError as error:
                 raise await self._explained(error, action) from None
         risk = with_answer(self._gate.weighed(action, ready.risk), answer)
-        self.prepared = msgspec.structs.replace(ready, risk=risk)
         why = self._gate.needs_yes(ready.action, ready.element, risk)
+        risk = raised(risk, why)
+        self.prepared = msgspec.structs.replace(ready, risk=risk)
         # Accepting a dialog is no press: the page may do anything then, also what no request tells of.
         free = not why and not accepts(answer)
         sought = self._sought(self.prepared)
         covers = await self._gate.admit(self.prepared.action, risk, sought, free=free)
         if condition is not None:
             await self._hold(condition, action, evidence)
-        given = msgspec.structs.replace(await self._given(answer, said, self.prepared), covers=covers, stays=stays)
+        given = await self._given(answer, said, self.prepared)
+        given = msgspec.structs.replace(given, covers=covers, stays=stays, grave=is_grave(ready.action, risk))
         if lists is not None:
             given = msgspec.structs.replace(given, listed=await asyncio.to_thread(lists, self.prepared))
         if isinstance(action, Wait):

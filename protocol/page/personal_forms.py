@@ -133,6 +133,11 @@ def _cards(text: str) -> Iterator[Found]:
             yield *match.span(), "card", value
 
 
+def is_card_number(text: str) -> bool:
+    """Whether ``text`` is the number of a card and nothing else, by its length, its beginning and its check digit."""
+    return any(start == 0 and end == len(text) for start, end, *_ in _cards(text))
+
+
 def _nationals(text: str, lowered: str) -> Iterator[Found]:
     near = (match.span() for match in _NEAR.finditer(text))
     for match in (match for start, end in near for match in _NATIONAL.finditer(text, start, end + 2)):

@@ -209,6 +209,13 @@ class Secrets(Mapping[str, str]):
             )
         return self[name]
 
+    def may_stand_in(self, name: str, url: str) -> bool:
+        """Whether ``value_in`` gives the secret ``name`` for ``url``."""
+        try:
+            return bool(self.value_in(name, url))
+        except MeshError:
+            return False
+
     def _require_for(self, name: str, url: str, what: str) -> None:
         """Errors: ``action.secret_missing``, ``action.secret_elsewhere`` unless ``name`` was given for the origin of ``url``."""
         if name not in self._given:

@@ -22,7 +22,7 @@ CLEAR: Final = word_set(
     # English
     "delete deletes destroy erase purge remove removes unsubscribe unsub logout logoff signout signoff deactivate "
     "revoke terminate uninstall undeploy unpublish discard obliterate unregister deregister poweroff reboot shutdown "
-    "factoryreset unenrol unenroll endsession hangup "
+    "factoryreset unenrol unenroll endsession hangup expunge eliminate annihilate eradicate decommission deprovision "
     # German, Dutch, the North
     "loschen loesche loeschen loesch entfernen entferne abmelden ausloggen abbestellen kundigen kuendigen verwijderen "
     "verwijder uitloggen afmelden opzeggen slett slette slet radera ta-bort avregistrera loggaut logga-ut loggut "
@@ -46,7 +46,7 @@ CLEAR: Final = word_set(
 """Verbs that delete or end something and are rarely anything else."""
 
 WEAK: Final = word_set(
-    "xoa truncate unlink close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire "
+    "xoa shred nullify invalidate rescind dispose truncate unlink close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire "
     "suspend abort nuke kick dismiss detach disconnect evict recall block unfollow leave quit withdraw forget end "
     "exit unset optout elimina cancella remover sil iptal kapat annuler annulla anular anuluj zrus "
     "zrusit peruuta cancelar stornieren leeren vider retirer vaciar quitar esvaziar svuota svuotare leegmaken "

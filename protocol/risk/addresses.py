@@ -268,7 +268,8 @@ class Path:
         if any(name in FOLDERS for name in self._names[:index]):
             return True
         plainly = not self._parameters or is_picture(self._segments[-1], self._parameters, self._kind)
-        return self._kind in ASSET_TYPES and plainly and not of_record
+        # A script outside of a folder of files is one that the site runs as often: “/logout.js”.
+        return self._kind in ASSET_TYPES - {"script"} and plainly and not of_record
 
     def _counts(self, order: Order, index: int) -> bool:
         if order.kind == "changing":

@@ -13,9 +13,15 @@ import msgspec
 
 from protocol.page.action import Action, Check, Click, Drag, Fill, Press, Secret, Select
 from protocol.page.observation import Element
-from protocol.risk.judgement import GRAVE_CLASS, Risk
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Risk
+from protocol.risk.letters import decoded
+from protocol.risk.opaque import is_opaque
 from protocol.risk.requests import GuardPolicy
+from protocol.risk.segments import words_in
+from protocol.risk.words import asks
 
+BY_ADDRESS: Final = "a GET may be an order without saying so"
+_TITLE_WORD_CHARS: Final = 4
 PRESSES: Final = Click | Check | Fill | Select | Press | Drag
 
 
@@ -43,12 +49,36 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
         return "requests that write are allowed here"
     if said(risk) < GRAVE_CLASS:
         return ""
-    return "a GET may be an order without saying so" if _reads_by_address(action, element) else ""
+    return BY_ADDRESS if _reads_by_address(action, element) else ""
+
+
+def raised(risk: Risk, why: str) -> Risk:
+    """The risk by which a yes is asked for the reason ``why``: for a GET that may be an order, what it says counts although it is a
+    link or a form that only reads; unless this node has seen it only read.
+    """
+    seen = any(each.source == "history" and each.certain and each.level < APPROVAL_CLASS for each in risk.evidence)
+    if why != BY_ADDRESS or seen or said(risk) <= risk.level:
+        return risk
+    gravest = max(risk.evidence, key=lambda each: each.level)
+    return msgspec.structs.replace(risk, level=gravest.level, reason=gravest.says)
+
+
+def is_grave(action: Action, risk: Risk) -> bool:
+    """Whether ``action`` is a press that anything calls grave: an address that nobody can read may be its order then."""
+    return isinstance(action, PRESSES) and said(risk) >= GRAVE_CLASS
 
 
 def _reads_by_address(action: Action, element: Element | None) -> bool:
-    """Whether a press sends a GET: its address may be an order without saying so."""
+    """Whether a press sends a GET to an address that looks like one of a page: it may be an order without saying so. One that looks
+    like nothing is stopped as it leaves; one that repeats what the link says, or a question, is a text's.
+    """
     if element is None or not isinstance(action, Click | Press):
         return False
-    by_get = element.traits.submits and element.traits.form_method == "get"
-    return bool(by_get or element.url)
+    if element.traits.submits and element.traits.form_method == "get":
+        return True
+    return bool(element.url) and not is_opaque(element.url) and not _is_title(element)
+
+
+def _is_title(element: Element) -> bool:
+    named = {word for word in words_in(element.name) if len(word) >= _TITLE_WORD_CHARS}
+    return asks(element.name) or (bool(named) and named <= set(words_in(decoded(element.url))))

@@ -35,6 +35,12 @@ UNLISTED: Final = "unlisted"
 """Rule: the recording of the step lists no such request, or it has left already."""
 UNASKED: Final = "unasked"
 """Rule: no step caused it, so no recording lists it: the page sent it while it loaded, or by a timer. It decides nothing."""
+OPAQUE: Final = "address: opaque"
+"""Rule: a control of grave words is at work, and no person can read what the address asks for."""
+SECRET: Final = "address: typed secret"
+"""Rule: a secret that was typed stands in the address."""
+CARD: Final = "address: card"
+"""Rule: the number or the code of a card, or an IBAN, stands in the address."""
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them. So does ``SOCKET``."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
@@ -59,6 +65,9 @@ _MEANINGS: Final = {
     "scheme": "only http and https are loaded",
     "address": "its address cannot be read",
     "method": "it is not sent by GET, and not known to read only",
+    OPAQUE: "what was pressed sounds grave, and its address says nothing that can be read, so opening it may be the order",
+    SECRET: "its address holds a secret that was typed",
+    CARD: "its address holds the number or the code of a card, or an IBAN",
     SOCKET: "no entry allows the WebSocket",
     SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",
     STREAM_FULL: "more events came to an EventSource than are passed on, or a page opened too many",

@@ -10,8 +10,9 @@ import msgspec
 from protocol.risk.addresses import destructive_url
 from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
+from protocol.risk.opaque import holds_card, is_opaque
 from protocol.risk.reads import reads_by_form
-from protocol.risk.refused import CAPSULE, PROBED_PAGE
+from protocol.risk.refused import CAPSULE, CARD, OPAQUE, PROBED_PAGE, SECRET
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
@@ -53,6 +54,8 @@ def judge_request(
     content_type: str = "application/json",
     replaced_by: str = "",
     commanded: bool = False,
+    grave: bool = False,
+    tells: bool = False,
 ) -> str | None:
     """Why ``policy`` refuses a request; None if it may be sent.
 
@@ -63,6 +66,8 @@ def judge_request(
     replaced_by: the method that a header puts in the place of the real one (``X-HTTP-Method-Override``). A site that knows the
     header does that, any other one what the real method says; so both must be permitted.
     commanded: whether a header names what a POST does (``Next-Action``). Its address and its body do not tell then.
+    grave: whether a control of grave words is at work, so that an address that nobody can read may be its order.
+    tells: whether a secret that was typed stands in the address.
     Checks in order: scheme; an address that can be read; origin; a host that is an IP address; the allow list; the rule of the
     site; method; the address.
     """
@@ -95,13 +100,20 @@ def judge_request(
         return "method"
     word = destructive_url(url, resource_type)
     if "POST" not in verbs:
-        return f"address: {word}" if word else None
+        return f"address: {word}" if word else _hidden_order(url, grave=grave, tells=tells)
     # The body of the announced POST is not known yet; the POST itself is judged when it comes.
     reads = not word and not commanded and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
     if not reads:
         return "method"
     # In a probe the page stays, and what was sent in its place could only be seen on the next one.
     return PROBED_PAGE if policy.probe and is_navigation and not announced else None
+
+
+def _hidden_order(url: str, *, grave: bool, tells: bool) -> str | None:
+    """The rule for which an address may not be asked for although it says no order."""
+    if tells or holds_card(url):
+        return SECRET if tells else CARD
+    return OPAQUE if grave and is_opaque(url) else None
 
 
 def _reads(url: str, is_navigation: bool, content_type: str, body: str | None) -> bool:

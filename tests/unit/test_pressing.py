@@ -9,7 +9,7 @@ from node.live.mounting import Mount
 from protocol.page.action import Action, Click, Drag, Fill, Goto, Locator, Press, Secret, Select, Upload
 from protocol.page.observation import Element, Observation, Traits
 from protocol.risk.classes import Risk, classify
-from protocol.risk.pressing import needs_yes, only_reads, reading
+from protocol.risk.pressing import is_grave, needs_yes, only_reads, raised, reading
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import SiteRule
 
@@ -76,11 +76,30 @@ def test_a_rule_that_only_narrows_what_is_read_leaves_presses_free() -> None:
 
 def test_a_get_may_be_an_order_that_does_not_say_so() -> None:
     """Guard: protocol/risk/pressing.py, _reads_by_address."""
-    link = element("Unsubscribe from all", "link", "https://shop.example/u/9f8e7d6c5b4a", tag="a")
+    link = element("Unsubscribe from all", "link", "https://shop.example/goodbye", tag="a")
     form = element("Delete account", tag="button", submits=True, form_method="get")
     for on in (link, form):
         assert why(Click(target=AT), on), on.name
     assert why(Click(target=AT), element("Mugs", "link", "https://shop.example/mugs", tag="a")) == ""
+    mute = element("Unsubscribe from all", "link", "https://shop.example/u/9f8e7d6c5b4a", tag="a")
+    assert why(Click(target=AT), mute) == "", "what nobody can read is stopped as it leaves"
+    assert is_grave(Click(target=AT), classify(Click(target=AT), mute, PAGE))
+    assert not is_grave(Click(target=AT), classify(Click(target=AT), element("Mugs"), PAGE))
+    assert not is_grave(Goto(url=mute.url), Risk(level=7, reason="x")), "a person named it"
+
+
+def test_the_yes_for_a_link_that_sounds_grave_is_of_the_class_that_it_sounds_like() -> None:
+    """Guard: protocol/risk/pressing.py, raised."""
+
+    def asked(name: str, url: str) -> int:
+        on = element(name, "link", f"https://shop.example{url}", tag="a")
+        risk = classify(Click(target=AT), on, PAGE)
+        return raised(risk, why(Click(target=AT), on)).level
+
+    orders = {"Please delete my account": 7, "Transfer £500 to Bob": 5, "Buy 3 for £99": 5, "Virer 500 €": 5}
+    assert {name: asked(name, "/page/next") for name in orders} == orders
+    titles = {"Cheese": "/wiki/Cheese", "Panier": "/panier/7", "How do I delete my account?": "/help/7"}
+    assert [asked(name, url) for name, url in titles.items()] == [1] * len(titles)
 
 
 def test_what_may_be_sent_by_name_is_taken_out_for_a_login_that_is_for_reading() -> None:

@@ -1,0 +1,69 @@
+"""When every GET of a page is looked at: after a press that sounds grave, and once a secret was typed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final, TypedDict
+
+from protocol.page.action import Action, Fill, Secret
+from protocol.page.secret_search import Search
+from protocol.page.secrets import NO_SECRETS, Secrets
+
+_AFTER_S: Final = 10.0
+"""A script that was started by the press may send as late as this."""
+
+
+class Watched(TypedDict):
+    """What ``judge_request`` is told of a request beside the request itself."""
+
+    grave: bool
+    tells: bool
+
+
+async def _nothing() -> None:
+    """Where each request is paused anyway."""
+
+
+class Closely:
+    """What is known of the actions on one page that makes a GET of it suspicious."""
+
+    def __init__(self) -> None:
+        self.pauses: Callable[[], Awaitable[None]] = _nothing
+        """Has each request pause; awaited before the action."""
+        self._acts = False
+        """A grave press is being performed."""
+        self._until = 0.0
+        self._typed: dict[str, str] = {}
+        """The values of secrets that were typed, by name."""
+        self._search: Search | None = None
+        self._secrets = NO_SECRETS
+
+    @property
+    def grave(self) -> bool:
+        """A control of grave words is at work."""
+        return self._acts or time.monotonic() < self._until
+
+    @property
+    def looks(self) -> bool:
+        """No request may leave without being judged."""
+        return self.grave or bool(self._typed)
+
+    async def begin(self, action: Action, secrets: Secrets, *, grave: bool) -> None:
+        """``action`` is about to be performed; from here on nothing leaves unseen if it is one of those that count."""
+        self._acts = grave
+        if isinstance(action, Fill) and isinstance(action.value, Secret):
+            self._typed[action.value.secret] = secrets.get(action.value.secret, "")
+            self._search, self._secrets = Search(self._typed), secrets
+        if self.looks:
+            await self.pauses()
+
+    def end(self) -> None:
+        """The action is over, perhaps by an error."""
+        if self._acts:
+            self._acts, self._until = False, time.monotonic() + _AFTER_S
+
+    def says(self, url: str) -> Watched:
+        """What is known of a request to ``url``."""
+        found = self._search.find(url) if self._search is not None else []
+        return Watched(grave=self.grave, tells=any(not self._secrets.may_stand_in(each.name, url) for each in found))
