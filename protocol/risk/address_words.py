@@ -46,7 +46,8 @@ CLEAR: Final = word_set(
 """Verbs that delete or end something and are rarely anything else."""
 
 WEAK: Final = word_set(
-    "xoa shred nullify invalidate rescind dispose truncate unlink close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire "
+    "xoa shred nullify invalidate rescind dispose "
+    "truncate unlink close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire "
     "suspend abort nuke kick dismiss detach disconnect evict recall block unfollow leave quit withdraw forget end "
     "exit unset optout elimina cancella remover sil iptal kapat annuler annulla anular anuluj zrus "
     "zrusit peruuta cancelar stornieren leeren vider retirer vaciar quitar esvaziar svuota svuotare leegmaken "

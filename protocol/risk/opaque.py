@@ -46,7 +46,7 @@ def is_opaque(url: str) -> bool:
         return True
     segments = [segment for segment in decoded(parts.path).split("/") if segment]
     given = any(_orders(key, value) for key, value in pairs)
-    stem, extension = without_extension(segments[-1]) if segments else ("", "")
+    _, extension = without_extension(segments[-1]) if segments else ("", "")
     if extension in FILES - {"gif"} and not given:
         return False  # a file whose name has a hash of what is in it
     named = [without_extension(each)[0] for each in segments]

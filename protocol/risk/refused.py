@@ -37,7 +37,7 @@ UNASKED: Final = "unasked"
 """Rule: no step caused it, so no recording lists it: the page sent it while it loaded, or by a timer. It decides nothing."""
 OPAQUE: Final = "address: opaque"
 """Rule: a control of grave words is at work, and no person can read what the address asks for."""
-SECRET: Final = "address: typed secret"
+TYPED: Final = "address: typed secret"
 """Rule: a secret that was typed stands in the address."""
 CARD: Final = "address: card"
 """Rule: the number or the code of a card, or an IBAN, stands in the address."""
@@ -66,7 +66,7 @@ _MEANINGS: Final = {
     "address": "its address cannot be read",
     "method": "it is not sent by GET, and not known to read only",
     OPAQUE: "what was pressed sounds grave, and its address says nothing that can be read, so opening it may be the order",
-    SECRET: "its address holds a secret that was typed",
+    TYPED: "its address holds a secret that was typed",
     CARD: "its address holds the number or the code of a card, or an IBAN",
     SOCKET: "no entry allows the WebSocket",
     SOCKET_FULL: "more went over a WebSocket than is passed on, or a page opened too many",

@@ -12,7 +12,7 @@ from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.opaque import holds_card, is_opaque
 from protocol.risk.reads import reads_by_form
-from protocol.risk.refused import CAPSULE, CARD, OPAQUE, PROBED_PAGE, SECRET
+from protocol.risk.refused import CAPSULE, CARD, OPAQUE, PROBED_PAGE, TYPED
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
@@ -112,7 +112,7 @@ def judge_request(
 def _hidden_order(url: str, *, grave: bool, tells: bool) -> str | None:
     """The rule for which an address may not be asked for although it says no order."""
     if tells or holds_card(url):
-        return SECRET if tells else CARD
+        return TYPED if tells else CARD
     return OPAQUE if grave and is_opaque(url) else None
 
 

@@ -11,7 +11,7 @@ from protocol.page.action import Action, Click, Fill, Locator, Scroll, Secret
 from protocol.page.observation import Observation
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.session import Profile
-from protocol.risk.refused import OPAQUE, SECRET
+from protocol.risk.refused import OPAQUE, TYPED
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown
@@ -81,6 +81,6 @@ async def test_a_secret_that_was_typed_leaves_in_no_address(browser: Browser, si
     site.reached.clear()
     outcome = await page.perform(action, ref=ref, secrets=secrets)
     await page.close()
-    assert set(outcome.blocked_by) == {SECRET}
+    assert set(outcome.blocked_by) == {TYPED}
     assert {each.partition("?")[0] for each in outcome.blocked} == {"GET /pixel.png", "GET /innocent.txt"}
     assert asked(site) == set()

@@ -8,7 +8,7 @@ from adapters.browser.closely import Closely
 from protocol.page.action import Click, Fill, Locator, Secret
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.risk.opaque import is_opaque
-from protocol.risk.refused import CARD, OPAQUE, SECRET, may_be_allowed, meaning
+from protocol.risk.refused import CARD, OPAQUE, TYPED, may_be_allowed, meaning
 from protocol.risk.requests import GuardPolicy, judge_request
 
 SITE = "https://shop.example"
@@ -75,7 +75,7 @@ def test_an_address_without_a_readable_page_is_refused_while_a_grave_control_is_
 def test_what_is_refused_so_can_be_allowed_by_its_address() -> None:
     url = f"{SITE}/u/Zx81kqVb7TnQ"
     assert judged(url, grave=True, allow=(f"GET {url}",)) is None
-    for rule in (OPAQUE, SECRET, CARD):
+    for rule in (OPAQUE, TYPED, CARD):
         assert may_be_allowed(rule)
         assert "says “" not in meaning(rule)
 
@@ -126,7 +126,7 @@ async def test_a_secret_that_was_typed_is_not_sent_in_an_address() -> None:
         assert closely.says(carries)["tells"], carries
     for other in (f"{SITE}/p?x=1", f"{SITE}/people/alice-1984"):
         assert not closely.says(other)["tells"], other
-    assert judged(url, tells=True) == SECRET
+    assert judged(url, tells=True) == TYPED
 
 
 async def test_the_window_of_a_grave_press_stays_open_after_the_action() -> None:
