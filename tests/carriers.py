@@ -16,9 +16,11 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from adapters.ports import Leaving
 from node.live.asking import Sought
 from node.live.browsers import Browsers
 from protocol.approval.forms import RequestForm, request_words
+from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.downloads import Download
@@ -213,6 +215,18 @@ class _Asked:
     async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
         self.said += [msgspec.json.encode(sought).decode(), *map(request_words, requests)]
         return ""
+
+    async def hold(self, sought: Sought, leaving: Leaving) -> str:
+        return await self.ask(sought, (leaving.form,))
+
+    async def answered(self, question: str) -> None:
+        await asyncio.Event().wait()
+
+    async def spend(self, question: str) -> bool:
+        return False
+
+    async def became(self, question: str, fate: Fate) -> None:
+        pass
 
 
 class Stored:

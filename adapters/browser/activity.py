@@ -17,6 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser.caused import Caused
 from adapters.browser.denied import denied
 from adapters.browser.faults import translated
+from adapters.browser.holding import Holding
 from adapters.ports import NOTHING, Given
 from protocol import limits
 from protocol.errors import MeshError
@@ -55,6 +56,8 @@ class Activity:
         """Method and address of the requests of scripts that were answered since the last action that acts."""
         self.given = NOTHING
         """What the action at hand is performed with: says how dialogs are answered."""
+        self.waiting: Holding | None = None
+        """What of its requests waits for a yes, once there is a guard."""
         self.caused = Caused()
         """Which requests the step at hand causes."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -117,7 +120,10 @@ class Activity:
             self._began()
 
     def _navigated(self, event: Mapping[str, Any]) -> None:
-        self.documents += event["frame"]["id"] == self._main
+        if event["frame"]["id"] == self._main:
+            self.documents += 1
+            if self.waiting is not None:
+                self.waiting.left()
 
     def _started(self, event: Mapping[str, Any]) -> None:
         self._loading.add(event["frameId"])
@@ -202,6 +208,8 @@ class Activity:
 
     def _answered(self, response: Response) -> None:
         asked = _asked(response.request)
+        if self.waiting is not None:
+            self.waiting.answered(*asked)
         if len(self.answers) < _ANSWERS_MAX:
             self.answers.append(asked)
         self._changed.set()
@@ -212,6 +220,8 @@ class Activity:
 
     def _request_failed(self, request: Request) -> None:
         asked = _asked(request)
+        if self.waiting is not None:
+            self.waiting.gave_up(*asked)
         # A page that gives up its own request, or leaves, has not met a fault.
         if self._requests[asked] > self._earlier[asked] and request.failure != _GIVEN_UP:
             self.caused.failed(*asked)
@@ -234,6 +244,11 @@ class Activity:
         if not self._requests:
             asyncio.get_running_loop().call_later(_LISTENS_S, self._listen_no_more)
         self._changed.set()
+
+    def waits(self, method: str, url: str) -> None:
+        """A request of a script is held: nobody waits for its end, though its preflight was let go."""
+        if self._announced[method, url]:
+            self.ended(method, url)
 
     def _dialog(self, dialog: PlaywrightDialog) -> None:
         # Of an unknown type it is nothing that an action could expect.
@@ -303,6 +318,8 @@ class Activity:
         """The page, or the browser with it, is no more."""
         if not self.gone.done():
             self.gone.set_result(None)
+            if self.waiting is not None:
+                self.waiting.close()
         self._changed.set()
 
     def spawn(self, work: Awaitable[Any]) -> None:

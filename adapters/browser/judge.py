@@ -16,6 +16,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Frame, Page
 from playwright.async_api import Error as PlaywrightError
 
+from adapters.browser.holding import Held
 from adapters.browser.network import NetworkGuard, answer, kind_of, permitted
 from adapters.browser.plain import PlainReads
 from adapters.browser.wall import Turned, Wall
@@ -37,6 +38,11 @@ class BrowserJudge:
         self._frames: dict[str, NetworkGuard] = {}
         self._coming: dict[str, Windows | None] = {}
         """Of windows whose first document was judged: who counts them."""
+        self._mains: dict[str, NetworkGuard] = {}
+        """The main frames of pages."""
+        self._waiting = 0
+        """How many requests wait for a yes: they count for no limit."""
+        self._workers: set[str] = set()
         self._shared: set[str] = set()
         """Workers that several pages can share. Playwright reports their requests to no page."""
         self._credited: dict[str, None] = {}
@@ -76,7 +82,7 @@ class BrowserJudge:
         guard.closely.pauses = self._plain.pause_all
         self._pages[guard] = page
         self._contexts[guard] = target["browserContextId"]
-        self._frames[target["targetId"]] = guard
+        self._frames[target["targetId"]] = self._mains[target["targetId"]] = guard
         self._coming.pop(target["targetId"], None)
         # Keep detached frames: a request sent during unload still belongs to the page.
         session.on("Page.frameAttached", lambda event: self._frames.update({event["frameId"]: guard}))
@@ -88,10 +94,12 @@ class BrowserJudge:
         self._contexts.pop(guard, None)
         for frame in [frame for frame, value in self._frames.items() if value is guard]:
             del self._frames[frame]
+            self._mains.pop(frame, None)
         self._shared &= self._frames.keys()
+        self._workers &= self._frames.keys()
 
     def _paused(self, event: Mapping[str, Any]) -> None:
-        if len(self._tasks) >= limits.PAUSED_REQUESTS_MAX:
+        if len(self._tasks) - self._waiting >= limits.PAUSED_REQUESTS_MAX:
             self._end()  # the page sends requests faster than they can be judged, which would block all other pages
         if self._over:
             return
@@ -117,9 +125,18 @@ class BrowserJudge:
 
     async def _judge(self, event: Mapping[str, Any]) -> None:
         guard: NetworkGuard | None = None
+        held = instead = None
         try:
-            guard = await self._permits(event)
-            if guard and not await guard.reaches(event["request"]["method"], event["request"]["url"], kind_of(event)):
+            main = self._mains.get(event["frameId"])
+            instead = main.holding.resends(event) if main is not None else None
+            guard = main if instead is not None else await self._permits(event)
+            if main is not None and instead is not None:
+                main.asked_for = event["request"]["url"]
+            owner = self._frames.get(event["frameId"])
+            if guard is None and owner is not None and (held := owner.holding.waits(event)) is not None:
+                guard = owner if await self._told(owner, held) else None
+            request = event["request"] if instead is None else instead
+            if guard and not await guard.reaches(request["method"], request["url"], kind_of(event)):
                 guard = None
             if guard:
                 if not any(each.closely.looks for each in self._pages):
@@ -130,14 +147,24 @@ class BrowserJudge:
             guard = None
         try:
             # Disable the cache: a step must not get a page from an earlier step's request.
-            await answer(self._session, event, guard is not None, anew=True)
+            await answer(self._session, event, guard is not None, anew=True, instead=instead)
         except PlaywrightError:
+            if held is not None:
+                held.end("withdrawn")
             # The page or the browser has gone, or the page gave the request up while it was judged: nobody tells of its end.
             owner = self._frames.get(event.get("frameId", ""))
             if owner is not None:
                 owner.gave_up(event)
         if guard is None:
             await self._give_up(event["frameId"])
+
+    async def _told(self, guard: NetworkGuard, held: Held) -> bool:
+        """Whether a held request may go, once that is known."""
+        self._waiting += 1
+        try:
+            return await guard.holding.until_told(held)
+        finally:
+            self._waiting -= 1
 
     def _turned_away(self, turned: Turned) -> None:
         """The tunnel refused what no guard has let through. A page is told of it where no other could have asked."""
@@ -156,9 +183,12 @@ class BrowserJudge:
                 return await self._permits_window(event, target, guard)
             if guard is not None:
                 self._frames[frame] = guard
+                if target is not None and str(target["type"]).endswith("worker"):
+                    self._workers.add(frame)
             if guard is not None and target is not None and target["type"] == "shared_worker":
                 self._shared.add(frame)
-        return guard if guard is not None and permitted(event, guard) else None
+        main = None if frame in self._workers else self._mains.get(frame) is guard
+        return guard if guard is not None and permitted(event, guard, main) else None
 
     async def _permits_window(
         self, event: Mapping[str, Any], target: Mapping[str, Any], opener: NetworkGuard

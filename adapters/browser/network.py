@@ -6,10 +6,11 @@ is somebody else's. WebSockets are routed in both.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
@@ -18,14 +19,17 @@ from adapters.browser.activity import Activity
 from adapters.browser.caused import CAUSED_KINDS
 from adapters.browser.closely import Closely
 from adapters.browser.destinations import Attempt, Destinations
+from adapters.browser.holding import Held, Holding
 from adapters.browser.sending import Asked, Sending
 from adapters.browser.sockets import hold, pass_on, refuse
 from adapters.browser.streams import Streams, is_stream
 from adapters.browser.view import masker
 from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
+from adapters.ports import Given
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
+from protocol.approval.leaving import request_exact
 from protocol.page.secrets import NO_SECRETS, Basic
 from protocol.risk.refused import (
     PROBED_PAGE,
@@ -139,12 +143,23 @@ class NetworkGuard:
         self.stays = False
         """Whether the page may open no other document (``Given.stays``)."""
         self._sockets = 0
+        self.holding = activity.waiting = Holding()
+        """What of its requests waits for a yes."""
+        self.holding.blocks = self._blocks
+        self._passed: set[bytes] = set()
+        """What a yes for once has let through since the action began."""
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
         """Its EventSources."""
 
     async def watch_sockets(self, of: BrowserContext | Page) -> None:
         """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
         await of.route_web_socket("**/*", self._socket)
+
+    def begin(self, given: Given) -> None:
+        """An action begins, which is performed with ``given``."""
+        self.stays = given.stays
+        self._passed.clear()
+        self.holding.begin(holds=given.holds)
 
     def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...], tuple[frozenset[bytes], ...]]:
         """What was refused since the last call, the forms of what an owner could allow, and in a probe the marks of each."""
@@ -178,9 +193,11 @@ class NetworkGuard:
         body: str | None,
         headers: Mapping[str, str],
         frame: str = "",
+        hold: Hold | None = None,
     ) -> bool:
         """Whether a request may leave; one that may not is reported. body: empty if there is none, None if it is not known.
-        frame: where it is sent from.
+
+        frame: where it is sent from. hold: takes it if only a yes is missing, and says whether it waits for that.
         """
         told = said(method, headers)
         is_main = kind == "document" and frame in ("", self._activity.main_frame)
@@ -207,7 +224,10 @@ class NetworkGuard:
         if writes and self.sending.lists(asked, masker(self.secrets)):
             rule = None
         elif rule is not None and may_be_allowed(rule) and not self.sending.is_own(asked):
-            rule = self._covered(method, url, body, told, rule)
+            rule = self._covered(method, url, body, headers, told, rule)
+            if rule is not None and hold is not None and hold(asked):
+                self._activity.waits(method, url)
+                return False
         if rule is None and is_stream(headers) and not self.streams.permits(url):
             rule = STREAM_FULL
         if rule is None and self.stays and kind == "document" and url.startswith("http"):
@@ -226,6 +246,12 @@ class NetworkGuard:
         self._refuse(refused(method, url, rule), kind, self._mark(method, url, body, headers))
         return False
 
+    def _blocks(self, held: Held) -> None:
+        method, url = held.key
+        if len(self._forms) < limits.QUESTION_REQUESTS_MAX:
+            self._forms[held.leaving.form] = None
+        self._refuse(refused(method, url, "method"), kind_of(held.event))
+
     def _mark(self, method: str, url: str, body: str | None, headers: Mapping[str, str]) -> bytes:
         """The digest of all that a request says; empty if that is not known, or nobody asks for it."""
         if body is None or not self.policy.probe:
@@ -233,14 +259,23 @@ class NetworkGuard:
         said = repr((method, url, sorted(headers.items()), body))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
 
-    def _covered(self, method: str, url: str, body: str | None, told: Said, rule: str) -> str | None:
+    def _covered(
+        self, method: str, url: str, body: str | None, headers: Mapping[str, str], told: Said, rule: str
+    ) -> str | None:
         """None if the owner has allowed the request for the action that is being performed; else ``rule``, which refuses it."""
         method, announced = told.announced or method, bool(told.announced)
         if told.replaced_by:  # what was approved is the method that the site takes it for
             method = f"{method} as {told.replaced_by}"
-        covers = self._activity.given.covers
-        if any(cover.covers(method, url, told.content_type, body, announced=announced) for cover in covers):
-            return None
+        exact = b"" if body is None or announced else request_exact(method, url, headers, body)
+        for cover in self._activity.given.covers:
+            if cover.covers(method, url, told.content_type, body, exact=exact, announced=announced):
+                if not cover.exacts or announced:
+                    return None
+                if exact not in self._passed:  # a yes for once: a page that sends twice gets it once
+                    self._passed.add(exact)
+                    return None
+        if announced and self.holding.due:
+            return None  # without a body or a cookie; what it announces is held
         if not announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
             self._forms[request_form(method, url, told.content_type, body)] = None
         return rule
@@ -367,25 +402,49 @@ class NetworkGuard:
         pass_on(socket, lambda: self._refuse(refused("WS", socket.url, SOCKET_FULL), "websocket"))
 
 
-def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
-    """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of."""
+Hold = Callable[[Asked], bool]
+"""Takes what is refused for want of a yes, and says whether it waits for that."""
+
+
+def permitted(event: Mapping[str, Any], guard: NetworkGuard, main: bool | None = None) -> bool:
+    """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of.
+
+    main: it is of the main frame of a page (True) or of another frame (False), and can be held; None if nothing of it can.
+    """
     request, kind = event["request"], kind_of(event)
     # Chromium leaves out a long body, and one of files: it is known by no form then.
     body = request.get("postData", None if request.get("hasPostData") else "")
     headers = request.get("headers", {})
     frame = str(event.get("frameId", ""))
-    return guard.permits(request["method"], request["url"], kind, kind == "document", body, headers, frame)
+
+    def hold(asked: Asked) -> bool:
+        effect = guard.sending.effect(asked, masker(guard.secrets))
+        return guard.holding.take(event, kind, body, effect, main=bool(main))
+
+    takes = hold if main is not None else None
+    return guard.permits(request["method"], request["url"], kind, kind == "document", body, headers, frame, takes)
 
 
-async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool, *, anew: bool = False) -> None:
+async def answer(
+    session: CDPSession,
+    event: Mapping[str, Any],
+    permit: bool,
+    *,
+    anew: bool = False,
+    instead: Mapping[str, Any] | None = None,
+) -> None:
     """Let a paused request go on, or end it.
 
-    anew: pages and what scripts read come from the site, not from the HTTP cache.
+    anew: pages and what scripts read come from the site, not from the HTTP cache. instead: the request that is sent in its place.
     """
     asked: dict[str, Any] = {"requestId": event["requestId"]}
     if permit:
-        if anew and event["resourceType"] in _READ_ANEW:
-            headers = {"Cache-Control": "no-cache", **event["request"]["headers"]}
+        request = event["request"] if instead is None else instead
+        if instead is not None:
+            body = str(request.get("postData", "")).encode("utf-8", "surrogatepass")
+            asked |= {"method": request["method"], "postData": base64.b64encode(body).decode()}
+        if (anew and event["resourceType"] in _READ_ANEW) or instead is not None:
+            headers = {"Cache-Control": "no-cache", **event["request"]["headers"], **request["headers"]}
             asked["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
         await session.send("Fetch.continueRequest", asked)
         return

@@ -33,8 +33,9 @@ from adapters.browser.reading import Reading
 from adapters.browser.stillness import POLL_S, Stillness
 from adapters.browser.view import Facts, View, assemble, masker
 from adapters.browser.worlds import Worlds, traits_of
-from adapters.ports import NOTHING, Blocked, Given, Outcome
+from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol import limits
+from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Locator, Reload, Wait
 from protocol.page.covering import Covering
@@ -108,7 +109,12 @@ class ChromiumPage:
         await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
         self._worlds.arrived = self._prepare
+        self._guard.holding.answers = self._says_something
         await self._activity.join(self._worlds.main(still_scripts.UNDER_WAY))
+
+    async def _says_something(self) -> bool:
+        await self._worlds.main("1")
+        return True
 
     def _prepare(self) -> None:
         """Have Playwright put its script into a document that still loads: 340 kB, for which the first look would wait."""
@@ -427,7 +433,7 @@ class ChromiumPage:
         # What only reads changes nothing: the page is as it was when what is to be read was looked for.
         seen = self._looked and isinstance(action, Assert | Extract)
         self._arrival_ms = self._stillness.arrival_ms = given.arrival_ms or arrival_ms(action)
-        self._guard.stays = given.stays
+        self._guard.begin(given)
         self._activity.begin(given, waits=isinstance(action, Wait), looks=looks)
         self._guard.sending.begin(action, given)
         self._ahead.forget()
@@ -472,6 +478,7 @@ class ChromiumPage:
         mask = masker(self._secrets)
         downloads = await self._downloads.end()
         dialogs = self._activity.end()
+        self._guard.holding.end()
         blocked = self.blocked()
         basic, unanswered = self._guard.challenged()
         return Outcome(
@@ -482,6 +489,8 @@ class ChromiumPage:
             blocked_forms=blocked.forms,
             blocked_marks=blocked.marks,
             sent=self._guard.sending.end(),
+            leaving=self._guard.holding.told(),
+            documents=self._activity.documents,
             dialogs=dialogs,
             downloads=downloads,
             chooser=self._activity.chooser,
@@ -580,6 +589,34 @@ class ChromiumPage:
         mask, (refused, forms, marks) = masker(self._secrets), self._guard.taken()
         requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
         return Blocked(requests, tuple(each.rule for each in refused), forms, marks)
+
+    async def late(self) -> tuple[Leaving, ...]:
+        """``adapters.ports.Page.late``."""
+        return await self._guard.holding.late()
+
+    async def fate(self, number: int) -> Fate:
+        """``adapters.ports.Page.fate``."""
+        return await self._guard.holding.fate(number)
+
+    async def let_go(self, number: int) -> Fate:
+        """``adapters.ports.Page.let_go``."""
+        return await self._guard.holding.let_go(number, self._send_anew)
+
+    async def _send_anew(self, url: str) -> bool:
+        try:
+            await self._navigation.goto(url, 0)
+        except MeshError as error:
+            return error.code == "browser.no_page"  # an answer without a page
+        return True
+
+    def keep_back(self, number: int) -> None:
+        """``adapters.ports.Page.keep_back``."""
+        self._guard.holding.refuse(number)
+
+    @property
+    def holds(self) -> frozenset[int]:
+        """The numbers of what waits for a yes."""
+        return self._guard.holding.numbers
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""

@@ -105,7 +105,7 @@ class Sending:
             return False
         if asked.announced:
             return self._listed.announces(asked.announced, asked.url)
-        return self._listed.takes(self._effect(asked, mask))
+        return self._listed.takes(self.effect(asked, mask))
 
     def is_own(self, asked: Asked) -> bool:
         """Whether, where there is a list, the page sends the request by itself: nobody is asked about it then."""
@@ -118,12 +118,12 @@ class Sending:
             self._own.add(_key(asked))
         if rule is None:
             if causes and not asked.announced and len(self._sent) <= limits.EFFECTS_PER_STEP_MAX:
-                self._sent.append(self._effect(asked, mask))
+                self._sent.append(self.effect(asked, mask))
             return None
         if self._listed is None or not may_be_allowed(rule):
             return rule
         if causes and not asked.announced:
-            self._listed.refuse(self._effect(asked, mask))
+            self._listed.refuse(self.effect(asked, mask))
         return UNLISTED if causes else UNASKED
 
     def _causes(self, asked: Asked) -> bool:
@@ -152,8 +152,8 @@ class Sending:
         )
         return rule is None
 
-    def _effect(self, asked: Asked, mask: Mask) -> Effect:
-        """mask: takes the values of secrets out of a body before that is known by its digest."""
+    def effect(self, asked: Asked, mask: Mask) -> Effect:
+        """What a request does. mask: takes the values of secrets out of a body before that is known by its digest."""
         method = f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
         body = mask(asked.body) if asked.body else asked.body
         return effect_of(method, asked.url, asked.content_type, body, chosen=asked.chosen, files=self._files)

@@ -15,8 +15,9 @@ import msgspec
 
 from adapters.browser.page import ChromiumPage, arrival_ms
 from adapters.browser.windows import Windows
-from adapters.ports import NOTHING, Blocked, Given, Outcome
+from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol import limits
+from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
 from protocol.page.action import Action, CloseTab, Locator, SwitchTab, Wait
 from protocol.page.covering import Covering
@@ -228,6 +229,29 @@ class Tabs:
         """``adapters.ports.Page.pause``."""
         await self._asked(self._front.pause(pause_ms, ahead_ms=ahead_ms))
 
+    async def late(self) -> tuple[Leaving, ...]:
+        """``adapters.ports.Page.late``."""
+        return await self._front.late()
+
+    async def fate(self, number: int) -> Fate:
+        """``adapters.ports.Page.fate``."""
+        page = self._holder(number)
+        return await page.fate(number) if page else "withdrawn"
+
+    async def let_go(self, number: int) -> Fate:
+        """``adapters.ports.Page.let_go``."""
+        page = self._holder(number)
+        return await page.let_go(number) if page else "withdrawn"
+
+    def keep_back(self, number: int) -> None:
+        """``adapters.ports.Page.keep_back``."""
+        if page := self._holder(number):
+            page.keep_back(number)
+
+    def _holder(self, number: int) -> ChromiumPage | None:
+        """The tab on which a held request waits."""
+        return next((page for page in self._all.values() if number in page.holds), None)
+
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""
         return await self._asked(self._front.screenshot(cover))
@@ -275,6 +299,8 @@ def _both(acted: Outcome, shown: Outcome) -> Outcome:
         extracted=acted.extracted,
         blocked=(*acted.blocked, *shown.blocked),
         blocked_by=(*acted.blocked_by, *shown.blocked_by),
+        blocked_forms=(*acted.blocked_forms, *shown.blocked_forms)[: limits.QUESTION_REQUESTS_MAX],
+        leaving=(*acted.leaving, *shown.leaving),
         dialogs=(*acted.dialogs, *shown.dialogs)[: limits.DIALOGS_PER_STEP_MAX],
         downloads=(*acted.downloads, *shown.downloads)[: limits.DOWNLOADS_PER_STEP_MAX],
         faults=(*acted.faults, *shown.faults)[: limits.REQUEST_FAULTS_MAX],

@@ -9,6 +9,7 @@ import msgspec
 
 from protocol import limits
 from protocol.approval.forms import RequestForm
+from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover
 from protocol.capsule.slices import NO_SLICE, Slice
 from protocol.errors import MeshError
@@ -45,6 +46,23 @@ FormFate = Literal["", "untouched", "complete", "missing"]
 field was empty or complained. Empty: not known."""
 
 
+class Leaving(msgspec.Struct, frozen=True, kw_only=True):
+    """One held request, as the page driver tells it. Its address is not redacted."""
+
+    number: int
+    """By which its page knows it."""
+    url: str
+    form: RequestForm
+    exact: bytes
+    """``request_exact``: 32 bytes."""
+    effect: Effect
+    """What it does, as a recording lists it; not redacted."""
+    document: bool = False
+    """Whether its answer takes the place of the page."""
+    size: int = 0
+    """Bytes of its body."""
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What an action led to."""
 
@@ -61,6 +79,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """As ``Blocked.marks``."""
     sent: tuple[Effect, ...] = ()
     """What the guard let through that changes something, or may, because of the action: not redacted."""
+    leaving: tuple[Leaving, ...] = ()
+    """What waits for a yes, and was not told of before (``Page.let_go``)."""
+    documents: int = 0
+    """How many documents the page has come to: a greater number than before is another document."""
+    unconfirmed: bool = False
+    """Whether something that the page sent was held or refused since its address was opened; set by who judges."""
     unsent: bool = False
     """Whether the action needed no yes only because what it sends is judged, and that was refused. Set by who judges."""
     question: str = ""
@@ -116,6 +140,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """… and whether a dialog is the one that is to be accepted; every other one is dismissed."""
     files: tuple[GivenFile, ...] = ()
     """The files of an upload, in order."""
+    holds: bool = False
+    """Whether what the guard refuses for want of a yes waits for it, where it is of a kind that can (``Outcome.leaving``)."""
     covers: tuple[Cover, ...] = ()
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
     listed: Listed | None = None
@@ -199,7 +225,29 @@ class SeenBeside(Protocol):
         """
 
 
-class Page(SeenBeside, Protocol):
+class Holding(Protocol):
+    """A page, as far as requests of it wait for a yes (``Given.holds``). All but ``late`` may be called while another call runs."""
+
+    async def late(self) -> tuple[Leaving, ...]:
+        """What of the last action waits for a yes since its outcome, once there is something; empty once it is too late for that.
+
+        May be called while nothing else runs, and is cancelled before the next action.
+        """
+
+    async def fate(self, number: int) -> Fate:
+        """What becomes of a held request, once that is known (``Outcome.leaving``); ``withdrawn`` if it is not known here."""
+
+    async def let_go(self, number: int) -> Fate:
+        """Let a held request leave, once and exactly as it is, and say what became of it. A second call changes nothing.
+
+        Of a document: not while another call runs.
+        """
+
+    def keep_back(self, number: int) -> None:
+        """A held request does not leave."""
+
+
+class Page(SeenBeside, Holding, Protocol):
     """One page of a context. Used by one task at a time."""
 
     async def observe(self) -> Observation:

@@ -66,8 +66,11 @@ class SessionStore(Protocol):
     async def append_step(self, session_id: str, step: Step) -> None:
         """Add the next step. Errors: ``input.not_found``, ``input.invalid`` (its index is not the next one)."""
 
-    async def add_picture(self, session_id: str, index: int, screenshot: bytes) -> None:
-        """Have a stored step name its screenshot (SHA-256 of a stored blob). Errors: ``input.not_found``."""
+    async def amend_step(self, session_id: str, step: Step) -> None:
+        """Replace the stored step of the same index: its picture comes later, and so does what became of what it sent.
+
+        Errors: ``input.not_found``.
+        """
 
     async def commit_session(
         self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-import msgspec
-
 from adapters.ports import ArtefactRecord
 from adapters.storage import artefact_table, records
 from adapters.storage.records import pack, unpack
@@ -31,16 +29,14 @@ def append_step(db: sqlite3.Connection, session_id: str, step: Step) -> None:
     _add_step(db, session_id, step, pack(step))
 
 
-def add_picture(db: sqlite3.Connection, session_id: str, index: int, screenshot: bytes) -> None:
-    """Implements ``Store.add_picture``."""
-    row = db.execute("SELECT body FROM steps WHERE session = ? AND number = ?", (session_id, index)).fetchone()
-    if row is None:
-        raise records.no_step(session_id, index)
-    step = msgspec.structs.replace(unpack(row[0], Step), screenshot=screenshot)
-    db.execute(
-        "UPDATE steps SET screenshot = ?, body = ? WHERE session = ? AND number = ?",
-        (screenshot, pack(step), session_id, index),
+def amend_step(db: sqlite3.Connection, session_id: str, step: Step) -> None:
+    """Implements ``Store.amend_step``."""
+    amended = db.execute(
+        "UPDATE steps SET snapshot = ?, screenshot = ?, body = ? WHERE session = ? AND number = ?",
+        (step.snapshot, step.screenshot, pack(step), session_id, step.index),
     )
+    if not amended.rowcount:
+        raise records.no_step(session_id, step.index)
 
 
 def commit(db: sqlite3.Connection, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:

@@ -125,9 +125,9 @@ class SqliteStore(CapsuleMethods, QuestionMethods, HistoryMethods):
         await self._database.write(lambda db: session_tables.append_step(db, session_id, step))
         await self._named({step.snapshot, step.screenshot})
 
-    async def add_picture(self, session_id: str, index: int, screenshot: bytes) -> None:
-        await self._database.write(lambda db: session_tables.add_picture(db, session_id, index, screenshot))
-        await self._named({screenshot})
+    async def amend_step(self, session_id: str, step: Step) -> None:
+        await self._database.write(lambda db: session_tables.amend_step(db, session_id, step))
+        await self._named({step.snapshot, step.screenshot})
 
     async def commit_session(
         self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None

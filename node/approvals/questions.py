@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import Clock, QuestionRecord, Store
+from adapters.ports import Clock, Leaving, QuestionRecord, Store
 from node.approvals.owner_keys import OwnerKeys
 from node.approvals.showing import asked_of, shown_of, stand_of
 from node.base import any_of
@@ -34,6 +34,7 @@ from protocol.approval.approval import (
     reopen,
 )
 from protocol.approval.forms import RequestForm
+from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover, Question, cover_of, level_of
 from protocol.audit import OWNER, Outcome
 from protocol.errors import MeshError
@@ -43,6 +44,7 @@ from protocol.wire import cbor, envelope
 log = logging.getLogger(__name__)
 
 _DAY_MS: Final = 86_400_000
+_SENDS_S: Final = 10.0
 _SETTLED: Final = frozenset({"no", "used", "over"})
 Answered = Callable[[], None]
 """Told of every answer, once it is stored."""
@@ -80,7 +82,7 @@ class Approvals:
         await self.keys.load()
         for record in await self._store.questions():
             question = cbor.decode_as(record.question, Question)
-            item = Item(record=record, question=question)
+            item = Item(record=_after_restart(record), question=question)
             self._latest_ms = max(self._latest_ms, record.seen_ms)
             if record.approval:
                 try:
@@ -202,15 +204,18 @@ class Approvals:
             )  # as if there were none: ids are told to nobody
         await self._lapse()
         if asked.wait:
-            await any_of(self._answered(item), self._clock.sleep(asked.wait))
+            await any_of(self._over(item), self._clock.sleep(asked.wait))
             await self._lapse()
         return stand_of(item.record, item.question)
 
     async def _answered(self, item: Item) -> None:
+        await self._until(lambda: item.record.state != "open")
+
+    async def _until(self, done: Callable[[], bool]) -> None:
         news = asyncio.Event()
         self.listeners.append(news.set)
         try:
-            while item.record.state == "open":
+            while not done():
                 await news.wait()
                 news.clear()
         finally:
@@ -248,7 +253,14 @@ class Approvals:
         )
         for tell in self.listeners:
             tell()
+        if item.record.held in ("held", "sending"):  # its owner would rather read what became of it
+            await any_of(self._settled(item), self._clock.sleep(_SENDS_S))
         return await shown_of(item.record, item.question, item.held, self.keys.owners, self._store, "")
+
+    async def _over(self, item: Item) -> None:
+        """Return once ``item`` is answered, and it is known what became of what waits for that."""
+        await self._answered(item)
+        await self._settled(item)
 
     def _item(self, text: str) -> Item:
         """Errors: ``id.invalid``, ``input.not_found``."""
@@ -286,12 +298,21 @@ class Approvals:
         return next(fits, "")
 
     async def note(
-        self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str, branch: bytes = b""
+        self,
+        sought: Sought,
+        requests: tuple[RequestForm, ...],
+        caller: str,
+        search: str,
+        branch: bytes = b"",
+        exacts: tuple[bytes, ...] = (),
     ) -> str:
-        """The id of the question; empty if too many are open. Errors: ``store.*``."""
+        """The id of the question; empty if too many are open. exacts: of requests that wait for the answer. Errors: ``store.*``."""
         now_ms, requests = await self._lapse(), requests[: limits.QUESTION_REQUESTS_MAX]
-        alike = self._alike(sought, requests, caller, search)
+        alike = self._alike(sought, requests, caller, search, exacts)
         if alike is not None:
+            if exacts and alike.record.held != "held":
+                alike.record = msgspec.structs.replace(alike.record, held="held")
+                await self._put(alike)
             await self._count(alike, branch if alike.question.action == sought.form else b"")
             return alike.record.id
         origin = sought.form.origin
@@ -313,15 +334,25 @@ class Approvals:
             session=sought.session,
             step=sought.step,
             asked_ms=now_ms,
+            exacts=exacts,
         )
-        branches = (branch,) if branch else ()
-        record = QuestionRecord(id=question.id, asked_ms=now_ms, question=cbor.encode(question), branches=branches)
+        branches, held = (branch,) if branch else (), "held" if exacts else ""
+        record = QuestionRecord(
+            id=question.id, asked_ms=now_ms, question=cbor.encode(question), branches=branches, held=held
+        )
         item = self._items[question.id] = Item(record=record, question=question)
         await self._put(item, Kind.QUESTION_ASKED)
         await self._make_room()
         return question.id
 
-    def _alike(self, sought: Sought, requests: tuple[RequestForm, ...], caller: str, search: str) -> Item | None:
+    def _alike(
+        self,
+        sought: Sought,
+        requests: tuple[RequestForm, ...],
+        caller: str,
+        search: str,
+        exacts: tuple[bytes, ...] = (),
+    ) -> Item | None:
         """The question that asks the same, open or answered with no. A search asks about a control that stands on every page of a
         site only once at a time, although the answer will hold for the page that was asked about."""
         kind = "request" if requests else "action"
@@ -329,7 +360,7 @@ class Approvals:
             asked = item.question
             if item.record.state not in ("open", "no") or (asked.caller, asked.search) != (caller, search):
                 continue
-            if (asked.kind, asked.action, asked.requests) == (kind, sought.form, requests):
+            if (asked.kind, asked.action, asked.requests, asked.exacts) == (kind, sought.form, requests, exacts):
                 return item
             elsewhere = msgspec.structs.replace(asked.action, path=sought.form.path)
             if search and item.record.state == "open" and asked.kind == kind == "action" and elsewhere == sought.form:
@@ -405,6 +436,11 @@ class Approvals:
             return ()
         now_ms = await self._lapse()
         found = [item for item in self._items.values() if self._fits(item, sought, kind, caller, search, now_ms)]
+        await self._spend(found)
+        return tuple(cover_of(item.question, once=item.record.state == "used") for item in found)
+
+    async def _spend(self, found: list[Item]) -> None:
+        """Use the answers of ``found`` once. Errors: as ``use``."""
         for item in found:  # before the first await, so that two actions cannot both use an answer for once
             assert item.held is not None, "it holds"
             once = item.held.approval.scope == "once"
@@ -425,7 +461,37 @@ class Approvals:
                 risk=item.question.level,
                 approved_by=f"owner:{owner.name}",
             )
-        return tuple(cover_of(item.question) for item in found)
+
+    # --- what waits ---------------------------------------------------------------------------------------------------
+
+    async def until_answered(self, question_id: str) -> None:
+        """Return once there is an answer, or its time is over."""
+        if item := self._items.get(question_id):
+            await self._answered(item)
+
+    async def spend_held(self, question_id: str) -> bool:
+        """Use a yes for the request that waits for it; False if there is none that holds. Errors: ``store.*``, ``log.rollback``."""
+        item = self._items.get(question_id)
+        await self._lapse()
+        if item is None or item.record.state != "yes" or item.record.held != "held" or self._witness.tampered:
+            return False
+        item.record = msgspec.structs.replace(item.record, held="sending")
+        await self._spend([item])
+        return True
+
+    async def became(self, question_id: str, fate: Fate) -> None:
+        """Note what became of the request that waited. Errors: ``store.*``."""
+        item = self._items.get(question_id)
+        if item is None or item.record.held not in ("held", "sending"):
+            return
+        item.record = msgspec.structs.replace(item.record, held=fate)
+        await self._put(item, Kind.QUESTION_ANSWERED if fate != "refused" else None)
+        for tell in self.listeners:
+            tell()
+
+    async def _settled(self, item: Item) -> None:
+        """Return once the fate of what waits for ``item`` is known."""
+        await self._until(lambda: item.record.held not in ("held", "sending"))
 
     def _fits(self, item: Item, sought: Sought, kind: str, caller: Caller, search: str, now_ms: int) -> bool:
         question = item.question
@@ -443,6 +509,12 @@ class Approvals:
             search=search,
             now_ms=now_ms,
         )
+
+
+def _after_restart(record: QuestionRecord) -> QuestionRecord:
+    """``record`` of an earlier process: its browsers ended with it, so what was not let go never left."""
+    ended = {"held": "withdrawn", "sending": "unknown"}
+    return msgspec.structs.replace(record, held=ended.get(record.held, record.held))
 
 
 async def end_answers(store: Store) -> int:
@@ -479,6 +551,35 @@ class Asker:
         except MeshError as error:
             log.warning("a question could not be noted: %s", error)
             return ""
+
+    async def hold(self, sought: Sought, leaving: Leaving) -> str:
+        """Implements ``HoldAsking.hold``."""
+        try:
+            return await self._approvals.note(
+                sought, (leaving.form,), str(self._caller), self._search, exacts=(leaving.exact,)
+            )
+        except MeshError as error:
+            log.warning("a question could not be noted: %s", error)
+            return ""
+
+    async def answered(self, question: str) -> None:
+        """Implements ``HoldAsking.answered``."""
+        await self._approvals.until_answered(question)
+
+    async def spend(self, question: str) -> bool:
+        """Implements ``HoldAsking.spend``."""
+        try:
+            return await self._approvals.spend_held(question)
+        except MeshError as error:
+            log.warning("a yes could not be used: %s", error)
+            return False
+
+    async def became(self, question: str, fate: Fate) -> None:
+        """Implements ``HoldAsking.became``."""
+        try:
+            await self._approvals.became(question, fate)
+        except MeshError as error:
+            log.warning("it could not be noted what became of a request: %s", error)
 
     async def withdraw(self, branch: bytes) -> bool:
         """Implements ``Asking.withdraw``."""

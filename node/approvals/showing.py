@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from adapters.ports import QuestionRecord, Store
-from node.verbs.approve import Answer, Asked, Shown, Stand, State
+from node.verbs.approve import Answer, Asked, HeldState, Shown, Stand, State
 from protocol.approval.approval import Held
 from protocol.approval.forms import action_words, request_words
 from protocol.approval.owners import Owners
@@ -31,6 +31,7 @@ def _fields(record: QuestionRecord, question: Question) -> dict[str, Any]:
         "step": question.step,
         "asked_ms": record.asked_ms,
         "times": record.times,
+        "held": cast(HeldState, record.held),
     }
 
 
@@ -51,7 +52,7 @@ def stand_of(record: QuestionRecord, question: Question) -> Stand:
     """How a question stands, without the page and the picture."""
     asked = asked_of(record, question)
     requests = tuple(map(request_words, question.requests))
-    return Stand(id=asked.id, state=asked.state, does=asked.does, requests=requests, risk=asked.risk)
+    return Stand(id=asked.id, state=asked.state, does=asked.does, requests=requests, risk=asked.risk, held=asked.held)
 
 
 async def shown_of(

@@ -19,6 +19,8 @@ def group() -> None:
 
 def _show_observed(r: Result) -> None:
     click.echo(f"page {r['page']}   {r['title']}\n{'url':<8} {r['url']}")
+    if r["unconfirmed"]:
+        click.echo("! unconfirmed: something that this page sent did not leave, so what it shows may not be true")
     for line in r["lines"]:
         click.echo(line)
 
@@ -36,10 +38,26 @@ def _show_blocked(blocked: list[str]) -> None:
         click.echo(f"! the guard refused {', '.join(blocked)}")
 
 
+def _show_held(held: Result) -> None:
+    fields = f" with {', '.join(held['fields'])}" if held["fields"] else ""
+    row = f", {held['row']}" if held["row"] else ""
+    click.echo(
+        f"held     {held['method']} {held['address']}{fields}, {held['size']} bytes (risk class {held['risk']}{row})"
+    )
+    if held["question"]:
+        click.echo(
+            f"         it leaves if the owner says yes in {held['waits_s']} s: trailmesh approve yes {held['question']}"
+        )
+    else:
+        click.echo("         refused: too many questions about this site are open (trailmesh approve ls)")
+
+
 def _show_acted(r: Result) -> None:
     click.echo(f"did      {'; '.join(r['did'])} (risk class {r['risk']}: {r['reason']})")
     _show_blocked(r["blocked"])
-    if r["question"]:
+    for held in r["held"]:
+        _show_held(held)
+    if r["question"] and not r["held"]:
         click.echo(
             f"! the page may show that it was done: it was not. The owner is asked: trailmesh approve show {r['question']}"
         )

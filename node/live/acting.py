@@ -25,12 +25,14 @@ from node.live.gate import Report as Report
 from node.live.gate import never as never
 from node.live.giving import accepting
 from node.live.history import Known, Nothing
+from node.live.holding import Holder
 from node.live.missing import explained
 from node.live.options import as_label, fit
 from node.live.personal import as_observed, judge_of, pins_of, shown_name
 from node.live.selecting import around, missing, selected
 from node.live.time_limit import NOT_FOUND, TimeLimit
 from node.live.uploads import NO_UPLOADS, Uploads
+from node.verbs.live import HeldRequest
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
@@ -44,6 +46,7 @@ from protocol.page.action import (
     Goto,
     Locator,
     Press,
+    Reload,
     Select,
     Upload,
     Wait,
@@ -75,6 +78,7 @@ from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
 from protocol.risk.pressing import PRESSES, is_grave, raised
+from protocol.risk.pressing import said as gravest
 from protocol.risk.refused import may_be_allowed
 
 NOTHING_KNOWN: Final = Nothing()
@@ -133,9 +137,16 @@ class Driver:
         codes: Codes = NO_CODES,
         *,
         notes_fits: bool = False,
+        holder: Holder | None = None,
     ) -> None:
         """uploads: where files are read from. codes: who makes one-time codes. notes_fits: whether it is noted for a recording how
-        the texts of each target are matched."""
+        the texts of each target are matched. holder: where what needs a yes waits for it; None where nothing waits."""
+        self._holder = holder
+        self.held: tuple[HeldRequest, ...] = ()
+        """What waits because of the last action."""
+        self.unconfirmed = False
+        """Whether the page may show what is not true: something that it sent was held or refused since its address was opened."""
+        self._documents = 0
         self._notes_fits = notes_fits
         self._uploads, self._codes = uploads, codes
         self._page = page
@@ -177,6 +188,12 @@ class Driver:
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
+        self.held = ()
+        if self._holder is not None:
+            self.unconfirmed = self.unconfirmed or self._holder.late
+            self._holder.begin()
+        if self.unconfirmed and isinstance(action, Assert):
+            raise MeshError("page.unconfirmed")
         limit = TimeLimit(action)
         action = as_observed(filled_in(action, self.values), self._secrets)
         if self.observation is None:
@@ -203,8 +220,10 @@ class Driver:
         covers = await self._gate.admit(self.prepared.action, risk, sought, free=free)
         if condition is not None:
             await self._hold(condition, action, evidence)
+        holds = self._holder is not None and free and isinstance(action, PRESSES)
+        grave = is_grave(ready.action, risk)
         given = await self._given(answer, said, self.prepared)
-        given = msgspec.structs.replace(given, covers=covers, stays=stays, grave=is_grave(ready.action, risk))
+        given = msgspec.structs.replace(given, covers=covers, stays=stays, holds=holds, grave=grave)
         if lists is not None:
             given = msgspec.structs.replace(given, listed=await asyncio.to_thread(lists, self.prepared))
         if isinstance(action, Wait):
@@ -227,18 +246,35 @@ class Driver:
             fits = (Fit(what="text", grade=outcome.grade),)
             self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
         await self._learn(self.prepared, outcome)
-        question = await self._gate.performed(sought, askable(outcome.blocked_forms, self._secrets))
+        asked = msgspec.structs.replace(sought, level=gravest(risk))
+        if self._holder is not None:
+            self.held = await self._holder.ask(asked, outcome.leaving, self._secrets)
+            if holds:
+                self._holder.watch(asked, self._secrets)
+        question = await self._gate.performed(asked, askable(outcome.blocked_forms, self._secrets))
+        question = next((each.question for each in self.held if each.question), question)
         judged_only = free and not self._gate.approves(self.prepared.action, risk)
         unsent = judged_only and self._unsent(outcome)
         if not isinstance(action, PRESSES):
             self._by_itself |= frozenset(outcome.blocked)
-        outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent)
+        self._confirm(action, outcome, unsent=unsent or bool(self.held))
+        outcome = msgspec.structs.replace(
+            outcome, question=question, unsent=unsent or bool(self.held), unconfirmed=self.unconfirmed
+        )
         # Both as they are stored: the error of another dialog says what was expected.
         require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets), said)
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
+
+    def _confirm(self, action: Action, outcome: Outcome, *, unsent: bool) -> None:
+        """Note whether the page may show what is not true. Another document is believed, but for the one that ``action`` led to
+        while something of it was held or refused."""
+        if outcome.documents != self._documents or isinstance(action, Goto | Reload):
+            self.unconfirmed = False
+        self._documents = outcome.documents
+        self.unconfirmed = self.unconfirmed or unsent
 
     async def _require_read(self, prepared: Prepared) -> None:
         """Return if all that is to be extracted has come. Errors: ``page.cut``, ``browser.*``."""

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
+from adapters.ports import Leaving
 from node.verbs import Caller
 from protocol import limits
 from protocol.approval.forms import ActionForm, RequestForm, action_exact, action_form, request_words
+from protocol.approval.leaving import Fate
 from protocol.approval.question import Cover
 from protocol.page.action import Action
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
 from protocol.risk.classes import Risk
+
+STANDS_IN: Final = "it stands in"
+"""Begins the evidence that names the row or card of a control."""
 
 
 class Sought(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +55,7 @@ def seek(
     # The judgement may carry the evidence of several sources; the reason is that of the one that decided.
     says = [risk.reason, *(each.says for each in risk.evidence)]
     if element is not None and element.context:
-        says.append(f"it stands in “{element.context}”")  # one of many rows may have the same button
+        says.append(f"{STANDS_IN} “{element.context}”")  # one of many rows may have the same button
     evidence = tuple(dict.fromkeys(redact_text(each, secrets)[: limits.REASON_CHARS_MAX] for each in says))
     return Sought(
         exact=action_exact(plain, element, page),
@@ -91,5 +96,22 @@ class Asking(Protocol):
         """The node ``branch`` of the search tree needs no yes any more. False: the owner has said no to it. Never raises."""
 
 
-Asks = Callable[[Caller, str], Asking]
+class HoldAsking(Asking, Protocol):
+    """Asks about what is held. Nothing here raises."""
+
+    async def hold(self, sought: Sought, leaving: Leaving) -> str:
+        """Note a question about a request that waits; that of the same request that waits already is joined. Its id; empty if there
+        are too many."""
+
+    async def answered(self, question: str) -> None:
+        """Return once there is an answer."""
+
+    async def spend(self, question: str) -> bool:
+        """Use the yes for the request that waits; False if there is none that holds."""
+
+    async def became(self, question: str, fate: Fate) -> None:
+        """Note what became of the request."""
+
+
+Asks = Callable[[Caller, str], HoldAsking]
 """Who asks for a caller, in a search or (empty) outside of one."""

@@ -101,10 +101,12 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return await self.asking.ask(sought, refused) if self.asking is not None and refused else ""
 
 
-def unsent(risk: Risk, outcome: Outcome) -> MeshError:
-    """The error of an action that was done and of which the guard refused what it sent."""
+def unsent(risk: Risk, outcome: Outcome, *, held: bool = False) -> MeshError:
+    """The error of an action that was done and of which the guard holds or refused what it sent."""
     asks = f"; the owner is asked: {outcome.question}" if outcome.question else ""
-    return _refused(risk, f"; it was performed, and what it sent was refused{asks}", outcome.question)
+    return _refused(
+        risk, f"; it was performed, and what it sent {'is held' if held else 'was refused'}{asks}", outcome.question
+    )
 
 
 def _refused(risk: Risk, why: str, question: str = "") -> MeshError:

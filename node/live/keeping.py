@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from adapters.ports import Page
 from node.live.acting import Gate
 from node.live.codes import NO_CODES, Codes
 from node.live.following import Following
+from node.live.holding import Holder, Sent
 from node.live.personal import covered_at
 from node.live.uploads import NO_UPLOADS, Uploads
 from protocol import limits
@@ -41,6 +43,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     search: str = ""
     goes_on: bool = False
     """Whether a step is followed by others though the guard refused what it sent: its step has failed all the same."""
+    holds: Callable[[Page, Sent], Holder] | None = None
+    """Makes who holds what a page sends and needs a yes for; None where nothing waits."""
     caller: str = ""
     """Caller of the recording; empty for the current caller."""
     inputs: tuple[Input, ...] = ()

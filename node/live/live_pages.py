@@ -33,6 +33,7 @@ class LivePage:
     async def finish(self) -> None:
         """Sign what was recorded of it, or keep it unsigned if that fails, and close it."""
         if self.recorder is not None:
+            await self.recorder.release()
             try:
                 # A recording without steps has nothing to sign.
                 await (self.recorder.commit() if self.recorder.steps else self.recorder.interrupt())

@@ -8,15 +8,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.ports import BrowserState, Clock, LiveRecord, Outcome, Store
+from adapters.ports import BrowserState, Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
 from node.live.acting import Gate, Report
-from node.live.asking import Asking
+from node.live.asking import HoldAsking
 from node.live.endings import ended, kept
+from node.live.holding import Holder, Sent
 from node.live.keeping import Recording, covering_on
 from node.live.live_pages import LivePage, LivePages
 from node.live.metering import Meter
@@ -25,7 +27,7 @@ from node.live.options import by_label
 from node.live.personal import by_stored_name
 from node.live.recorder import Recorder
 from node.live.signer import Signer
-from node.verbs.live import Acted, Observed, PageInfo
+from node.verbs.live import Acted, HeldRequest, Observed, PageInfo
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Locator, describe, target_of
@@ -51,7 +53,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     risk_max: int
     """The highest risk class that is performed without asking."""
-    asking: Asking | None = None
+    asking: HoldAsking | None = None
+    hold_s: int = 0
+    """How long what needs the owner's yes waits for it."""
 
 
 class Login(NamedTuple):
@@ -101,6 +105,8 @@ class LiveSession:
         self._approved = 0
         """The highest risk class that the owner has approved for the call in progress."""
         self._last_ms = clock.now_ms()
+        self._unsent = False
+        """Whether something that its pages sent was held or refused."""
         self.record = record
 
     # --- life --------------------------------------------------------------------------------------------------------
@@ -220,6 +226,7 @@ class LiveSession:
                 # Its caller named a ref: what stands on the element is the page's, and is stored as such.
                 actions = tuple(by_stored_name(action, recorder.stored_at(now.url)) for action in labelled)
         did: list[tuple[str, Risk]] = []
+        held: list[HeldRequest] = []
         outcomes: list[Outcome] = []
         notes: list[str] = []  # as they are recorded: redacted
         for action in actions:
@@ -230,10 +237,12 @@ class LiveSession:
             work = recorder.perform(action, expect=expect if action is actions[-1] else None)
             outcomes.append(await to_its_end(work, stop=stop, patience_s=patience_s))
             notes += recorder.steps[-1].notes
+            held += recorder.held
+            self._unsent = self._unsent or recorder.unconfirmed
             assert recorder.prepared is not None, "it was performed"
             done = describe(redact_action(recorder.prepared.action, self._secrets))
             did.append((done, recorder.prepared.risk))
-        return await self._acted(did, outcomes, notes)
+        return await self._acted(did, outcomes, notes, held)
 
     async def _need_room(self, recorder: Recorder | None) -> None:
         """Errors: ``live.ended``, once its agent may not go on, no action is left, or no room for what one more would record."""
@@ -244,7 +253,9 @@ class LiveSession:
             await to_its_end(self.end(reason))
             raise ended(self.record)
 
-    async def _acted(self, did: list[tuple[str, Risk]], outcomes: list[Outcome], notes: Sequence[str]) -> Acted:
+    async def _acted(
+        self, did: list[tuple[str, Risk]], outcomes: list[Outcome], notes: Sequence[str], held: Sequence[HeldRequest]
+    ) -> Acted:
         risk = max((risk for _, risk in did), key=lambda risk: risk.level)
         last = outcomes[-1]
         return Acted(
@@ -253,6 +264,7 @@ class LiveSession:
             risk=risk.level,
             reason=risk.reason,
             blocked=tuple(redact_address(item, self._secrets) for outcome in outcomes for item in outcome.blocked),
+            held=tuple(held),
             question=next((outcome.question for outcome in outcomes if outcome.question), ""),
             notes=tuple(dict.fromkeys((*notes, *(asks(each) for one in outcomes for each in one.challenges)))),
             dialogs=tuple(
@@ -277,13 +289,19 @@ class LiveSession:
             class_max=fixed.recording.gate.class_max,
             wall=fixed.recording.gate.wall,
         )
-        plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate)
+        holds = self._holder if gate.wall is not None and gate.asking is not None and fixed.hold_s else None
+        plan = msgspec.structs.replace(fixed.recording, start_url=action.url, parent=first, gate=gate, holds=holds)
         recorder = Recorder(self._store, page.page, self._clock, self._signer, plan)
         await recorder.begin()
         page.recorder = recorder
         self.record = msgspec.structs.replace(self.record, sessions=(*self.record.sessions, recorder.session.id))
         await self._store.put_live(self.record)
         return recorder
+
+    def _holder(self, page: Page, sent: Sent) -> Holder:
+        assert self._plan.asking is not None, "somebody is asked"
+        turn = partial(self.turn, wait_s=limits.HELD_ANSWER_S)
+        return Holder(page, self._plan.asking, self._clock, turn, sent, self._plan.hold_s)
 
     def _approves(self, action: Action, risk: Risk) -> bool:
         return risk.level <= self._approved
@@ -307,6 +325,7 @@ class LiveSession:
             page=self._pages.number,
             url=redact_address(observation.url, self._secrets),
             title=redact_text(observation.title, self._secrets),
+            unconfirmed=recorder.unconfirmed if (recorder := self._pages.current.recorder) else False,
             lines=await asyncio.to_thread(self._lines, observation, self._numbers, start),
         )
 
@@ -319,6 +338,8 @@ class LiveSession:
         plan = self._plan.recording
         if plan.capsule:
             raise MeshError("capsule.issuer", f"it began with {plan.capsule}: refresh that", capsule=plan.capsule)
+        if self._unsent:
+            raise MeshError("page.unconfirmed", "something that its pages sent was held or refused: log in anew")
         url = self._seen.observation.url if self._seen else ""
         return Login(state=await self._context.state(whole=True), url=url, browser=plan.browser, profile=plan.profile)
 

@@ -206,7 +206,7 @@ class LiveSessions:
         )
         risk_max = min(mount.class_max, max(self._config.policy.risk_class_max, params.approve_class))
         asking = self._asks(current_caller(), "") if self._asks else None
-        return Plan(recording=recording, report=report, risk_max=risk_max, asking=asking)
+        return Plan(recording=recording, report=report, risk_max=risk_max, asking=asking, hold_s=params.hold)
 
     # --- using -------------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from node.live.pictures import Pictures
 from node.live.sightings import Sightings
 from node.live.signer import Signer
 from node.verbs import CallerKind, current_caller
+from node.verbs.live import HeldRequest
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
@@ -55,6 +56,7 @@ from protocol.recording.snapshot import stored_snapshot
 from protocol.recording.verdicts import judge_recording
 from protocol.wire import cbor
 
+_LEFT_LATER = "what it sent was held, and left after the owner's yes"
 _RISK_UNKNOWN = 1
 """The class stored for an action whose element was not found. Nothing was done, so the lowest class applies."""
 
@@ -86,7 +88,10 @@ class Recorder:
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
         self._secrets = plan.secrets.keyed(signer.tokens, keeping(plan.sites))
-        self._driver = Driver(page, plan.gate, self._secrets, plan.uploads, plan.codes, notes_fits=True)
+        self._holder = plan.holds(page, self.sent) if plan.holds is not None else None
+        self._driver = Driver(
+            page, plan.gate, self._secrets, plan.uploads, plan.codes, notes_fits=True, holder=self._holder
+        )
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
         self._pictures = Pictures(self._keep_picture)
@@ -116,6 +121,21 @@ class Recorder:
     def prepared(self) -> Prepared | None:
         """The last action, once its element was found; None when it was not."""
         return self._driver.prepared
+
+    @property
+    def held(self) -> tuple[HeldRequest, ...]:
+        """What waits for the owner's yes because of the last action."""
+        return self._driver.held
+
+    @property
+    def unconfirmed(self) -> bool:
+        """As ``Driver.unconfirmed``."""
+        return self._driver.unconfirmed or (self._holder is not None and self._holder.late)
+
+    async def release(self) -> None:
+        """Nothing waits for a yes any more: it does not leave."""
+        if self._holder is not None:
+            await self._holder.close()
 
     @property
     def size_bytes(self) -> int:
@@ -175,11 +195,19 @@ class Recorder:
             await self._keep(action, started_ms, expect, error=error.code, found=found)
             raise
         await self._note_login()
-        refused = unsent(self._driver.prepared.risk, outcome) if outcome.unsent and self._driver.prepared else None
+        refused = self._refused(action, outcome)
         await self._keep(action, started_ms, expect, outcome=outcome, error=refused.code if refused else "")
         if refused is not None and not self._plan.goes_on:
             raise refused
         return outcome
+
+    def _refused(self, action: Action, outcome: Outcome) -> MeshError | None:
+        """The error of an action that was performed and counts as failed."""
+        if outcome.unsent and self._driver.prepared:
+            return unsent(self._driver.prepared.risk, outcome, held=bool(self.held))
+        if outcome.unconfirmed and isinstance(action, Extract):
+            return MeshError("page.unconfirmed")
+        return None
 
     async def _look_closer(self, action: Action, evidence: Evidence | None) -> None:
         """Show the document of the page on which ``action`` failed, to whoever wants it: it is not recorded."""
@@ -318,9 +346,11 @@ class Recorder:
 
     def _effects(self, outcome: Outcome | None) -> tuple[tuple[Effect, ...], bool]:
         """What a step sent that changes something, as it is stored, and whether there was more."""
+        return kept([self._told(each) for each in (outcome.sent if outcome else ())])
+
+    def _told(self, effect: Effect) -> Effect:
         with_path = not self._caller.startswith(f"{CallerKind.AGENT}:")
-        sent = outcome.sent if outcome else ()
-        return kept([as_told(each, self._secrets, with_path=with_path) for each in sent])
+        return as_told(effect, self._secrets, with_path=with_path)
 
     def _redacted(self, seen: Evidence | None, secrets: Stored) -> Evidence | None:
         if seen is None:
@@ -375,8 +405,20 @@ class Recorder:
 
     async def _keep_picture(self, index: int, image: bytes) -> None:
         digest = await self._blob(image)
-        await self._store.add_picture(self.session.id, index, digest)
-        self.steps[index - 1] = msgspec.structs.replace(self.steps[index - 1], screenshot=digest)
+        await self._amend(msgspec.structs.replace(self.steps[index - 1], screenshot=digest))
+
+    async def _amend(self, step: Step) -> None:
+        self.steps[step.index - 1] = step
+        await self._store.amend_step(self.session.id, step)
+
+    async def sent(self, index: int, effect: Effect) -> None:
+        """What the step ``index`` sent was held, and has left after a yes: it counts as performed. Errors: ``store.*``."""
+        if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":
+            step = self.steps[index - 1]
+            effects, more = kept([*step.effects, self._told(effect)])
+            notes = (*step.notes, _LEFT_LATER)
+            step = msgspec.structs.replace(step, ok=True, error="", notes=notes, effects=effects, effects_more=more)
+            await self._amend(step)
 
     def _closed(self, outcome: Verdict, reason: str = "") -> Session:
         return msgspec.structs.replace(

@@ -55,6 +55,9 @@ class StateParams(Params, frozen=True, kw_only=True):
 # --- results ---------------------------------------------------------------------------------------------------------
 
 
+HeldState = Literal["", "held", "sending", "sent", "refused", "withdrawn", "unknown"]
+
+
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A question. Pages have chosen some of its texts."""
 
@@ -75,6 +78,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     asked_ms: int
     times: int
     """How often it was asked."""
+    held: HeldState
+    """What becomes of the request that waits for the answer: ``held``, a yes sends it; ``sent``, it left once; ``refused``, it
+    never left; ``withdrawn``, the page gave it up; ``unknown``, it was let go and nobody knows if it arrived; empty, none waits."""
 
 
 class AskedList(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,11 +126,14 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     state: State
-    """``yes``: do the action again, and it is let through. ``used``: a yes for once has let it through."""
+    """``yes``: do the action again, and it is let through, unless ``held`` says that it was sent. ``used``: a yes for once has let
+    it through."""
     does: str
     requests: tuple[str, ...]
     """The requests that the guard refused, and that a yes lets through while the action is done again."""
     risk: int
+    held: HeldState
+    """What becomes of the request that waits for the answer (docs/approvals.md); empty if none waits."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -168,7 +177,7 @@ STATE: Final = Verb(
     gives=Stand,
     help="""Show how a question stands, or wait for its answer.
 
-    Who asked may see it, and nobody but the owner answers it. A yes does nothing by itself: do the action again.
+    Who asked may see it, and nobody but the owner answers it. A yes sends what is held. Where nothing is held, do the action again.
     """,
     callers=OWNER_AND_AGENTS,
     scope=ANY_SCOPE,

@@ -28,6 +28,28 @@ from protocol.recording.session import Verdict
 # --- what they give --------------------------------------------------------------------------------------------------
 
 
+class HeldRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that waits for the owner's yes before it leaves. The page and its site have chosen most of its texts."""
+
+    question: str
+    """Id of the question (``approve.state``); empty where no more can be asked: then it was refused."""
+    method: str
+    address: str
+    fields: tuple[str, ...]
+    """Names of the fields in address and body; ``name=value`` of those that choose what is done."""
+    size: int
+    """Bytes of the body."""
+    risk: int
+    """The class (docs/risk.md)."""
+    control: str
+    """The action that caused it, in words."""
+    row: str
+    """The row or card that the control stands in; empty if none."""
+    page: str
+    waits_s: int
+    """Seconds that it waits. After that a yes lets it through when the action is done again."""
+
+
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Observation of the current page. Its refs are valid until the next observation."""
 
@@ -39,6 +61,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the page, from 0."""
     url: str
     title: str
+    unconfirmed: bool
+    """Whether the page may show what is not true: something that it sent was held or refused since its address was opened."""
     lines: tuple[str, ...]
     """One indented line per node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
 
@@ -74,6 +98,8 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     blocked: tuple[str, ...]
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
+    held: tuple[HeldRequest, ...]
+    """What waits for the owner's yes. The page may show that it was done: it was not, yet."""
     question: str
     """Id of the question to the owner about the first of them that a yes would let through; empty if nobody is asked. The page may
     show that it was done: it was not."""

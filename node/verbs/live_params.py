@@ -70,6 +70,15 @@ class OpenParams(Params, frozen=True, kw_only=True):
         int, option("Approve risk classes up to N for the whole live session (docs/risk.md).", metavar="N", ge=0, le=7)
     ] = 0
     capsule: Annotated[str, CAPSULE] = ""
+    hold: Annotated[
+        int,
+        option(
+            "Seconds that a request which changes something waits for the owner's yes (docs/approvals.md); 0 refuses it at once.",
+            metavar="SECONDS",
+            ge=0,
+            le=limits.HELD_TERMINAL_S,
+        ),
+    ] = limits.HELD_CLIENT_S
 
     def __repr__(self) -> str:
         return f"OpenParams(url={rows.where(self.url)!r}, secrets={sorted(self.secrets)})"

@@ -17,7 +17,8 @@ from protocol.wire import cbor, envelope
 KIND_APPROVAL: Final = "approval"
 KIND_APPROVAL_USE: Final = "approval-use"
 Scope = Literal["once", "search", "site"]
-"""``once``: the exact action, once. ``search``: its form, in its search. ``site``: its form, for the caller that asked."""
+"""``once``: the exact action, once. ``search``: its form, in its search. ``site``: its form, for the caller that asked. A yes to
+what an action sent is for the same form of control and page."""
 USUAL_S: Final = {"once": 3_600, "search": 86_400, "site": 30 * 86_400}
 """How long an approval holds unless the owner says otherwise, by scope."""
 
@@ -115,9 +116,9 @@ def holds(
         return False
     if approval.scope == "once":
         return caller == question.caller and exact == question.exact
-    # Requests alone are allowed whatever sends them: another page of the site has the same search box.
-    same = form.origin == question.origin if question.kind == "request" else form == question.action
-    return same and (search == question.search if approval.scope == "search" else caller == question.caller)
+    return form == question.action and (
+        search == question.search if approval.scope == "search" else caller == question.caller
+    )
 
 
 def statement(approval: Approval, public_key: bytes, *, now_s: int, unique: bytes) -> bytes:

@@ -41,6 +41,9 @@ UNREAD: Final = "unread"
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _HEX: Final = re.compile(r"[0-9a-f]{12,64}", re.ASCII | re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
+_BOUNDARY: Final = re.compile(r'boundary=(?:"([^"]+)"|([^\s;]+))', re.IGNORECASE)
+_PART_NAME: Final = re.compile(r'\bname="([^"]*)"')
+_PART_FILE: Final = re.compile(r'\bfilename="([^"]*)"')
 _CHOOSES: Final = frozenset(
     {"action", "act", "cmd", "command", "do", "func", "function", "method", "mode", "op", "operation", "operationname", "query",
      "task", "type", "verb", "_method"}
@@ -79,7 +82,8 @@ class RequestForm(_Record, frozen=True, kw_only=True):
     fields: _Fields = ()
     """The same of the body."""
     body: Annotated[str, msgspec.Meta(max_length=80)] = ""
-    """How the body was read: empty without one, ``form``, ``json``, ``sha256:…`` of a body without fields, or ``unread``."""
+    """How the body was read: empty without one, ``form``, ``multipart``, ``json``, ``sha256:…`` of a body without fields, or
+    ``unread``."""
 
 
 def path_form(path: str) -> str:
@@ -171,19 +175,56 @@ def request_form(method: str, url: str, content_type: str = "", body: str | None
         query = _names(parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=limits.FORM_FIELDS_MAX))
     except ValueError:
         query = (_digest(url),)
-    how, fields = _body(content_type.partition(";")[0].strip().lower(), body)
+    how, fields = _body(content_type, body)
     return RequestForm(method=method.upper()[:32], origin=origin, path=path, query=query, fields=fields, body=how)
 
 
-def _body(kind: str, body: str | None) -> tuple[str, tuple[str, ...]]:
+def media_type(content_type: str) -> str:
+    """A content type without its parameters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def fields_of(content_type: str, body: str) -> list[tuple[str, str]] | None:
+    """Name and value of each field of a form; of a file its name and content. None for what is no form.
+
+    Errors: ``ValueError`` for a form that cannot be read, or has too many fields.
+    """
+    match media_type(content_type):
+        case "application/x-www-form-urlencoded":
+            return parse_qsl(body, keep_blank_values=True, strict_parsing=True, max_num_fields=limits.FORM_FIELDS_MAX)
+        case "multipart/form-data":
+            return _parts(content_type, body)
+        case _:
+            return None
+
+
+def _parts(content_type: str, body: str) -> list[tuple[str, str]]:
+    found = _BOUNDARY.search(content_type)
+    if found is None:
+        raise ValueError("no boundary")
+    between = f"--{found[1] or found[2]}"
+    first, *parts, last = body.split(between)
+    if first.strip() or last.strip() != "--" or len(parts) > limits.FORM_FIELDS_MAX:
+        raise ValueError("not the parts of a form")
+    pairs = []
+    for part in parts:
+        head, _, value = part.removeprefix("\r\n").partition("\r\n\r\n")
+        if (name := _PART_NAME.search(head)) is None:
+            raise ValueError("a part without a name")
+        file = _PART_FILE.search(head)
+        pairs.append((name[1], (f"{file[1]}\n" if file else "") + value.removesuffix("\r\n")))
+    return pairs
+
+
+def _body(content_type: str, body: str | None) -> tuple[str, tuple[str, ...]]:
+    kind = media_type(content_type)
     if body is None or len(body) > limits.FORM_BODY_CHARS_MAX:
         return UNREAD, ()
     if not body:
         return "", ()
     try:
-        if kind == "application/x-www-form-urlencoded":
-            pairs = parse_qsl(body, keep_blank_values=True, strict_parsing=True, max_num_fields=limits.FORM_FIELDS_MAX)
-            return "form", _names(pairs)
+        if (pairs := fields_of(content_type, body)) is not None:
+            return "form" if kind != "multipart/form-data" else "multipart", _names(pairs)
         if kind == "application/json":
             found = json.loads(body, object_pairs_hook=_pairs)
             if isinstance(found, dict):

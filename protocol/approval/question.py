@@ -10,11 +10,13 @@ import msgspec
 
 from protocol import ids, limits
 from protocol.approval.forms import ActionForm, RequestForm, request_form
+from protocol.risk import marks
 from protocol.risk.addresses import destructive_url
 from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.segments import words_in
 from protocol.wire import cbor
 
-_DOMAIN: Final = b"trailmesh-question-v1\x00"
+_DOMAIN: Final = b"trailmesh-question-v2\x00"
 _DELETES: Final = 7
 """The class of actions that delete."""
 _WRITES: Final = frozenset({"POST", "PUT", "PATCH"})
@@ -25,6 +27,7 @@ Level = Annotated[int, msgspec.Meta(ge=1, le=7)]
 Said = Annotated[str, msgspec.Meta(max_length=limits.REASON_CHARS_MAX)]
 _Who = Annotated[str, msgspec.Meta(max_length=limits.AUDIT_NAME_CHARS_MAX)]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_Exacts = Annotated[tuple[Digest, ...], msgspec.Meta(max_length=limits.QUESTION_REQUESTS_MAX)]
 _Requests = Annotated[tuple[RequestForm, ...], msgspec.Meta(max_length=limits.QUESTION_REQUESTS_MAX)]
 
 
@@ -54,6 +57,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     session: Annotated[str, msgspec.Meta(max_length=32)] = ""
     step: Annotated[int, msgspec.Meta(ge=0, le=limits.SESSION_STEPS_MAX)] = 0
     asked_ms: _Time
+    exacts: _Exacts = ()
+    """``leaving.request_exact`` of the requests, in their order, if all that they say is known: a yes for once is for these."""
 
     @property
     def origin(self) -> str:
@@ -67,11 +72,18 @@ def digest_of(question: Question) -> bytes:
 
 
 def level_of(form: RequestForm) -> int:
-    """The class of a request that the guard refused: that of deleting for DELETE and for an address that says so."""
+    """The class of a request that needs a yes: 7 if it deletes or its address says so, 6 with a field of access, 5 with one of
+    payment, else 4."""
     url = f"{form.origin}{form.path}" + (f"?{'&'.join(form.query)}" if form.query else "")
     replaced = any(each.lower() == "_method=delete" for each in (*form.query, *form.fields))
     deletes = form.method == "DELETE" or replaced or any(map(destructive_url, (url, *_chosen(form))))
-    return _DELETES if deletes else APPROVAL_CLASS
+    typed = max((_of_field(each.partition("=")[0]) for each in (*form.query, *form.fields)), default=0)
+    return _DELETES if deletes else max(APPROVAL_CLASS, typed)
+
+
+def _of_field(name: str) -> int:
+    """6 for the name of a field of access, 5 for one of payment, 0 for any other."""
+    return marks.of_field(tuple(words_in(name)), (("name", name),))
 
 
 def _chosen(form: RequestForm) -> list[str]:
@@ -87,9 +99,15 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = ""
     """Anything sent to this origin too, except to addresses that are judged worse than the action; empty for no origin."""
     level: int = 0
+    exacts: frozenset[bytes] = frozenset()
+    """Only these requests, each once (``leaving.request_exact``); empty: whatever has the form of one of ``requests``."""
 
-    def covers(self, method: str, url: str, content_type: str, body: str | None, *, announced: bool = False) -> bool:
+    def covers(
+        self, method: str, url: str, content_type: str, body: str | None, *, exact: bytes = b"", announced: bool = False
+    ) -> bool:
         """Whether it lets a request through. announced: it is the preflight of one, whose body is not known yet."""
+        if self.exacts and not announced:
+            return exact in self.exacts
         form = request_form(method, url, content_type, body)
         if announced:
             form = msgspec.structs.replace(form, fields=(), body="")
@@ -106,7 +124,8 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
         return form.method in _WRITES and not replaced and not any(map(destructive_url, (url, *_chosen(form))))
 
 
-def cover_of(question: Question) -> Cover:
-    """What a yes to ``question`` lets through."""
+def cover_of(question: Question, *, once: bool) -> Cover:
+    """What a yes to ``question`` lets through; once: a yes for once."""
     origin = question.origin if question.open_requests else ""
-    return Cover(requests=question.requests, origin=origin, level=question.level)
+    exacts = frozenset(question.exacts) if once else frozenset()
+    return Cover(requests=question.requests, origin=origin, level=question.level, exacts=exacts)

@@ -109,6 +109,12 @@ PAGES: Final[dict[str, Code]] = {
         " closed shadow trees: look in a part of the page that has none (`within`). The"
         " message says what was left out.",
     ),
+    "page.unconfirmed": Code(
+        _O,
+        False,
+        "Something that the page sent was held or refused, so what it shows may not be true: many pages show success before the site has answered.",
+        "Open its address anew (`goto`, `reload`), after the owner's yes if it is held: `trailmesh approve state QUESTION --wait 60`.",
+    ),
     "action.target_missing": Code(
         _O,
         False,

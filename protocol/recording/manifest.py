@@ -6,26 +6,20 @@ the one who recorded it (docs/adr/0068-consent-by-effects-manifest.md).
 
 from __future__ import annotations
 
-import email.message
-import email.parser
-import email.policy
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Final, NamedTuple
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
 from protocol import limits
-from protocol.approval.forms import ID, NUMBER, UNREAD, path_form, request_form
+from protocol.approval.forms import ID, NUMBER, UNREAD, media_type, path_form, request_form
 from protocol.approval.question import Level, level_of
 from protocol.wire import cbor
 
 _DOMAIN: Final = b"trailmesh-effects-v1\x00"
-_MULTIPART: Final = "multipart/form-data"
-_FORM: Final = "application/x-www-form-urlencoded"
-
 _CALLED_ID: Final = re.compile(r"(?:^|[^a-zA-Z])(?:id|ID|pk|uuid|guid)\]?$|[a-z]Id$")
 
 _Text = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX)]
@@ -48,7 +42,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     fields: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=limits.FORM_FIELDS_MAX)] = ()
     """Names of the fields of its body, sorted; of those that choose what is done, ``name=value`` (``RequestForm.fields``)."""
     body: Annotated[str, msgspec.Meta(max_length=80)] = ""
-    """``RequestForm.body``, or ``multipart``."""
+    """``RequestForm.body``."""
     chosen: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=limits.EFFECT_HEADERS_MAX)] = ()
     """Headers that choose what is done, ``name: value``, sorted."""
     files: Annotated[tuple[SentFile, ...], msgspec.Meta(max_length=limits.EFFECT_FILES_MAX)] = ()
@@ -67,13 +61,8 @@ def effect_of(
     files: Sequence[SentFile] = (),
 ) -> Effect:
     """The effect of a request. method, url, body: as they are sent, body None if it is not known. files: that the page has."""
-    kind = content_type.partition(";")[0].strip().lower()
-    pairs = _multipart(content_type, body) if kind == _MULTIPART and body else None
     form = request_form(method, url, content_type, body)
-    if pairs is not None:
-        form = request_form(method, url, _FORM, urlencode(pairs))
-        form = msgspec.structs.replace(form, body="multipart" if form.body == "form" else form.body)
-    carries = kind == _MULTIPART or form.body == UNREAD
+    carries = media_type(content_type) == "multipart/form-data" or form.body == UNREAD
     return Effect(
         method=method[:64],
         url=url.partition("#")[0],  # not cut before secrets are taken out: half of one would be found by nothing
@@ -83,32 +72,6 @@ def effect_of(
         files=tuple(files)[: limits.EFFECT_FILES_MAX] if carries else (),
         level=level_of(form),
     )
-
-
-def _multipart(content_type: str, body: str) -> list[tuple[str, str]] | None:
-    """Names and texts of the fields of a multipart form; of a file its name. None for what is no such form."""
-    if "\n" in content_type or len(body) > limits.FORM_BODY_CHARS_MAX:
-        return None
-    try:
-        return _parts(f"Content-Type: {content_type}\r\n\r\n{body}")
-    except Exception:  # the parser of the standard library promises nothing for what a page makes up
-        return None
-
-
-def _parts(message: str) -> list[tuple[str, str]] | None:
-    read = email.parser.Parser(policy=email.policy.HTTP).parsestr(message)
-    parts = read.get_payload() if read.is_multipart() else None
-    if not isinstance(parts, list) or read.defects or len(parts) > limits.FORM_FIELDS_MAX:
-        return None
-    found: list[tuple[str, str]] = []
-    for part in parts:
-        assert isinstance(part, email.message.Message), "a part of a multipart message"
-        name = part.get_param("name", header="content-disposition")
-        if not isinstance(name, str) or part.is_multipart():
-            return None
-        value = part.get_filename() or part.get_payload()
-        found.append((name, value if isinstance(value, str) else ""))
-    return found
 
 
 def _cut(text: str, most: int) -> str:

@@ -28,7 +28,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     # The peer protocol: messages, frames, and every artefact that they carry.
     "protocol": Format(2, oldest=2),
     # Artefacts, by the kind of their envelope.
-    "approval": Format(),
+    "approval": Format(2),
     "approval-use": Format(),
     "assignment": Format(2),
     "audit-head": Format(),

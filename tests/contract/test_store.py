@@ -217,19 +217,20 @@ async def test_a_step_names_its_picture_when_that_comes_later(store: Store) -> N
     for one in steps:
         await store.append_step("ses-1", one)
     picture = await store.put_blob(b"picture")
-    await store.add_picture("ses-1", 2, picture)
-    assert await store.steps("ses-1") == [steps[0], msgspec.structs.replace(steps[1], screenshot=picture)]
+    pictured = msgspec.structs.replace(steps[1], screenshot=picture)
+    await store.amend_step("ses-1", pictured)
+    assert await store.steps("ses-1") == [steps[0], pictured]
     await store.remove_session("ses-1")
     with pytest.raises(MeshError):
         await store.blob(picture)
 
 
 @pytest.mark.parametrize(("name", "index"), [("ses-1", 0), ("ses-1", 2), ("ses-2", 1)])
-async def test_a_step_that_is_not_there_gets_no_picture(store: Store, name: str, index: int) -> None:
+async def test_a_step_that_is_not_there_is_not_amended(store: Store, name: str, index: int) -> None:
     await store.put_session(session())
     await store.append_step("ses-1", step(1))
     with pytest.raises(MeshError) as caught:
-        await store.add_picture(name, index, bytes(32))
+        await store.amend_step(name, step(index))
     assert caught.value.code == "input.not_found"
     assert await store.steps("ses-1") == [step(1)]
 

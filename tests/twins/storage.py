@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
@@ -138,13 +136,13 @@ class MemoryStore(MemoryCapsules):
         self._steps[session_id].append(pack(step))
         self._fresh -= Counter({step.snapshot, step.screenshot})
 
-    async def add_picture(self, session_id: str, index: int, screenshot: bytes) -> None:
+    async def amend_step(self, session_id: str, step: Step) -> None:
         self._open()
         stored = self._steps.get(session_id, [])
-        if not 0 < index <= len(stored):
-            raise records.no_step(session_id, index)
-        stored[index - 1] = pack(msgspec.structs.replace(unpack(stored[index - 1], Step), screenshot=screenshot))
-        self._fresh -= Counter({screenshot})
+        if not 0 < step.index <= len(stored):
+            raise records.no_step(session_id, step.index)
+        stored[step.index - 1] = pack(step)
+        self._fresh -= Counter({step.snapshot, step.screenshot})
 
     async def commit_session(
         self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None

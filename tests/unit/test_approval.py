@@ -229,9 +229,9 @@ def test_a_preflight_is_covered_where_the_request_it_announces_is() -> None:
     ],
 )
 def test_a_field_that_says_delete_is_no_part_of_what_is_not_known_yet(kind: str, body: str, covered: bool) -> None:
-    cover = cover_of(question(open_requests=True))
+    cover = cover_of(question(open_requests=True), once=False)
     assert cover.covers("POST", f"{SHOP}/cart", kind, body) is covered
-    assert cover_of(question(open_requests=True, level=7)).covers("POST", f"{SHOP}/cart", kind, body)
+    assert cover_of(question(open_requests=True, level=7), once=False).covers("POST", f"{SHOP}/cart", kind, body)
     assert not cover.covers("POST as DELETE", f"{SHOP}/cart", kind, body)
 
 
@@ -251,9 +251,9 @@ def test_requests_that_are_not_known_yet_stay_at_the_origin_and_below_the_class(
 ) -> None:
     """Guard: protocol/approval/question.py, Cover._open."""
     for level, expected in ((4, at_four), (7, at_seven)):
-        cover = cover_of(question(level=level, open_requests=True))
+        cover = cover_of(question(level=level, open_requests=True), once=False)
         assert cover.covers(method, url, "application/json", '{"any":1}') is expected
-    assert not cover_of(ASKED).covers("POST", f"{SHOP}/cart", "", "")
+    assert not cover_of(ASKED, once=False).covers("POST", f"{SHOP}/cart", "", "")
 
 
 # --- approvals -------------------------------------------------------------------------------------------------------
@@ -368,13 +368,14 @@ def test_a_site_is_for_the_form_of_this_caller_everywhere_at_the_origin() -> Non
     assert not allowed(found, ASKED, action=Click(target=Locator(role="button", name="Buy now")))
 
 
-def test_requests_alone_are_allowed_whatever_sends_them_but_only_at_the_origin() -> None:
+def test_requests_are_allowed_with_the_control_and_page_that_sent_them_and_with_no_other() -> None:
     asked = question(kind="request", requests=(POST,))
     found = held(asked, scope="site")
     other = Press(key="Enter", target=Locator(role="searchbox", name="Find"))
-    assert allowed(found, asked, action=other, page=f"{SHOP}/help", level=1)
-    assert not allowed(found, asked, action=other, page="https://other.example/help", level=1)
-    assert not allowed(held(asked), asked, action=other, page=f"{SHOP}/help", level=1)
+    assert allowed(found, asked, page=f"{SHOP}/products/9")
+    assert not allowed(found, asked, action=other, page=f"{SHOP}/products/9", level=1)
+    assert not allowed(found, asked, page=f"{SHOP}/help", level=1)
+    assert not allowed(found, asked, page="https://other.example/products/9", level=1)
 
 
 def test_no_answer_allows_an_action_that_has_become_more_dangerous() -> None:

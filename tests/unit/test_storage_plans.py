@@ -100,7 +100,7 @@ async def _everything(store: Store) -> None:
     await store.take_invite(b"t")
     await store.put_session(session())
     await store.append_step("ses-1", step(1, snapshot=await store.put_blob(b"data")))
-    await store.add_picture("ses-1", 1, await store.put_blob(b"picture"))
+    await store.amend_step("ses-1", step(1, screenshot=await store.put_blob(b"picture")))
     await store.commit_session(session(), [artefact()])
     await store.import_session(session(2), [step(1)], [artefact("b", subject="ses-2")])
     await store.session("ses-1")

@@ -53,7 +53,7 @@ def owner_id(key: SigningKey) -> str:
     return f"own-{body}{check_digit(body)}"
 
 
-def sign1(payload: bytes, key: SigningKey, *, kind: str = "approval", at_s: int = NOW_S, issuer: str = "") -> bytes:
+def sign1(payload: bytes, key: SigningKey, *, kind: str = "approval.2", at_s: int = NOW_S, issuer: str = "") -> bytes:
     """An envelope by an owner's key."""
     claims = {1: issuer or owner_id(key), 6: at_s, 7: b"u" * 16}
     header = {1: -8, 3: f"application/vnd.trailmesh.{kind}+cose", 4: bytes(key.verify_key)[:8], 15: claims}
@@ -81,6 +81,7 @@ def question(**changes: Any) -> Fields:
         "session": "",
         "step": 0,
         "asked_ms": NOW_S * 1000,
+        "exacts": [],
     }
     return asked | changes
 
@@ -92,7 +93,7 @@ def encoded(asked: Fields) -> bytes:
 
 def digest(asked: Fields) -> bytes:
     """What an approval signs of it."""
-    return hashlib.sha256(b"trailmesh-question-v1\0" + encoded(asked)).digest()
+    return hashlib.sha256(b"trailmesh-question-v2\0" + encoded(asked)).digest()
 
 
 def approval(asked: Fields, **changes: Any) -> Fields:

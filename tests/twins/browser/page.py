@@ -9,7 +9,8 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from adapters.browser.view import Mask, masker
-from adapters.ports import NOTHING, Blocked, FormFate, Given, Outcome
+from adapters.ports import NOTHING, Blocked, FormFate, Given, Leaving, Outcome
+from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
 from protocol.page.action import (
     WITHOUT_TABS,
@@ -181,6 +182,22 @@ class MemoryPage:
             return None
         shown = self._shown.read(index)
         return (self._mask()(dict(control.values).get(shown, shown)),)
+
+    async def late(self) -> tuple[Leaving, ...]:
+        """``adapters.ports.Page.late``."""
+        return ()
+
+    async def fate(self, number: int) -> Fate:
+        """``adapters.ports.Page.fate``; here nothing waits: all that needs a yes is refused at once."""
+        self._require_alive()
+        return "withdrawn"
+
+    async def let_go(self, number: int) -> Fate:
+        """``adapters.ports.Page.let_go``."""
+        return await self.fate(number)
+
+    def keep_back(self, number: int) -> None:
+        """``adapters.ports.Page.keep_back``."""
 
     async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         """``adapters.ports.Page.pause``; nothing here takes time."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from adapters.ports import NOTHING, Blocked, Given, Outcome
+from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol import limits
+from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
 from protocol.page.action import Action, CloseTab, Locator, SwitchTab, Wait
 from protocol.page.covering import Covering
@@ -128,6 +129,21 @@ class MemoryTabs:
     async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
         """``adapters.ports.Page.pause``."""
         await self._front.pause(pause_ms, ahead_ms=ahead_ms)
+
+    async def late(self) -> tuple[Leaving, ...]:
+        """``adapters.ports.Page.late``."""
+        return await self._front.late()
+
+    async def fate(self, number: int) -> Fate:
+        """``adapters.ports.Page.fate``."""
+        return await self._front.fate(number)
+
+    async def let_go(self, number: int) -> Fate:
+        """``adapters.ports.Page.let_go``."""
+        return await self._front.let_go(number)
+
+    def keep_back(self, number: int) -> None:
+        """``adapters.ports.Page.keep_back``."""
 
     async def screenshot(self, cover: Covering | None = None) -> bytes:
         """``adapters.ports.Page.screenshot``."""

@@ -1,0 +1,183 @@
+"""What waits for a yes on a page of a real Chromium, and what never does."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from adapters.ports import Browser, Given, Outcome, Page
+from protocol.approval.leaving import Fate
+from protocol.page.action import Click, Goto, Locator, Reload, Scroll
+from protocol.recording.session import Profile
+from protocol.risk.requests import GuardPolicy
+from tests.sites.pages.server import PageServer
+from tests.sites.pages.visits import element, shown
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+ANY = Locator()
+HOLDS = Given(holds=True)
+
+
+async def pressed(page: Page, site: PageServer, script: str, more: str = "") -> Outcome:
+    """The outcome of a press that runs ``script``, on a page that holds."""
+    seen = await shown(page, site, f'<title>Here</title><button onclick="{script}">Go</button>{more}')
+    return await page.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref, given=HOLDS)
+
+
+SAVES = "fetch('/save', {method: 'POST', body: new URLSearchParams({item: 7, _token: 'n1'})}).then(() => document.title = 'saved')"
+UPLOADS = (
+    "const f = new FormData(); f.append('a', new Blob(['x']), 'a.txt'); f.append('_method', 'delete');"
+    "fetch('/file', {method: 'POST', body: f})"
+)
+FORM = "<form method=post action=/save?x=1><input name=item value=7><button>Save</button></form>"
+
+
+async def submitted(page: Page, site: PageServer) -> Outcome:
+    """The outcome of a form by POST that is sent, on a page that holds."""
+    seen = await shown(page, site, f"<title>Here</title>{FORM}<a href=/more>More</a>")
+    return await page.perform(Click(target=ANY), ref=element(seen, "button", "Save").ref, given=HOLDS)
+
+
+async def test_the_request_of_a_script_waits_and_leaves_once(page: Page, site: PageServer) -> None:
+    outcome = await pressed(page, site, SAVES)
+    (leaving,) = outcome.leaving
+    assert (leaving.form.method, leaving.url, leaving.document) == ("POST", site.origin + "/save", False)
+    assert leaving.form.fields == ("_token", "item") and leaving.size == len("item=7&_token=n1")
+    assert outcome.blocked == () and outcome.settled, "it is held: no activity, and not refused"
+    assert (await page.observe()).title == "Here", "the page is as usable as before"
+    assert "POST /save" not in site.reached
+    assert await page.let_go(leaving.number) == "sent"
+    assert await page.let_go(leaving.number) == "sent"
+    assert site.reached.count("POST /save") == 1
+    await page.perform(Scroll())
+    assert (await page.observe()).title == "saved"
+
+
+async def test_the_parts_of_a_form_are_named(page: Page, site: PageServer) -> None:
+    (leaving,) = (await pressed(page, site, UPLOADS)).leaving
+    assert (leaving.form.body, leaving.form.fields) == ("multipart", ("_method=delete", "a"))
+    (again,) = (await pressed(page, site, UPLOADS)).leaving
+    assert again.exact == leaving.exact, "with another boundary it is the same request"
+
+
+async def test_a_document_waits_without_blocking_its_page(page: Page, site: PageServer) -> None:
+    outcome = await submitted(page, site)
+    (leaving,) = outcome.leaving
+    assert leaving.document and leaving.form.fields == ("item",) and leaving.form.query == ("x",)
+    assert outcome.observation.title == "Here" and outcome.blocked == ()
+    await page.perform(Scroll())
+    assert await page.let_go(leaving.number) == "sent"
+    assert site.reached == ["GET /shown.html", "POST /save?x=1"]
+    assert (await page.observe()).title == "Sent"
+    await page.perform(Reload())
+    assert site.reached.count("POST /save?x=1") == 1, "what was sent is not sent again by a reload"
+
+
+async def test_what_is_kept_back_or_withdrawn_never_leaves(page: Page, site: PageServer) -> None:
+    """Guard: adapters/browser/holding.py, Holding.left."""
+
+    async def kept_back(number: int) -> None:
+        page.keep_back(number)
+
+    async def another_document(number: int) -> None:
+        await page.perform(Goto(url=site.origin + "/more"))
+
+    aborts = (
+        "const c = new AbortController(); window.abandon = () => c.abort();"
+        "fetch('/save', {method: 'POST', body: 'a', signal: c.signal}).catch(() => document.title = 'gave up')"
+    )
+    keeps = "fetch('/save', {method: 'POST', body: 'a', keepalive: true})"
+    for script, then, fate in (
+        (SAVES, kept_back, "refused"),
+        (SAVES, another_document, "withdrawn"),
+        (keeps, another_document, "withdrawn"),
+        ("", kept_back, "refused"),
+        ("", another_document, "withdrawn"),
+    ):
+        outcome = await (pressed(page, site, script) if script else submitted(page, site))
+        (leaving,) = outcome.leaving
+        await then(leaving.number)
+        assert await page.fate(leaving.number) == fate, (script, then.__name__)
+        assert await page.let_go(leaving.number) == fate
+    outcome = await pressed(page, site, aborts, "<button onclick='window.abandon()'>Stop</button>")
+    stop = element(outcome.observation, "button", "Stop")
+    await page.perform(Click(target=ANY), ref=stop.ref, given=HOLDS)
+    assert await page.let_go(outcome.leaving[0].number) == "withdrawn"
+    assert not [each for each in site.reached if each.startswith("POST")]
+
+
+async def test_what_cannot_wait_is_refused_at_once(page: Page, site: PageServer) -> None:
+    """Guard: adapters/browser/holding.py, Holding.take."""
+    site.extra["/shared.js"] = "fetch('/shared', {method: 'POST'})"
+    for script, line in (
+        ("navigator.sendBeacon('/beacon', 'x')", "POST /beacon"),
+        ("const x = new XMLHttpRequest(); x.open('POST', '/sync', false); try { x.send('a') } catch {}", "POST /sync"),
+        ("new SharedWorker('/shared.js')", "POST /shared"),
+        (
+            "fetch('/file', {method: 'POST', body: new Blob(['x'.repeat(1 << 20)])})",
+            "POST /file",
+        ),
+        ("new Image().src = '/items/7/delete'", "GET /items/7/delete"),
+    ):
+        outcome = await pressed(page, site, script)
+        later = outcome.blocked or (await page.perform(Scroll())).blocked
+        assert (outcome.leaving, later) == ((), (line,)), script
+    framed = "<iframe name=inside></iframe><form method=post target=inside action=/framed></form>"
+    outcome = await pressed(page, site, "document.forms[0].submit()", framed)
+    assert (outcome.leaving, outcome.blocked) == ((), ("POST /framed",))
+    assert {*site.reached} == {"GET /shown.html", "GET /shared.js"}
+
+
+async def test_a_page_holds_at_most_eight_and_only_what_an_action_caused(page: Page, site: PageServer) -> None:
+    """Guard: adapters/browser/holding.py, Holding.due."""
+    many = "for (let i = 0; i < 12; i++) fetch('/save/' + i, {method: 'POST', body: 'a'})"
+    outcome = await pressed(page, site, many)
+    assert len(outcome.leaving) == 8 and len(outcome.blocked) == 4
+    seen = await shown(page, site, "<script>fetch('/itself', {method: 'POST', body: 'a'})</script><button>Go</button>")
+    assert not seen.text.count("never")
+    outcome = await page.perform(Scroll(), given=Given())
+    assert outcome.leaving == ()
+
+
+async def test_what_a_press_causes_late_waits_too(page: Page, site: PageServer) -> None:
+    outcome = await pressed(page, site, f"setTimeout(() => {SAVES}, 1500)")
+    late = outcome.leaving or await page.late()
+    assert [each.url for each in late] == [site.origin + "/save"]
+    assert await page.let_go(late[0].number) == "sent"
+
+
+async def test_a_preflight_passes_and_its_request_waits(launched: Browser, page: Page, site: PageServer) -> None:
+    other = PageServer()
+    await other.start()
+    outcome = await pressed(page, site, f"fetch('{other.origin}/api', {{method: 'PUT', body: 'a'}})")
+    assert [each.form.method for each in outcome.leaving] == ["PUT"]
+    assert other.reached == ["OPTIONS /api"]
+    page.keep_back(outcome.leaving[0].number)
+    unattended = await (await launched.open(Profile(), GuardPolicy())).page()
+    seen = await shown(
+        unattended, site, f"<button onclick=\"fetch('{other.origin}/api', {{method: 'PUT', body: 'a'}})\">Go</button>"
+    )
+    await unattended.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref)
+    assert other.reached == ["OPTIONS /api"], "where nothing waits, not even that passes"
+    await unattended.close()
+    await other.stop()
+
+
+async def test_what_was_let_go_and_got_no_answer_is_unknown(page: Page, site: PageServer) -> None:
+    silent: list[asyncio.StreamWriter] = []
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        silent.append(writer)
+        await reader.read(1)
+        writer.close()
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    outcome = await pressed(
+        page, site, f"fetch('http://127.0.0.1:{port}/save', {{method: 'POST', body: 'a', mode: 'no-cors'}})"
+    )
+    (leaving,) = outcome.leaving
+    fate: Fate = await page.let_go(leaving.number)
+    assert fate == "unknown" and await page.let_go(leaving.number) == "unknown"
+    server.close()

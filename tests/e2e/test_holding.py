@@ -1,0 +1,190 @@
+"""What a page sends waits for its owner: live sessions on real Chromium, a real site, signed answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from adapters.browser.chromium import launcher
+from adapters.ports import Browser
+from node.config.settings import Config, PolicyConfig
+from node.live.browsers import Browsers
+from node.verbs.approve import StateParams
+from node.verbs.caller import called_by
+from node.verbs.live import Acted, HeldRequest
+from protocol import limits
+from protocol.errors import MeshError
+from tests.given_secrets import as_params
+from tests.owners import ANNA
+from tests.sites.pages.backends import SETTINGS
+from tests.sites.pages.server import PageServer
+from tests.unit.test_approvals_room import Asks
+from tests.unit.test_live_sessions import ANNA as AGENT
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+PAGE = """<title>Shop</title>
+<button onclick="fetch('/cart', {method: 'POST', body: new URLSearchParams({item: 7})}).then(() => done.textContent = 'stored');
+done.textContent = 'In your cart'">Add</button>
+<table><tr><td>Anna Berg</td><td><button onclick="fetch('/users/7', {method: 'DELETE'})">Frobnicate</button></td></tr></table>
+<form method=post action=/order><input name=card_number value=4111><button>Order</button></form><p id=done>Nothing yet</p>"""
+
+
+class Desk(Asks):
+    """A node on real Chromium, and the site that it visits."""
+
+    def __init__(self, chromium: Browser, served: PageServer) -> None:
+        super().__init__()
+        self.served = served
+
+        async def start() -> Browser:
+            return chromium
+
+        self.browsers = Browsers(start)
+        self.live._config = Config(policy=PolicyConfig(origins=(served.origin,)))
+        self.live._browsers = self.browsers
+        self._more()
+
+    async def shown(self, **more: Any) -> str:
+        """A live session that shows the page."""
+        return str((await self.call("open", url=f"{self.served.origin}/shop.html", by=AGENT, **more)).session)
+
+    async def press(self, session: str, name: str) -> Acted:
+        """Press what has this name."""
+        acted: Acted = await self.call("act", session, action=f'click: {{role: button, name: "{name}"}}', by=AGENT)
+        return acted
+
+    async def held(self, session: str, name: str) -> HeldRequest:
+        """What pressing it causes to wait."""
+        (one,) = (await self.press(session, name)).held
+        return one
+
+    async def becomes(self, question: str, *states: str) -> str:
+        """Its state, once it is one of ``states``: what its agent sees."""
+        async with asyncio.timeout(60):
+            while True:
+                with called_by(AGENT):
+                    stand = await self.approvals.state(StateParams(question=question))
+                if stand.held in states:
+                    return stand.held
+                await asyncio.sleep(0.02)
+
+    def sent(self, line: str) -> int:
+        return self.served.reached.count(line)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    opened = await launcher(SETTINGS)()
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def desk(chromium: Browser) -> AsyncIterator[Desk]:
+    served = PageServer()
+    served.extra["/shop.html"] = PAGE
+    await served.start()
+    made = Desk(chromium, served)
+    await made.ready()
+    await made.change(ANNA, "anna")
+    yield made
+    await made.live.close()
+    await served.stop()
+
+
+async def test_a_yes_sends_what_was_shown_once_and_a_no_nothing(desk: Desk) -> None:
+    """Guard: node/approvals/questions.py, Approvals.spend_held."""
+    session = await desk.shown()
+    one = await desk.held(session, "Add")
+    assert (one.method, one.address, one.fields, one.size) == ("POST", f"{desk.served.origin}/cart", ("item",), 6)
+    assert (one.risk, one.waits_s) == (4, limits.HELD_CLIENT_S)
+    assert await desk.becomes(one.question, "held") and not desk.sent("POST /cart")
+    shown = await desk.say(one.question)
+    assert (shown.held, shown.state, desk.sent("POST /cart")) == ("sent", "used", 1)
+    with pytest.raises(MeshError, match="is used"):
+        await desk.say(one.question)
+    again = await desk.held(session, "Add")
+    assert again.question != one.question, "a yes for once is used up"
+    assert (await desk.say(again.question, yes=False)).held == "refused"
+    order = await desk.held(session, "Order")
+    assert (order.risk, order.method) == (5, "POST"), "a card field"
+    assert (await desk.say(order.question)).held == "sent"
+    row = await desk.held(await desk.shown(), "Frobnicate")
+    assert (row.risk, "Anna Berg" in row.row) == (7, True)
+    (recorded,) = (await desk.call("show", session, by=AGENT)).recorded
+    steps = await desk.store.steps(recorded.id)
+    assert [(each.ok, each.error) for each in steps[1:]] == [(True, ""), (False, "risk.refused"), (True, "")]
+    assert [(each.method, each.url) for each in steps[1].effects] == [("POST", f"{desk.served.origin}/cart")]
+    assert "left after the owner's yes" in steps[1].notes[-1] and steps[1].screenshot
+    assert [desk.sent(line) for line in ("POST /cart", "POST /order", "DELETE /users/7")] == [1, 1, 0]
+
+
+async def test_time_over_a_page_that_moved_on_and_an_end_send_nothing(desk: Desk) -> None:
+    session = await desk.shown(hold=20)
+    one = await desk.held(session, "Add")
+    desk.clock.advance(21_000)
+    assert await desk.becomes(one.question, "refused")
+    late = await desk.say(one.question)
+    assert (late.state, desk.sent("POST /cart")) == ("yes", 0), "it sends nothing by itself"
+    session = await desk.shown()
+    two = await desk.held(session, "Order")
+    await desk.call("navigate", session, url=f"{desk.served.origin}/more", by=AGENT)
+    assert (await desk.say(two.question)).held == "withdrawn"
+    session = await desk.shown()
+    three = await desk.held(session, "Frobnicate")
+    await desk.call("close", session, by=AGENT)
+    assert await desk.becomes(three.question, "withdrawn")
+    assert not [each for each in desk.served.reached if not each.startswith("GET")]
+
+
+async def test_a_page_of_which_something_is_held_is_not_believed(desk: Desk) -> None:
+    """Guard: node/live/acting.py, Driver._confirm."""
+    session = await desk.shown()
+    acted = await desk.press(session, "Add")
+    assert acted.observation.unconfirmed and any("In your cart" in line for line in acted.observation.lines)
+    said = 'assert: {text: "In your cart"}'
+    assert (await desk.refused("act", session, action=said, by=AGENT)).code == "page.unconfirmed"
+    read = await desk.call("act", session, action="extract: {as: all}", by=AGENT)
+    assert read.observation.unconfirmed
+    assert (await desk.say(acted.held[0].question)).held == "sent"
+    assert (await desk.refused("act", session, action=said, by=AGENT)).code == "page.unconfirmed", (
+        "not before it is opened anew"
+    )
+    await desk.call("navigate", session, url=f"{desk.served.origin}/shop.html", by=AGENT)
+    passed = await desk.call("act", session, action='assert: {text: "Nothing yet"}', by=AGENT)
+    assert not passed.observation.unconfirmed
+    (verdict,) = await desk.verdicts(session)
+    assert verdict[0] != "pass"
+
+
+async def test_what_the_page_sends_again_joins_and_leaves_once(desk: Desk) -> None:
+    session = await desk.shown()
+    desk.served.extra["/shop.html"] = (
+        "<button onclick=\"for (const n of [1, 2]) fetch('/twice', {method: 'POST', body: 'a'})\">Add</button>"
+    )
+    await desk.call("navigate", session, url=f"{desk.served.origin}/shop.html", by=AGENT)
+    acted = await desk.press(session, "Add")
+    assert len({each.question for each in acted.held}) == 1 and len(acted.held) == 2
+    assert (await desk.say(acted.held[0].question)).held == "sent"
+    assert desk.sent("POST /twice") == 1
+
+
+async def test_where_nobody_can_wait_it_is_refused_at_once(desk: Desk) -> None:
+    session = await desk.shown(hold=0)
+    acted = await desk.press(session, "Add")
+    assert (acted.held, acted.blocked) == ((), ("POST /cart",)) and acted.question
+    assert acted.observation.unconfirmed
+
+
+async def test_what_is_told_of_a_held_request_names_no_secret(desk: Desk) -> None:
+    script = "fetch('/save/hunter2!?op=hunter2!', {method: 'POST', body: new URLSearchParams({action: 'hunter2!'})})"
+    desk.served.extra["/shop.html"] = f'<button onclick="{script}">Add</button>'
+    session = await desk.shown(secrets=as_params(word="hunter2!"))
+    one = await desk.held(session, "Add")
+    assert "hunter2" not in repr(one) and one.question == "", "what the owner reads is stored"
+    assert not await desk.questions(every=True) and desk.sent("POST /save/hunter2!?op=hunter2!") == 0
