@@ -134,6 +134,7 @@ def test_every_reading_method_is_tried() -> None:
     writes = (
         "put_",
         "append_",
+        "amend_",
         "drop_",
         "commit_",
         "import_",
