@@ -216,7 +216,8 @@ class _Asked:
         self.said += [msgspec.json.encode(sought).decode(), *map(request_words, requests)]
         return ""
 
-    async def hold(self, sought: Sought, leaving: Leaving) -> str:
+    async def hold(self, sought: Sought, leaving: Leaving, address: str) -> str:
+        self.said.append(address)
         return await self.ask(sought, (leaving.form,))
 
     async def answered(self, question: str) -> None:

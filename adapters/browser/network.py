@@ -228,6 +228,8 @@ class NetworkGuard:
             if rule is not None and hold is not None and hold(asked):
                 self._activity.waits(method, url)
                 return False
+            if rule is not None:
+                self._asks(asked)
         if rule is None and is_stream(headers) and not self.streams.permits(url):
             rule = STREAM_FULL
         if rule is None and self.stays and kind == "document" and url.startswith("http"):
@@ -276,9 +278,13 @@ class NetworkGuard:
                     return None
         if announced and self.holding.due:
             return None  # without a body or a cookie; what it announces is held
-        if not announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
-            self._forms[request_form(method, url, told.content_type, body)] = None
         return rule
+
+    def _asks(self, asked: Asked) -> None:
+        """Note the form of what was refused for want of a yes."""
+        if not asked.announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
+            method = f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
+            self._forms[request_form(method, asked.url, asked.content_type, asked.body)] = None
 
     def credentials(self, event: Mapping[str, Any], *, again: bool) -> Basic | None:
         """What answers a site that asks for HTTP authentication (``Fetch.authRequired``): the secret that was given for exactly its

@@ -52,6 +52,7 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """By which its page knows it."""
     url: str
+    """Not redacted."""
     form: RequestForm
     exact: bytes
     """``request_exact``: 32 bytes."""

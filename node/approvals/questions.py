@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -48,6 +48,14 @@ _SENDS_S: Final = 10.0
 _SETTLED: Final = frozenset({"no", "used", "over"})
 Answered = Callable[[], None]
 """Told of every answer, once it is stored."""
+
+
+class Waits(NamedTuple):
+    """A request that waits for an answer."""
+
+    exact: bytes
+    address: str
+    size: int
 
 
 class Item(msgspec.Struct, kw_only=True, eq=False):
@@ -304,9 +312,10 @@ class Approvals:
         caller: str,
         search: str,
         branch: bytes = b"",
-        exacts: tuple[bytes, ...] = (),
+        waits: Waits | None = None,
     ) -> str:
-        """The id of the question; empty if too many are open. exacts: of requests that wait for the answer. Errors: ``store.*``."""
+        """The id of the question; empty if too many are open. waits: the request that waits for the answer. Errors: ``store.*``."""
+        exacts = (waits.exact,) if waits else ()
         now_ms, requests = await self._lapse(), requests[: limits.QUESTION_REQUESTS_MAX]
         alike = self._alike(sought, requests, caller, search, exacts)
         if alike is not None:
@@ -335,6 +344,8 @@ class Approvals:
             step=sought.step,
             asked_ms=now_ms,
             exacts=exacts,
+            address=waits.address if waits else "",
+            size=waits.size if waits else 0,
         )
         branches, held = (branch,) if branch else (), "held" if exacts else ""
         record = QuestionRecord(
@@ -552,12 +563,11 @@ class Asker:
             log.warning("a question could not be noted: %s", error)
             return ""
 
-    async def hold(self, sought: Sought, leaving: Leaving) -> str:
+    async def hold(self, sought: Sought, leaving: Leaving, address: str) -> str:
         """Implements ``HoldAsking.hold``."""
         try:
-            return await self._approvals.note(
-                sought, (leaving.form,), str(self._caller), self._search, exacts=(leaving.exact,)
-            )
+            waits = Waits(exact=leaving.exact, address=address[: limits.URL_CHARS_MAX], size=leaving.size)
+            return await self._approvals.note(sought, (leaving.form,), str(self._caller), self._search, waits=waits)
         except MeshError as error:
             log.warning("a question could not be noted: %s", error)
             return ""

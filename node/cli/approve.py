@@ -131,8 +131,8 @@ group.command(
     name="yes",
     help="""Say yes to a question: sign it with the owner's key, whose passphrase is asked for on the terminal.
 
-    One yes covers the action and the requests that the question names. What was refused is not done by it: a search goes back
-    there by itself, and an agent tries again.
+    One yes covers the action and the requests that the question names. What is held it sends. What was refused is not done by it: a
+    search goes back there by itself, and an agent tries again.
 
     \b
     Examples:
@@ -227,11 +227,10 @@ _REACH: Final = {
         "search": "for this form of it, as often as this search passes",
         "site": "for this form of it at this site, whenever the same caller tries",
     },
-    # Requests alone are let through whatever sends them: another page of the site has the same search box.
     "request": {
         "once": "for exactly this, once",
-        "search": "for these requests, whatever sends them in this search",
-        "site": "for these requests, whatever sends them at this site, whenever the same caller works there",
+        "search": "for requests of this form from this form of control and page, as often as this search passes",
+        "site": "for requests of this form from this form of control and page, whenever the same caller causes them",
     },
 }
 
@@ -251,8 +250,10 @@ def _lines(question: Question) -> list[str]:
         f"risk      {asked}",
         *(f"          {each}" for each in evidence[1:] if each not in asked),
     ]
-    label = "sends" if question.kind == "action" else "refused"
+    label = "sends" if question.kind == "action" else "held" if question.exacts else "refused"
     lines += [f"{label:<9} {request_words(form)}" for form in question.requests]
+    if question.address:
+        lines.append(f"exactly   {question.address}, {question.size} bytes")
     if question.open_requests:
         lines.append(
             f"sends     not known yet: a yes lets it send to {question.origin}, no address judged worse than class {question.level}"
@@ -280,6 +281,8 @@ def _show(r: Result) -> None:
         click.echo(
             f"answer    {word} by {answer['owner']}, {_REACH[r['kind']][answer['scope']]}, until {until} UTC; {used}"
         )
+    if r["held"]:
+        click.echo(f"request   {_HELD[r['held']]}")
     if r["picture"]:
         click.echo(f"picture   {r['picture']}")
     elif r["has_picture"]:
@@ -294,9 +297,21 @@ def _show(r: Result) -> None:
         click.echo(f"end it with `trailmesh approve no {r['id']}`")
 
 
+_HELD: Final = {
+    "held": "held: it waits for the answer, and a yes sends it",
+    "sending": "let go: the site has not answered yet",
+    "sent": "sent, once",
+    "refused": "refused: it never left",
+    "withdrawn": "withdrawn: the page gave it up, and nothing left",
+    "unknown": "let go, and nobody knows if it arrived: look at the site before it is done again",
+}
+
+
 def _show_answer(r: Result) -> None:
     answer = r["answer"]
     word = "yes" if answer["yes"] else "no"
+    if r["held"]:
+        click.echo(_HELD[r["held"]])
     click.echo(f"{word}: {_REACH[r['kind']][answer['scope']]}, until {moment(answer['expires_ms'])} UTC")
 
 
@@ -307,7 +322,7 @@ def _show_list(r: Result) -> None:
     rows = [
         [
             each["id"],
-            each["state"],
+            f"{each['state']}, {each['held']}" if each["held"] else each["state"],
             str(each["risk"]),
             each["does"],
             each["reason"],
@@ -324,6 +339,8 @@ def _show_list(r: Result) -> None:
 
 def _show_stand(r: Result) -> None:
     click.echo(f"{r['state']}  class {r['risk']}  {r['does']}")
+    if r["held"]:
+        click.echo(f"  {_HELD[r['held']]}")
     for request in r["requests"]:
         click.echo(f"  would send {request}")
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from node.base import counted
 from node.cli.build import Look, commands_of
 from node.cli.common import Result, moment
 from node.verbs import live as verbs
+from protocol import limits
 
 
 @click.group(name="live", context_settings={"help_option_names": ["-h", "--help"]})
@@ -124,9 +127,15 @@ def _show_live(r: Result) -> None:
     _recorded_lines(r["recorded"])
 
 
+def _waits_longer(params: Result, typed: Result) -> None:
+    source = click.get_current_context().get_parameter_source("hold")
+    if source is ParameterSource.DEFAULT and sys.stdin.isatty():
+        params["hold"] = limits.HELD_TERMINAL_S  # a person is there
+
+
 _ACTED: Final = Look(text=_show_acted)
 LOOKS: Final = {
-    "live.open": Look(text=_show_opened),
+    "live.open": Look(text=_show_opened, prepare=_waits_longer),
     "live.snapshot": Look(text=_show_observed),
     "live.screenshot": Look(text=_show_picture),
     "live.pages": Look(text=_show_pages),

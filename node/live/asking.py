@@ -99,9 +99,9 @@ class Asking(Protocol):
 class HoldAsking(Asking, Protocol):
     """Asks about what is held. Nothing here raises."""
 
-    async def hold(self, sought: Sought, leaving: Leaving) -> str:
+    async def hold(self, sought: Sought, leaving: Leaving, address: str) -> str:
         """Note a question about a request that waits; that of the same request that waits already is joined. Its id; empty if there
-        are too many."""
+        are too many. address: that of ``leaving``, redacted."""
 
     async def answered(self, question: str) -> None:
         """Return once there is an answer."""

@@ -16,12 +16,11 @@ from protocol.approval.question import level_of
 from protocol.errors import MeshError
 from protocol.page.redaction import redact_address, redact_text
 from protocol.page.secrets import Secrets
-from protocol.recording.manifest import Effect
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 """Nobody else drives the page within."""
-Sent = Callable[[int, Effect], Awaitable[None]]
-"""Told that what a step sent has left, by its index, and what it does."""
+Sent = Callable[[int, Leaving], Awaitable[None]]
+"""Told that what a step sent has left, by its index."""
 
 
 class Holder:
@@ -58,10 +57,10 @@ class Holder:
         self.late = False
 
     async def _ask(self, sought: Sought, leaving: Leaving, secrets: Secrets) -> HeldRequest:
-        words = request_words(leaving.form)
+        words, address = request_words(leaving.form), redact_address(leaving.url, secrets)
         question = ""
         if redact_text(words, secrets) == words:  # what the owner reads is stored
-            question = await self._asking.hold(sought, leaving)
+            question = await self._asking.hold(sought, leaving, address)
         if not question:
             self._page.keep_back(leaving.number)
         elif question in self._waiting:
@@ -72,7 +71,7 @@ class Holder:
         return HeldRequest(
             question=question,
             method=leaving.form.method,
-            address=redact_address(leaving.url, secrets),
+            address=address,
             fields=tuple(redact_text(each, secrets) for each in (*leaving.form.query, *leaving.form.fields)),
             size=leaving.size,
             risk=max(sought.level, level_of(leaving.form)),
@@ -85,10 +84,10 @@ class Holder:
     async def _decide(self, question: str, step: int) -> None:
         fate: Fate = "withdrawn"
         try:
-            effect = self._waiting[question][0].effect
+            leaving = self._waiting[question][0]
             fate = await self._fate(question)
             if fate == "sent":
-                await self._sent(step + 1, effect)  # a question names the step that shows the page
+                await self._sent(step + 1, leaving)  # a question names the step that shows the page
         finally:
             for each in self._waiting.pop(question):
                 self._page.keep_back(each.number)

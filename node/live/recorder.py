@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 
 import msgspec
 
-from adapters.ports import Clock, Outcome, Page, SessionStore
+from adapters.ports import Clock, Leaving, Outcome, Page, SessionStore
 from node.base import interruptible
 from node.live.acting import Driver, Prepared
 from node.live.arrivals import Arrival, check_arrival
@@ -411,11 +411,13 @@ class Recorder:
         self.steps[step.index - 1] = step
         await self._store.amend_step(self.session.id, step)
 
-    async def sent(self, index: int, effect: Effect) -> None:
+    async def sent(self, index: int, leaving: Leaving) -> None:
         """What the step ``index`` sent was held, and has left after a yes: it counts as performed. Errors: ``store.*``."""
+        if leaving.document:
+            self._driver.unconfirmed = False  # the site has answered with another page
         if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":
             step = self.steps[index - 1]
-            effects, more = kept([*step.effects, self._told(effect)])
+            effects, more = kept([*step.effects, self._told(leaving.effect)])
             notes = (*step.notes, _LEFT_LATER)
             step = msgspec.structs.replace(step, ok=True, error="", notes=notes, effects=effects, effects_more=more)
             await self._amend(step)

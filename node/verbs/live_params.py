@@ -73,7 +73,8 @@ class OpenParams(Params, frozen=True, kw_only=True):
     hold: Annotated[
         int,
         option(
-            "Seconds that a request which changes something waits for the owner's yes (docs/approvals.md); 0 refuses it at once.",
+            "Seconds that a request which changes something waits for the owner's yes; 0 refuses it at once (docs/approvals.md)."
+            " At a terminal the default is 60.",
             metavar="SECONDS",
             ge=0,
             le=limits.HELD_TERMINAL_S,

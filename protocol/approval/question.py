@@ -59,6 +59,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     asked_ms: _Time
     exacts: _Exacts = ()
     """``leaving.request_exact`` of the requests, in their order, if all that they say is known: a yes for once is for these."""
+    address: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)] = ""
+    """The whole address of a request that waits for the answer, without secrets; …"""
+    size: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    """… and the bytes of its body."""
 
     @property
     def origin(self) -> str:

@@ -103,6 +103,9 @@ async def test_a_yes_sends_what_was_shown_once_and_a_no_nothing(desk: Desk) -> N
     one = await desk.held(session, "Add")
     assert (one.method, one.address, one.fields, one.size) == ("POST", f"{desk.served.origin}/cart", ("item",), 6)
     assert (one.risk, one.waits_s) == (4, limits.HELD_CLIENT_S)
+    assert [each.id for each in await desk.questions()] == [one.question], "it is asked about once"
+    asked = await desk.read(one.question)
+    assert (asked.address, asked.size) == (one.address, 6)
     assert await desk.becomes(one.question, "held") and not desk.sent("POST /cart")
     shown = await desk.say(one.question)
     assert (shown.held, shown.state, desk.sent("POST /cart")) == ("sent", "used", 1)
@@ -114,6 +117,7 @@ async def test_a_yes_sends_what_was_shown_once_and_a_no_nothing(desk: Desk) -> N
     order = await desk.held(session, "Order")
     assert (order.risk, order.method) == (5, "POST"), "a card field"
     assert (await desk.say(order.question)).held == "sent"
+    assert not (await desk.call("snapshot", session, by=AGENT)).unconfirmed, "the site has answered with another page"
     row = await desk.held(await desk.shown(), "Frobnicate")
     assert (row.risk, "Anna Berg" in row.row) == (7, True)
     (recorded,) = (await desk.call("show", session, by=AGENT)).recorded

@@ -82,6 +82,8 @@ def question(**changes: Any) -> Fields:
         "step": 0,
         "asked_ms": NOW_S * 1000,
         "exacts": [],
+        "address": "",
+        "size": 0,
     }
     return asked | changes
 
