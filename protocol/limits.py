@@ -462,6 +462,8 @@ TUNNEL_REQUESTS_MAX: Final = 20_000
 TUNNEL_HEAD_BYTES_MAX: Final = 256 * KIB
 NAVIGATION_TIMEOUT_MS: Final = 15_000
 STEP_TIMEOUT_MS: Final = 5_000
+SEARCH_REFUSED_MAX: Final = 64  # notes of what actions of one search wanted to send
+SEARCH_PRESS_MS: Final = 1_000  # of a press in a search, which has others to try
 READ_ELEMENT_US: Final = (
     4_000  # that each element of a document adds to it: on an idle machine it takes a fiftieth of that
 )

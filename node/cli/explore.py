@@ -16,6 +16,8 @@ from node.cli.explore_words import progress_line, read_condition
 from node.verbs import explore as verbs
 from protocol.errors import MeshError
 
+_SENDS_SHOWN: Final = 8
+
 
 @click.group(name="explore", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
@@ -111,12 +113,10 @@ def show_summary(r: Result) -> None:
             click.echo(f"  {number}. {step}")
     else:
         click.echo(f"not reached{': ' + r['reason'] if r['reason'] else ''}")
-    if r.get("probed") or r.get("asked"):
-        late = f", {counted(r['given_up'], 'try', 'tries')} took too long" if r.get("given_up") else ""
-        click.echo(
-            f"{counted(r['probed'], 'control')} tried where nothing can be changed: {r['found_harmless']} only read, "
-            f"{r['found_writing']} would write{late}; {counted(r['asked'], 'question')} asked"
-        )
+    if sends := r.get("would_send"):
+        click.echo(f"{counted(len(sends), 'action')} would have changed something, and nothing of it was sent:")
+        for each in sends[:_SENDS_SHOWN]:
+            click.echo(f"  {each}")
     if r.get("questions"):
         click.echo(f"{counted(r['questions'], 'question')} waiting for an answer: `trailmesh approve ls`")
     if r.get("proposes"):

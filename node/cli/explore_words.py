@@ -28,12 +28,10 @@ def progress_line(event: Result) -> str:
     if "visits" in event:
         left = max(0, event["of_seconds"] - event["seconds"])
         shares = ", ".join(f"{called(peer, names)} {count}" for peer, count in event["visits"].items() if count)
-        probed = event.get("probes", {}).get("probed", 0)
-        tried = f"{counted(probed, 'control')} tried, " if probed else ""
         return (
             f"  {left:>4} s left: {counted(event['live_leases'], 'lease')}, {counted(event['nodes'], 'action')} found, "
             f"{counted(sum(event['visits'].values()), 'visit')}{f' ({shares})' if shares else ''}, "
-            f"{tried}best {event['best']:.2f}, {counted(event['claims'], 'claim')}"
+            f"best {event['best']:.2f}, {counted(event['claims'], 'claim')}"
         )
     if "claim" in event:
         return f"  {called(event['peer'], names)} claims success after {counted(event['claim'], 'step')}: replaying …"

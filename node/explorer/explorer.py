@@ -60,7 +60,7 @@ class Explorer:
     ) -> None:
         """approvals: who asks the owner about what searches leave alone; None where nobody is asked.
 
-        history: what was found out about controls; None where nothing in doubt is tried.
+        history: what was found out about controls on this node before.
         """
         self._approvals = approvals
         self._witness = witness
@@ -68,8 +68,7 @@ class Explorer:
         self._clock = clock
         self._config = config
         self._calls, self._peers = calls, calls.peers
-        asks = approvals.asker if approvals else None
-        self._pages = PageWork(witness, config, store, clock, browsers, asks, history)
+        self._pages = PageWork(witness, config, store, clock, browsers, history)
         self._expulsions = Expulsions(store)
         proofs = LogProofs(demand, clock)
         self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)
@@ -182,7 +181,10 @@ class Explorer:
             )
         )
         async with self._pages.mounted(spec, capsule) as mounted:
-            return await self._begin(spec, mounted, tell)
+            try:
+                return await self._begin(spec, mounted, tell)
+            finally:
+                await self._pages.leave(spec.id)
 
     async def _begin(self, spec: SearchSpec, capsule: str, tell: Tell) -> SearchRecord:
         """Store a search whose start page opens, and follow it. capsule: id of the one that is mounted."""

@@ -238,7 +238,7 @@ class OpenSearches:
         # Whoever brings the claim, or frees the place for the work: a browser runs for the one whose search it is.
         async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
             with called_by(caller):
-                return await self._pages.replay_claim(search.spec, path, peer, search.replica.ledger)
+                return await self._pages.replay_claim(search.spec, path, peer)
 
         async def work_locally(assignment: Assignment, after: AfterIteration) -> BranchResult:
             with called_by(caller):
@@ -298,6 +298,7 @@ class OpenSearches:
             finally:
                 try:
                     await search.exchange.close()
+                    await self._pages.leave(search_id)
                 finally:
                     self.proofs.forget(search_id)
                     del self._leaving[search_id]

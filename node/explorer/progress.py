@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from node.live import Probes
-
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A success this node has seen itself."""
@@ -15,8 +13,11 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     claimed_by: str
 
 
-class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What the coordinator keeps of its search besides tree and leases; stored with every change."""
+class Progress(msgspec.Struct, kw_only=True):
+    """What the coordinator keeps of its search besides tree and leases; stored with every change.
+
+    An earlier version may have stored fields that are no more: they are passed over.
+    """
 
     used_ms: int = 0
     """Time searched, all resumptions together."""
@@ -34,12 +35,8 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Leases in a row that a worker returned without a delta; by node id (``node.explorer.coordinating.diligence``)."""
     deltas_seen: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Epoch and number of the newest delta of a worker when it last returned a lease; by node id."""
-    probes: Probes = msgspec.field(default_factory=Probes)
-    """What this node's own work has found out about controls in doubt."""
-    left: list[bytes] = msgspec.field(default_factory=list)
-    """Pages with controls that there was no time to try (``node.explorer.sharing.left_pages``)."""
-    found: list[bytes] = msgspec.field(default_factory=list)
-    """Nodes that were found to only read after they had been named with a higher class."""
+    would_send: list[str] = msgspec.field(default_factory=list)
+    """What actions of this node's own work wanted to send, and was refused; each once."""
     capsule: str = ""
     """Id of the capsule whose login it begins with; empty for none."""
     login_at: str = ""

@@ -82,6 +82,7 @@ from protocol.risk.pressing import said as gravest
 from protocol.risk.refused import may_be_allowed
 
 NOTHING_KNOWN: Final = Nothing()
+_PRESSES: Final = Check | Click | Fill | Press | Select
 _ON_CONTROLS: Final = Click | Check | Fill | Select | Upload | Press | Focus
 """Actions on a label that are actions on its control."""
 
@@ -138,16 +139,19 @@ class Driver:
         *,
         notes_fits: bool = False,
         holder: Holder | None = None,
+        press_ms: int = 0,
     ) -> None:
         """uploads: where files are read from. codes: who makes one-time codes. notes_fits: whether it is noted for a recording how
-        the texts of each target are matched. holder: where what needs a yes waits for it; None where nothing waits."""
+        the texts of each target are matched. holder: where what needs a yes waits for it; None where nothing waits.
+        press_ms: how long a press may take; 0 for as long as is configured.
+        """
         self._holder = holder
         self.held: tuple[HeldRequest, ...] = ()
         """What waits because of the last action."""
         self.unconfirmed = False
         """Whether the page may show what is not true: something that it sent was held or refused since its address was opened."""
         self._documents = 0
-        self._notes_fits = notes_fits
+        self._notes_fits, self._press_ms = notes_fits, press_ms
         self._uploads, self._codes = uploads, codes
         self._page = page
         self._gate = gate
@@ -211,7 +215,7 @@ class Driver:
             except MeshError as error:
                 raise await self._explained(error, action) from None
         risk = with_answer(self._gate.weighed(action, ready.risk), answer)
-        why = self._gate.needs_yes(ready.action, ready.element, risk)
+        why = self._gate.needs_yes(ready.action, ready.element, risk, ready.observation.url)
         risk = raised(risk, why)
         self.prepared = msgspec.structs.replace(ready, risk=risk)
         # Accepting a dialog is no press: the page may do anything then, also what no request tells of.
@@ -237,7 +241,7 @@ class Driver:
         if isinstance(performed, Extract):
             await self._require_read(self.prepared)
         await self._codes.make(performed, self._secrets)
-        left = limit.rest_ms
+        left = limit.rest_ms or (self._press_ms if isinstance(performed, _PRESSES) else 0)
         outcome = await self._page.perform(
             performed, ref=ref, expect=expect, secrets=self._secrets, timeout_ms=left, given=given
         )

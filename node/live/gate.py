@@ -45,6 +45,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """The highest class that any yes lets pass: what the policy of a mounted capsule allows."""
     named: str = ""
     """The address that a person named for this work to begin at; empty if nobody did."""
+    chooses: bool = False
+    """Whether a program chooses what is pressed, as a search does."""
     wall: GuardPolicy | None = None
     """What judges each message out of the pages that are worked on; None where something can leave that comes before no judge."""
     asking: Asking | None = None
@@ -55,11 +57,11 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         named = self.named and isinstance(action, Goto) and action.url == self.named
         return settled(1, "opens the page that a person named") if named else risk
 
-    def needs_yes(self, action: Action, element: Element | None, risk: Risk) -> str:
-        """Why ``action`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
+    def needs_yes(self, action: Action, element: Element | None, risk: Risk, url: str) -> str:
+        """Why ``action`` on the page at ``url`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
         if self.wall is None:
             return "what leaves is not judged here"
-        return needs_yes(action, element, risk, self.wall)
+        return needs_yes(action, element, risk, self.wall, chosen_at=url if self.chooses else "")
 
     def approves(self, action: Action, risk: Risk) -> bool:
         """Whether ``action`` passes without a yes of the owner's key."""

@@ -142,17 +142,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the report, if one was written."""
     questions: int = 0
     """How many questions of it wait for the owner's answer."""
-    probed: int = 0
-    """Controls in doubt, or harmless only by what they say, that this node has tried where no write can leave
-    (docs/adr/0047-probing-under-the-guard.md)."""
-    found_harmless: int = 0
-    """Those of them that only read."""
-    found_writing: int = 0
-    """Those of them that tried to change something."""
-    given_up: int = 0
-    """Tries that took too long and were given up: what these controls do is not known."""
-    asked: int = 0
-    """Questions that this node's part of it has put to the owner, about actions and about requests."""
+    would_send: tuple[str, ...] = ()
+    """What presses of this node wanted to send that may change something, and by which action. None of it left."""
     proposes: str = ""
     """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
 

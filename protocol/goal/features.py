@@ -10,7 +10,9 @@ from protocol.goal.goal import Goal, Slot, Threshold
 from protocol.goal.labels import (
     is_applied,
     is_search,
+    names_slot,
     order_of,
+    own_path,
     same_address,
     sort_match,
     speaks_of,
@@ -73,7 +75,7 @@ def drafts_of(reading: Reading, item: Element) -> Iterator[Draft]:
 
 def _click(reading: Reading, item: Element) -> dict[str, float]:
     found = _aboutness(reading, item)
-    words = reading.stems[item.ref]
+    words = reading.says(item)
     named = found.get("words", 0.0) + found.get("slot", 0.0) > 0
     found["sort"] = _ordering(reading, item.name, item.url)
     found["bound"] = threshold_match(reading.goal, item.name, reading.section(item))
@@ -100,7 +102,7 @@ def _click(reading: Reading, item: Element) -> dict[str, float]:
         found["more"] = 1.0
     if not named and len(words) <= 3 and words & BACK_WORDS:
         found["back"] = 1.0
-    if not words and not item.traits.tokens and not item.url:
+    if not words and not item.url:
         found["nameless"] = 1.0
     return found
 
@@ -158,9 +160,12 @@ def _wanted_text(goal: Goal, value: str) -> bool:
 
 def _aboutness(reading: Reading, item: Element) -> dict[str, float]:
     """What every candidate is asked first: how much its words, its surroundings and its address share with the goal."""
-    words = reading.stems[item.ref] or frozenset(tokens(" ".join(item.traits.tokens)))
+    words = reading.says(item)
     hits = reading.goal_words & words
     found = {"words": reading.coverage(words), "slot": _slot_match(reading.goal, item.name)}
+    if item.link and not found["slot"]:
+        # A list of records may say “View” in each row: the address tells which.
+        found["slot"] = min(0.5, _slot_match(reading.goal, own_path(item.url, reading.observation.url)))
     if hits:
         found["exact"] = len(hits) / len(words)
         # Not for the results of a list, which say more than what they have in common.
@@ -193,13 +198,14 @@ def _as_result(reading: Reading, card: str, words: frozenset[str]) -> dict[str, 
 
 
 def _slot_match(goal: Goal, name: str) -> float:
+    """How well ``name`` is named like a value of the goal. A number is met as a whole: 7 is “07” and not “17”."""
     folded = " ".join(name.split()).casefold()
     best = 0.0
     for slot in goal.slots:
         value = slot.value.casefold().lstrip("@#")
         if value and folded == value:
             best = 1.0
-        elif value and (slot.kind != "number" or len(value) > 2) and value in folded:
+        elif value and names_slot(slot, folded):
             best = max(best, 0.5)
     return best
 

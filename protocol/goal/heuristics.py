@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 from urllib.parse import unquote_plus
 
@@ -18,8 +18,8 @@ import msgspec
 
 from protocol import limits
 from protocol.goal.features import Draft, drafts_of, one_per_address, short_number
-from protocol.goal.goal import Goal, Threshold
-from protocol.goal.labels import speaks_of, threshold_match, url_stems, verdict
+from protocol.goal.goal import Goal, Slot, Threshold
+from protocol.goal.labels import names_slot, own_path, speaks_of, threshold_match, url_stems, verdict
 from protocol.goal.reading import SORTED_RUN_MIN, Reading
 from protocol.goal.weights import WEIGHTS
 from protocol.goal.words import tokens
@@ -34,6 +34,8 @@ EMPTY_WORDS: Final = ("no results", "nothing found", "no matches", "0 results", 
 MASKED_SHOWN_MAX: Final = 8
 """Maximum number of masked candidates in the result. They are only shown to people; the other places are for candidates that can be
 tried."""
+OTHERS_PLACES: Final = 12
+"""Of a page full of links, so many buttons, menus and fields are tried all the same."""
 PRIOR_DIGITS: Final = 6
 """Priors are rounded, so that the last bits of ``exp`` on different machines do not reorder them."""
 
@@ -43,6 +45,9 @@ class HasLevel(Protocol):
 
     @property
     def level(self) -> int: ...
+
+    @property
+    def gravest(self) -> int: ...
 
 
 Classify = Callable[[Action, Element | None, Observation], HasLevel]
@@ -63,18 +68,24 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def candidates(
-    goal: Goal, observation: Observation, *, classify: Classify = classify_by_rules
+    goal: Goal,
+    observation: Observation,
+    *,
+    classify: Classify = classify_by_rules,
+    known: Callable[[Element], bool] = lambda element: False,
 ) -> tuple[Candidate, ...]:
     """What to try on this page, best first: prior descending, then the bytes of the action; the same on every machine.
 
-    At most ``CANDIDATES_PER_STATE_MAX``, of these at most ``MASKED_SHOWN_MAX`` that need an approval, at the end.
+    At most ``CANDIDATES_PER_STATE_MAX``, of these at most ``MASKED_SHOWN_MAX`` that need an approval, at the end. ``OTHERS_PLACES``
+    are for what is no link, however many links there are: a menu says little of what it leads to.
+    known: links that need not be tried, as it is known where they lead.
     """
     reading = Reading(goal, observation)
     drafts = one_per_address(
         [
             draft
             for item in observation.elements
-            if item.interactive or item.clickable
+            if (item.interactive or item.clickable) and not known(item)
             for draft in drafts_of(reading, item)
         ]
     )
@@ -85,11 +96,12 @@ def candidates(
     )
     free: list[tuple[float, Action, int]] = []
     masked: list[Candidate] = []
-    for score, _, draft in scored:
+    for score, _, draft in _mixed(scored):
         action = _action(draft, places[draft.element.ref])
-        level = classify(action, draft.element, observation).level
+        judged = classify(action, draft.element, observation)
+        level = judged.level
         if level < APPROVAL_CLASS:
-            free.append((score + WEIGHTS["side_effect"].value * max(0, level - 1), action, level))
+            free.append((score + WEIGHTS["side_effect"].value * max(0, judged.gravest - 1), action, level))
         elif len(masked) < MASKED_SHOWN_MAX:
             masked.append(Candidate(action=action, prior=0.0, risk=level))
         if len(free) >= limits.CANDIDATES_PER_STATE_MAX:
@@ -103,6 +115,20 @@ def candidates(
     return tuple(
         sorted([*chosen, *masked], key=lambda item: (-item.prior, not item.selectable, cbor.encode(item.action)))
     )
+
+
+def _mixed(scored: list[tuple[float, int, Draft]]) -> Iterator[tuple[float, int, Draft]]:
+    """The best of all, but for ``OTHERS_PLACES`` for what is no link; then the links that were left out."""
+    others = sum(entry[2].element.role != "link" for entry in scored)
+    links_left, later = limits.CANDIDATES_PER_STATE_MAX - min(OTHERS_PLACES, others), []
+    for entry in scored:
+        if entry[2].element.role == "link":
+            links_left -= 1
+            if links_left < 0:
+                later.append(entry)
+                continue
+        yield entry
+    yield from later
 
 
 def _softmax(scores: list[float]) -> list[float]:
@@ -166,21 +192,26 @@ def similarity(reading: Reading) -> float:
     """How much of what the goal is about the page names: title, heading, address, chosen filters before text."""
     chosen = frozenset(tokens(" ".join(item.value if item.options else item.name for item in reading.applied)))
     prominent = reading.headline | chosen | url_stems(unquote_plus(reading.observation.url))
+    vain = frozenset(tokens(" ".join(reading.unanswered)))
     return (
-        0.6 * reading.coverage(prominent)
-        + 0.25 * reading.coverage(reading.headline)
-        + 0.15 * reading.coverage(frozenset(tokens(reading.observation.text)))
+        0.6 * reading.coverage(prominent - vain)
+        + 0.25 * reading.coverage(reading.headline - vain)
+        + 0.15 * reading.coverage(frozenset(tokens(reading.observation.text)) - vain)
     )
 
 
 def demands(reading: Reading) -> list[float]:
     """For each slot, order and bound of the goal, how far the page meets it: 0 to 1."""
     goal, text = reading.goal, reading.observation.text.casefold()
-    prominent = f"{reading.observation.title} {unquote_plus(reading.observation.url)}".casefold()
-    met = [1.0 if slot.value.casefold() in prominent else 0.5 * (slot.value.casefold() in text) for slot in goal.slots]
+    prominent = f"{reading.observation.title} {own_path(reading.observation.url, '')} {reading.asked}".casefold()
+    met = [_slot_met(slot, prominent, text) * (slot.value not in reading.unanswered) for slot in goal.slots]
     stated = reading.about_one
     met += [1.0 if reading.sorted_as_wanted else 0.0] * len(goal.sorts)
     return met + [_bound_met(reading, bound, stated) for bound in goal.thresholds]
+
+
+def _slot_met(slot: Slot, prominent: str, text: str) -> float:
+    return 1.0 if names_slot(slot, prominent) else 0.5 * names_slot(slot, text)
 
 
 def _bound_met(reading: Reading, bound: Threshold, stated: dict[str, float]) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Final
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from protocol.goal.goal import Goal, Sort, Threshold, sort_in, thresholds_in
+from protocol.goal.goal import Goal, Slot, Sort, Threshold, sort_in, thresholds_in
 from protocol.goal.words import Direction, stem, tokens, words_of
 from protocol.page.observation import Element
 
@@ -20,6 +20,8 @@ _RATING = re.compile(
     r"|★ ?(\d(?:[.,]\d)?)|\brat(?:ing|ed):? (\d(?:[.,]\d)?)",
     re.I,
 )
+_WHOLE_NUMBER: Final = re.compile(r"(?<![\w.,-])[0-9]{1,18}(?![\w.,]*[0-9])")
+_JOINTS: Final = re.compile(r"[-_+]")
 _ORDER_KEY = re.compile(r"(?:^|[_-])(?:sort|order|ordering|o|ord|orderby)(?:$|[_-])|^sort|^order", re.I)
 
 
@@ -38,6 +40,21 @@ def url_stems(url: str) -> frozenset[str]:
     """The words of path and query of an address."""
     parts, pairs = split_url(url)
     return frozenset(tokens(parts.path + " " + " ".join(value for _, value in pairs)))
+
+
+def own_path(url: str, here: str) -> str:
+    """What the path of an address says that the one of the page at ``here`` does not: ``alerts`` of ``/projects/2/alerts/``."""
+    known = set(split_url(here)[0].path.split("/"))
+    parts = (part for part in split_url(url)[0].path.split("/") if part not in known)
+    return _JOINTS.sub(" ", unquote(" ".join(parts)))
+
+
+def names_slot(slot: Slot, text: str) -> bool:
+    """Whether ``text``, in lower case, holds a value of the goal; a number only as a whole, with or without zeros before it."""
+    value = slot.value.casefold().lstrip("@#")
+    if slot.kind != "number" or not value.isdecimal():
+        return bool(value) and value in text
+    return any(int(found) == int(value) for found in _WHOLE_NUMBER.findall(text))
 
 
 def same_address(left: str, right: str) -> bool:

@@ -20,6 +20,8 @@ from protocol.goal.labels import (
     facts,
     is_applied,
     is_search,
+    names_slot,
+    own_path,
     same_address,
     sort_match,
     split_url,
@@ -38,7 +40,12 @@ SORTED_RUN_MIN: Final = 3
 CARD_LINES_MAX: Final = 40
 """A card is small; what is longer is a list of cards."""
 _NODE = re.compile(r'^( *)- ([a-z]+)(?: "(.*?)")?((?: \[[\w=-]+\])*)(?:: (.*))?$')
+_WRAPPERS_MAX: Final = 4
 _LINE_CHARS_MAX: Final = 2_000
+_ANSWERS: Final = frozenset(
+    ["link", "button", "cell", "gridcell", "row", "rowheader", "article", "listitem", "treeitem"]
+)
+"""Roles of what a list holds."""
 _CELLS: Final = frozenset(["cell", "gridcell", "rowheader"])
 _DECIMAL = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
 
@@ -147,6 +154,7 @@ class Reading:
         self.pending: frozenset[tuple[str, str]] | None = None
         """Forms of which a field holds what the address does not show yet; None until somebody has asked."""
         self.stems = {item.ref: frozenset(tokens(item.name)) for item in observation.elements}
+        self._said: dict[str, frozenset[str]] = {}
         spread = Counter(
             word for item in observation.elements if item.interactive for word in self.stems[item.ref] & words
         )
@@ -155,6 +163,27 @@ class Reading:
         self.attributes = frozenset(named)
         self.rarity = {word: 1.0 / (1.0 + spread[word] / 4) for word in goal.words}
         self._weight = sum(self.rarity.values())
+
+    def says(self, element: Element) -> frozenset[str]:
+        """What names the element to a person: its name, else its title and icon, the name of its wrapper, and its address."""
+        if element.ref not in self._said:
+            words = self.stems[element.ref]
+            if not words:
+                address = own_path(element.url, self.observation.url) if element.url else ""
+                words = frozenset(tokens(f"{' '.join(element.traits.tokens)} {self._wrapper(element)} {address}"))
+            self._said[element.ref] = words
+        return self._said[element.ref]
+
+    def _wrapper(self, element: Element) -> str:
+        """The name of a box around the element that holds no other control: the title of a list item around an icon."""
+        page = self.observation
+        node = page.nodes.get(element.ref, -1)
+        for _ in range(_WRAPPERS_MAX):
+            node = page.tree.parents[node] if node >= 0 else -1
+            place = page.tree.elements[node] if node >= 0 else -1
+            if place >= 0 and (box := page.elements[place]).name:
+                return box.name if page.sole_control(box) is element else ""
+        return ""
 
     def _line(self, element: Element) -> _Line | None:
         index = self._outline.line_of.get(element.ref)
@@ -271,6 +300,31 @@ class Reading:
         """Whether a search field holds text that the address does not yet show."""
         shown = {value for _, value in self.pairs}
         return any(is_search(item) and item.value and item.value not in shown for item in self.observation.elements)
+
+    @cached_property
+    def asked(self) -> str:
+        """The values of the address's query: mostly what was typed or chosen."""
+        return " ".join(value for _, value in self.pairs)
+
+    @cached_property
+    def unanswered(self) -> frozenset[str]:
+        """What the page was asked for by its address, and no link, row or button on it names: it only repeats the question.
+
+        Values of the goal as they stand there, words as stems. An empty list repeats in address, title and text what was typed.
+        """
+        asked = frozenset(tokens(self.asked)) & self.goal_words
+        values = [slot for slot in self.goal.slots if names_slot(slot, self.asked.casefold())]
+        if not asked and not values:
+            return frozenset()
+        here = self.observation.url
+        names = [
+            item.name.casefold()
+            for item in self.observation.elements
+            if item.role in _ANSWERS and not (item.link and same_address(item.link, here))
+        ]
+        named = frozenset(tokens(" ".join(names)))
+        vain = [slot.value for slot in values if not any(names_slot(slot, name) for name in names)]
+        return frozenset(vain) | (asked - named)
 
     @cached_property
     def headings(self) -> tuple[str, ...]:

@@ -55,6 +55,11 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True):
     """Class 3 or lower by what the browser does with it by itself: it follows a link, fills in a field. Scripts may do more, which
     no document tells. A search with time to spare tries that too."""
 
+    @property
+    def gravest(self) -> int:
+        """The highest class that anything about it speaks for, also what decided nothing."""
+        return max([self.level, *(each.level for each in self.evidence)])
+
 
 def weigh(found: Iterable[Evidence]) -> Risk:
     """The risk that ``found`` adds up to; its order does not matter.

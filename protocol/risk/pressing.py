@@ -18,9 +18,11 @@ from protocol.risk.letters import decoded
 from protocol.risk.opaque import is_opaque
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.segments import words_in
+from protocol.risk.sites import rule_at
 from protocol.risk.words import asks
 
 BY_ADDRESS: Final = "a GET may be an order without saying so"
+CHOSEN: Final = "a search presses nothing that sounds like it"
 _TITLE_WORD_CHARS: Final = 4
 PRESSES: Final = Click | Check | Fill | Select | Press | Drag
 
@@ -41,23 +43,31 @@ def reading(guard: GuardPolicy) -> GuardPolicy:
     return msgspec.structs.replace(guard, read_only=True, allow=(), sites=sites)
 
 
-def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardPolicy) -> str:
-    """Why ``action`` needs a yes where its class does; empty if it needs none, whatever its class."""
+def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardPolicy, *, chosen_at: str = "") -> str:
+    """Why ``action`` needs a yes where its class does; empty if it needs none, whatever its class.
+
+    chosen_at: the page's address if a program chose the action, as a search does: that presses nothing of grave words.
+    """
     if not isinstance(action, PRESSES) or (isinstance(action, Fill) and isinstance(action.value, Secret)):
         return "it is more than a press"
     if not only_reads(guard):
         return "requests that write are allowed here"
+    index = rule_at(guard.sites, chosen_at)
+    if chosen_at and index is not None and not guard.sites[index].probe:
+        return "the rule of this site keeps searches from pressing what is not understood"
     if said(risk) < GRAVE_CLASS:
         return ""
+    if chosen_at:
+        return "" if element is not None and _is_text(element) else CHOSEN
     return BY_ADDRESS if _reads_by_address(action, element) else ""
 
 
 def raised(risk: Risk, why: str) -> Risk:
-    """The risk by which a yes is asked for the reason ``why``: for a GET that may be an order, what it says counts although it is a
-    link or a form that only reads; unless this node has seen it only read.
+    """The risk by which a yes is asked for the reason ``why``: for a GET that may be an order, and for a search, what it says
+    counts although it is a link or a form that only reads; unless this node has seen it only read.
     """
     seen = any(each.source == "history" and each.certain and each.level < APPROVAL_CLASS for each in risk.evidence)
-    if why != BY_ADDRESS or seen or said(risk) <= risk.level:
+    if why not in (BY_ADDRESS, CHOSEN) or seen or said(risk) <= risk.level:
         return risk
     gravest = max(risk.evidence, key=lambda each: each.level)
     return msgspec.structs.replace(risk, level=gravest.level, reason=gravest.says)
@@ -77,6 +87,11 @@ def _reads_by_address(action: Action, element: Element | None) -> bool:
     if element.traits.submits and element.traits.form_method == "get":
         return True
     return bool(element.url) and not is_opaque(element.url) and not _is_title(element)
+
+
+def _is_text(element: Element) -> bool:
+    """Whether ``element`` is a link to a text that is called as it is, or to the answer to a question."""
+    return bool(element.link) and not is_opaque(element.url) and _is_title(element)
 
 
 def _is_title(element: Element) -> bool:

@@ -133,6 +133,11 @@ def may_be_allowed(rule: str) -> bool:
     return rule == SOCKET or rule.startswith(_ALLOWABLE)
 
 
+def may_change(rule: str) -> bool:
+    """Whether what was refused by ``rule`` is an order: it would have been sent, and may have changed something."""
+    return rule.startswith(_ALLOWABLE)
+
+
 def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, page_url: str = "") -> str:
     """What a person can do about refused requests, in a few words; empty if there is nothing to say.
 

@@ -97,7 +97,7 @@ async def test_what_was_revoked_at_the_end_has_its_cost_in_the_table_for_own_wor
 
         async def both_visited() -> bool:
             tree = (await anna.replica(search)).tree
-            return all(tree.effort(node.id).visits > 1 for node in (anna, bruno))
+            return all(tree.effort(node.id).visits > 5 for node in (anna, bruno))
 
         await until(both_visited, "both have explored")
         await anna.explorer.stop(search)

@@ -119,6 +119,18 @@ def _refusing(other: MemoryNode, code: str) -> Script:
 # --- branches --------------------------------------------------------------------------------------------------------
 
 
+async def test_the_only_worker_of_a_search_gets_the_whole_tree_as_long_as_something_is_left() -> None:
+    async with _table(workers=1) as (table, _):
+        root = table.replica.root
+        (one,) = await table.name(root, one=0.2)
+        await table.visit(one)
+        assert await table.deal() == [(table.anna.id, root)]
+        for lease in table.desk.live():
+            await table.desk.end(lease.id, Event.EXPIRE)
+        await table.close(one)
+        assert await table.deal() == []
+
+
 async def test_the_start_page_is_dealt_first_and_to_one_worker_only() -> None:
     async with _table("bruno", workers=2) as (table, (bruno,)):
         scripted(bruno)
@@ -142,7 +154,8 @@ async def test_in_the_first_half_the_children_of_the_start_page_are_dealt_by_pri
 
 
 async def test_in_the_second_half_the_most_promising_is_dealt_also_where_others_were_not_tried() -> None:
-    async with _table(workers=1) as (table, _):
+    async with _table("bruno", workers=1) as (table, (bruno,)):
+        table.dealing.rest(bruno.id, 3_600)
         one, _ = await table.name(table.replica.root, one=0.2, other=0.1)
         (below,) = await table.name(one, below=0.5)
         (deeper,) = await table.name(below, deeper=0.5)
@@ -166,7 +179,8 @@ async def test_in_the_second_half_the_most_promising_is_dealt_also_where_others_
 async def test_where_the_best_branch_is_leased_the_nearest_on_the_same_way_is_dealt(
     leased: tuple[int, ...], wanted: int | None
 ) -> None:
-    async with _table(workers=1) as (table, _):
+    async with _table("bruno", workers=1) as (table, (bruno,)):
+        table.dealing.rest(bruno.id, 3_600)
         way = [table.replica.root]
         for name in ("one", "two", "three"):
             way += await table.name(way[-1], **{name: 0.5})
@@ -194,7 +208,8 @@ async def test_while_a_claim_is_judged_nothing_is_dealt() -> None:
 
 
 async def test_an_assignment_says_where_to_how_long_and_how_far() -> None:
-    async with _table(workers=1, lease_seconds=7, lease_iterations=5) as (table, _):
+    async with _table("bruno", workers=1, lease_seconds=7, lease_iterations=5) as (table, (bruno,)):
+        table.dealing.rest(bruno.id, 3_600)
         (one,) = await table.name(table.replica.root, one=0.2)
         (two,) = await table.name(one, two=0.2)
         await table.visit(one, two)

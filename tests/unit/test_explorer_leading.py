@@ -181,9 +181,6 @@ async def test_the_snapshot_of_a_search_shows_where_it_stands() -> None:
             "visits": {leading.anna.id: 1},
             "best": 0.25,
             "claims": 1,
-            "probes": dict.fromkeys(
-                ("probed", "harmless", "writing", "asked", "given_up", "milliseconds", "at_leisure"), 0
-            ),
             "verified": False,
         }
         assert leading.coordinator.snapshot() == wanted

@@ -63,7 +63,7 @@ async def test_a_stopped_search_is_resumed_and_finishes() -> None:
 
 
 async def test_a_resumed_search_has_the_seconds_it_is_given_however_long_it_ran_before() -> None:
-    async with memory_mesh("anna") as (anna,):
+    async with memory_mesh("anna", site=shop_site(fanout=5, depth=5)) as (anna,):
         found = await anna.run(NEVER, seconds=5)
         for seconds in (50, 5):
             used_ms = cbor.decode_as(found.state, Progress).used_ms

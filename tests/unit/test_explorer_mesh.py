@@ -93,7 +93,7 @@ async def test_what_a_peer_may_not_push_is_not_pulled_either() -> None:
 
 
 async def test_deltas_go_on_when_a_peer_that_refused_takes_them_again() -> None:
-    async with memory_mesh("anna", "bruno") as (anna, bruno):
+    async with memory_mesh("anna", "bruno", site=shop_site(fanout=5, depth=5)) as (anna, bruno):
         task = asyncio.create_task(anna.run(NEVER))
         search = await search_of(bruno)
         await until(lambda: have_visited(bruno, search, [anna]), "bruno has heard of anna")

@@ -11,17 +11,20 @@ from adapters.search.writer import TreeWriter
 from node.config.settings import Config, ExploreConfig
 from node.explorer.progress import Verified
 from node.explorer.sharing.replica import Replica
+from node.explorer.working.kept_pages import IDLE_S
 from node.explorer.working.page_work import PageWork
 from node.live import Browsers
 from node.verbs import called_by
 from protocol.errors import MeshError
-from protocol.goal.condition import Condition
+from protocol.goal.condition import Condition, ElementTest
 from protocol.messages import BranchResult, Spend
 from protocol.page.action import Click, Locator
-from protocol.recording.session import Verdict
+from protocol.page.observation import Element
+from protocol.recording.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import encode_action
 from tests.mesh_memory import ORIGIN, MemoryNode, memory_mesh, shop_site
+from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_explorer_callers import agent
 from tests.unit.test_explorer_refusals import _assignment, _spec
 
@@ -114,6 +117,52 @@ async def test_for_a_peer_only_the_origins_that_it_was_granted_are_opened() -> N
         assert replica.own.registers[replica.root].best == 0
         await _pages(anna).explore(replica, given, once, within=(ORIGIN,))
         assert anna.site.reached[0] == "GET /"
+
+
+async def test_the_page_that_was_opened_first_serves_every_lease_of_its_search_and_is_closed_in_the_end() -> None:
+    async with memory_mesh("anna", site=shop_site(fanout=2, depth=3)) as (anna,):
+        spec, pages, opened = _spec(anna), _pages(anna), list[GuardPolicy]()
+        open_page = anna.browsers.opened
+
+        def watched(profile: Profile, guard: GuardPolicy, **more: Any) -> Any:
+            opened.append(guard)
+            return open_page(profile, guard, **more)
+
+        anna.browsers.opened = watched  # type: ignore[method-assign]
+        replica = Replica(spec, anna.witness, anna.store, TreeWriter)
+        await replica.load(anna.peers.find_key, {})
+        await pages.try_start(spec)
+
+        async def once(spend: Spend) -> bool:
+            return False
+
+        for lease in ("lea-AAAAAAAAAAAAAAAAAAAB6", "lea-AAAAAAAAAAAAAAAAAAAEY"):
+            given = _assignment(spec, anna.mesh.clock, lease=lease, branch=replica.root, prefix=())
+            await pages.explore(replica, given, once)
+        assert (len(opened), anna.browsers.contexts) == (1, 1)
+        assert anna.site.reached.count("GET /") == 1, "the first visit goes on from the page that was opened to try it"
+        await pages.leave(spec.id)
+        assert anna.browsers.contexts == 0
+        await pages.try_start(spec)
+        await asyncio.sleep(IDLE_S + 1)
+        assert anna.browsers.contexts == 0, "a page that nobody uses holds no place"
+
+
+async def test_a_claim_of_what_a_page_shows_after_a_refused_write_does_not_count() -> None:
+    """Guard: node/explorer/working/page_work.py, PageWork.replay_claim."""
+    async with memory_mesh("anna", site=shop_site(fanout=2, depth=2)) as (anna,):
+        thanks = Control(element=Element(ref="", role="heading", name="Thanks, ordered"))
+        order = Control(
+            element=Element(ref="", role="button", name="Zorp"),
+            effect=Effect(fetch=(("POST", "/orders"),), shows=(thanks,)),
+        )
+        lasting = Control(element=Element(ref="", role="heading", name="All of it"))
+        anna.site.documents[f"{ORIGIN}/"] = Document(title="Shop", controls=(order, lasting))
+        step = encode_action(Click(target=Locator(role="button", name="Zorp")))
+        for name, holds in (("Thanks, ordered", False), ("All of it", True)):
+            spec = _spec(anna, condition=Condition(element=ElementTest(role="heading", name=name)))
+            found = await _pages(anna).replay_claim(spec, (step,), "BRUNO")
+            assert (found is not None) is holds, name
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import encode_action, node_key
 from tests.mesh_memory import ORIGIN
-from tests.twins.browser import Control, Document, MemoryPage, MemorySite
+from tests.twins.browser import Control, Document, Effect, MemoryPage, MemorySite
 from tests.twins.clock import ManualClock
 
 STEP_MS = 100
@@ -176,3 +176,64 @@ async def test_a_click_that_leaves_the_address_as_it_was_gives_no_address_to_ope
     assert await walk.to("/a", "more") == ("/a", ["/", "/a"], 3)
     await walk.to("/b")
     assert await walk.to("/a", "more") == ("/a", ["/a"], 2), "the page before it is opened and the click done again"
+
+
+# --- addresses of links, and what was refused --------------------------------------------------------------------------
+
+
+def pressing(site: MemorySite, addresses: Mapping[bytes, str] | None = None) -> tuple[Walker, list[str]]:
+    """A walker of a search, before whose pages the guard stands, and what it notes of refused writes."""
+    gate, told = Gate(report=no_report, wall=GuardPolicy(), chooses=True), list[str]()
+    page = timed_page(site, ManualClock())
+    return Walker(page, f"{ORIGIN}/", gate, lambda: None, addresses=addresses, would_send=told), told
+
+
+def button(name: str, **effect: Any) -> Control:
+    return Control(element=Element(ref="", role="button", name=name), effect=Effect(**effect))
+
+
+def pressed(parent: bytes, name: str, role: str = "button") -> WalkStep:
+    action = Click(target=Locator(role=role, name=name))
+    return WalkStep(key=node_key(parent, encode_action(action)), action=action)
+
+
+async def test_a_link_that_was_seen_is_followed_by_its_address_and_pressed_where_that_is_wanted() -> None:
+    site = site_of()
+    keys = keys_of(b"root", "/b", "/b/z")
+    steps = [WalkStep(key=key, action=click(name)) for key, name in zip(keys, ("/b", "/b/z"), strict=True)]
+    walker, _ = pressing(site, {keys[1]: f"{ORIGIN}/b/z"})
+    assert (await walker.reach(steps)).url == f"{ORIGIN}/b/z"
+    assert (site.reached, walker.was_pressed(steps)) == (["GET /b/z"], False)
+    assert (await walker.press(steps)).url == f"{ORIGIN}/b/z"
+    assert (site.reached[1:], walker.was_pressed(steps)) == (["GET /", "GET /b", "GET /b/z"], True)
+
+
+async def test_an_action_that_only_wants_to_change_something_is_noted_and_its_page_opened_anew() -> None:
+    """Guard: node/explorer/working/walker.py, Walker._confirmed."""
+    site = site_of()
+    site.documents[f"{ORIGIN}/"] = Document(
+        title="Page /", controls=(button("Zorp", fetch=(("POST", "/rows"),)), link("/a"))
+    )
+    walker, told = pressing(site)
+    step = pressed(b"root", "Zorp")
+    with pytest.raises(MeshError) as refused:
+        await walker.reach([step])
+    assert (refused.value.code, told) == ("risk.refused", ["POST /rows, by click button “Zorp”"])
+    await walker.reach([])
+    assert site.reached == ["GET /", "GET /"], "what the page shows since is not believed"
+
+
+async def test_what_opened_beside_a_refused_write_is_a_page_and_unconfirmed_until_it_is_opened_anew() -> None:
+    """Guard: node/explorer/working/walker.py, Walker._confirmed."""
+    site = site_of()
+    menu = button("Menu", fetch=(("POST", "/seen"),), shows=(link("/a"), link("/b")))
+    site.documents[f"{ORIGIN}/"] = Document(title="Page /", controls=(menu,))
+    walker, told = pressing(site)
+    opened = pressed(b"root", "Menu")
+    seen = await walker.reach([opened])
+    assert [item.name for item in seen.elements] == ["Menu", "/a", "/b"]
+    assert (walker.unconfirmed, len(told)) == (True, 1)
+    below = pressed(opened.key, "/a", "link")
+    assert (await walker.reach([opened, below])).url == f"{ORIGIN}/a"
+    assert not walker.unconfirmed
+    assert site.reached == ["GET /", "GET /a", "GET /a"], "once by the press, and anew by its address"

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from adapters.ports import Outcome
 from node.config import Config
 from node.config.settings import ExploreConfig, PolicyConfig
 from node.explorer.sharing.replica import Replica
@@ -20,11 +21,11 @@ from protocol.goal.condition import Condition
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import candidates, value
 from protocol.messages import Assignment, BranchLimits, BranchResult, Spend
-from protocol.page.action import Press
+from protocol.page.action import Action, Press
 from protocol.page.observation import Element, Traits
 from protocol.search.entry import SCALE, Register, decode_action, encode_action
 from tests.mesh_memory import NEVER, ORIGIN
-from tests.twins.browser import Control, Document, MemorySite
+from tests.twins.browser import Control, Document, Effect, MemorySite
 from tests.twins.clock import ManualClock
 from tests.unit.test_explorer_refusals import new_replica
 from tests.unit.test_explorer_walks import STEP_MS, click, keys_of, link, no_report, site_of, timed_page
@@ -92,20 +93,46 @@ async def test_reaching_the_goal_ends_the_lease_with_the_path_as_a_claim() -> No
     work = await _work(Condition(url="*/b/z"), {"/": ("/b",), "/b": ("/b/z",), "/b/z": ()})
     done = await work.on(iterations=9)
     path = tuple(encode_action(click(name)) for name in ("/b", "/b/z"))
-    assert (done.outcome, done.claim, done.spend) == ("claim", path, _spend(1, 3))
+    # Two links were opened by their addresses, and then pressed from the start page: a replay presses them.
+    assert (done.outcome, done.claim, done.spend) == ("claim", path, _spend(1, 6))
     assert (done.search, done.lease, done.branch) == (
         work.replica.spec.id,
         "lea-AAAAAAAAAAAAAAAAAAAB6",
         work.replica.root,
     )
-    assert work.told == [_spend(1, 3)]
+    assert work.told == [_spend(1, 6)]
     found = work.register("/b", "/b/z")
-    assert (found.visits, found.best, found.successes, found.cost_ms) == (1, 960_000, 1, 3 * STEP_MS)
+    assert (found.visits, found.best, found.successes, found.cost_ms) == (1, 960_000, 1, 4 * STEP_MS)
     assert not found.closed
-    assert work.register() == Register(
-        visits=1, value_sum=960_000, best=960_000, cost_ms=300, successes=1, state=work.register().state
-    )
-    assert work.replica.view.visits(work.replica.root) == 1, "it is written before it is told"
+    whole = work.register()
+    assert (whole.visits, whole.best, whole.cost_ms, whole.successes) == (3, 960_000, 6 * STEP_MS, 1)
+    assert work.replica.view.visits(work.replica.root) == 3, "it is written before it is told"
+
+
+async def test_each_page_is_in_the_tree_before_the_next_one_is_opened() -> None:
+    work = await _work(links={"/": ("/b",), "/b": ("/b/z",), "/b/z": ()})
+    perform, known = work.page.perform, list[tuple[int, int]]()
+
+    async def watched(action: Action, **more: Any) -> Outcome:
+        view = work.replica.view
+        known.append((view.visits(work.replica.root), len(view.choosable(work.replica.root))))
+        return await perform(action, **more)
+
+    work.page.perform = watched  # type: ignore[method-assign]
+    await work.on()
+    assert known == [(0, 0), (1, 1), (2, 1)]
+
+
+async def test_a_page_that_only_the_address_of_a_link_opens_is_no_claim() -> None:
+    """Guard: node/explorer/working/worker.py, Worker._confirmed."""
+    work = await _work(Condition(url="*/b"), {"/": ("/a",), "/a": (), "/b": ()})
+    taken = link(f"{ORIGIN}/b", "B", effect=Effect(go=f"{ORIGIN}/a"))
+    work.site.documents[f"{ORIGIN}/"] = Document(title="Page /", controls=(taken,))
+    done = await work.on(iterations=2)
+    assert done.outcome != "claim"
+    assert {"GET /b", "GET /a"} <= set(work.site.reached), "it was opened, and then pressed as a replay would"
+    assert work.register("B").closed
+    assert work.register("B").successes == 0
 
 
 async def test_a_goal_at_the_end_of_a_long_way_is_worth_half_at_least() -> None:
@@ -157,7 +184,7 @@ async def test_a_branch_is_closed_from_its_dead_ends_upwards() -> None:
     assert (done.outcome, done.spend) == ("closed", _spend(2, 4))
     assert [work.register(*way).closed for way in (("/b",), ("/b", "/b/z"), ("/b", "/b/z", "/b/z/q"))] == [True] * 3
     assert not work.register().closed
-    assert work.register("/b").visits == 1, "finding a branch exhausted is no visit"
+    assert work.register("/b").visits == 3, "finding a branch exhausted is no visit"
     assert work.replica.view.closed(keys_of(work.replica.root, "/b", "/b/z")[-1])
 
 
@@ -169,11 +196,12 @@ async def test_the_whole_tree_is_exhausted_without_the_start_page_being_closed()
     assert not work.register().closed
 
 
-async def test_a_start_page_without_anything_to_do_is_closed_and_looked_at_until_the_lease_is_spent() -> None:
-    work = await _work(links={"/": ()})
-    done = await work.on(iterations=2)
-    assert (done.outcome, done.spend) == ("spent", _spend(2, 1))
-    assert work.register().visits == 2
+@pytest.mark.parametrize("names", [(), ("/b",)], ids=str)
+async def test_a_branch_on_which_nothing_can_be_done_goes_back_at_once(names: tuple[str, ...]) -> None:
+    work = await _work(links={"/": ("/b",), "/b": ()} if names else {"/": ()})
+    done = await work.on(*names, iterations=9)
+    assert (done.outcome, done.spend.iterations) == ("closed", 1)
+    assert (work.register(*names).visits, work.register(*names).closed) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +220,8 @@ async def test_a_way_that_breaks_counts_as_a_failure_of_the_step_that_broke(
     work = await _work()
     work.site.documents[f"{ORIGIN}/"] = Document(title="Page /", controls=(link("/b"), link("http://x.test", "/away")))
     done = await work.on(*names)
-    assert (done.outcome, done.claim, done.spend.iterations) == ("spent", (), 1)
+    outcome = "closed" if closed and failed == names else "spent"
+    assert (done.outcome, done.claim, done.spend.iterations) == (outcome, (), 1)
     broken = work.register(*failed)
     assert (broken.visits, broken.failures, broken.closed, broken.best) == (1, 1, closed, 0)
     assert broken.cost_ms == steps * STEP_MS
@@ -224,13 +253,14 @@ async def test_a_lost_browser_is_no_finding_about_a_page(amid: bool) -> None:
     with pytest.raises(MeshError) as gone:
         await work.on("/b")
     assert gone.value.code == "browser.crashed"
-    assert work.replica.own.registers == {}
+    seen = work.replica.own.registers.values()
+    assert [each.failures for each in seen] == [0] * (2 if amid else 0), "what was seen before stays"
     assert work.told == []
 
 
 @pytest.mark.parametrize(
     ("child", "closed"),
-    [(link("/covered", covered=True), True), (link("http://gone.test/", "/away"), False)],
+    [(link("/a#more", "/covered", covered=True), True), (link("http://gone.test/", "/away"), False)],
     ids=["covered", "no server"],
 )
 async def test_a_step_of_a_rollout_that_fails_is_counted_at_its_action_and_ends_the_rollout(
@@ -241,7 +271,7 @@ async def test_a_step_of_a_rollout_that_fails_is_counted_at_its_action_and_ends_
     done = await work.on("/a")
     assert (done.outcome, done.spend.steps) == ("spent", 3)
     name = child.element.name
-    assert work.register("/a", name) == Register(visits=1, failures=1, closed=closed)
+    assert work.register("/a", name) == Register(visits=1, failures=1, closed=closed, cost_ms=STEP_MS)
     passed = work.register("/a")
     assert (passed.visits, passed.failures, passed.closed) == (2, 0, False)
     before = len(work.site.reached)
@@ -270,13 +300,7 @@ async def test_what_a_rollout_finds_counts_for_all_it_passed_less_with_every_ste
     work = await _work(links=links, goal=goal, rollout_steps=2)
     await work.on()
     assert work.register().best == round(worth["/b", "/b/mug"] * 0.97**2 * SCALE)
-    assert work.register() == Register(
-        visits=1,
-        value_sum=work.register().best,
-        best=work.register().best,
-        cost_ms=3 * STEP_MS,
-        state=work.register().state,
-    )
+    assert (work.register().visits, work.register().cost_ms) == (3, 3 * STEP_MS)
 
 
 async def test_a_state_that_was_seen_before_is_worth_less_each_time() -> None:
@@ -367,7 +391,7 @@ async def _enters(method: str) -> int:
 
 async def test_enter_that_leads_nowhere_outside_of_a_form_is_not_tried_on_every_page_with_every_word() -> None:
     alone, sent = await _enters(""), await _enters("get")
-    assert 3 <= alone < sent / 2
+    assert 3 <= alone <= 4 < sent
 
 
 async def test_pages_are_read_for_the_goal_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from protocol import limits
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import (
     MASKED_SHOWN_MAX,
+    OTHERS_PLACES,
     VALUE_UNPROVEN_MAX,
     Candidate,
     candidates,
@@ -50,7 +51,7 @@ def read(goal: str, *elements: Element, **more: Any) -> Reading:
         ({"title": "Blue mug"}, 0.85),
         ({"title": "Blue"}, 0.85 / 2),
         ({"url": SITE + "/blue/mug"}, 0.6),
-        ({"url": SITE + "/%62lue?q=mug"}, 0.6),
+        ({"url": SITE + "/%62lue?q=mug"}, 0.3),
         ({"text": "- text: blue mug"}, 0.15),
         ({"text": '- heading "Blue mug"'}, 1.0),
         ({"title": "Blue", "text": "- text: mug"}, 0.5),
@@ -58,6 +59,33 @@ def read(goal: str, *elements: Element, **more: Any) -> Reading:
 )
 def test_a_page_is_alike_by_title_heading_and_address_before_its_text(seen: dict[str, str], alike: float) -> None:
     assert similarity(read("blue mug", **seen)) == pytest.approx(alike)
+
+
+@pytest.mark.parametrize(
+    ("goal", "url", "elements", "counts"),
+    [
+        ("mug", "/find?q=mug", (), False),
+        ("mug", "/find?q=mug", (link("Mug", "/find?q=mug"),), False),
+        ("mug", "/find?q=mug", (link("Lamp"),), False),
+        ("mug", "/find?q=mug", (link("Blue mugs"),), True),
+        ("mug", "/mug", (), True),
+        ("row 7", "/find?q=7", (), False),
+        ("row 7", "/find?q=7", (link("Row 17"),), False),
+        ("row 7", "/find?q=7", (link("Row 07"),), True),
+    ],
+)
+def test_a_page_that_only_repeats_what_was_typed_is_no_nearer_to_the_goal(
+    goal: str, url: str, elements: tuple[Element, ...], counts: bool
+) -> None:
+    """In address, title and text, in any language: what counts is what the page lists."""
+    shown = {
+        "title": "Nichts zu mug 7",
+        "text": '- heading "mug 7"\n' + "\n".join(f'- link "{e.name}"' for e in elements),
+    }
+    asked = read(goal, *elements, url=SITE + url, **shown)
+    empty = msgspec.structs.replace(asked.observation, url=SITE + "/find", title="", text="")
+    worth = value(asked.goal, asked.observation, reached=False, visits_of_state=0)
+    assert (worth > value(asked.goal, empty, reached=False, visits_of_state=0)) is counts
 
 
 def test_chosen_filters_say_what_a_page_is_about() -> None:
@@ -209,6 +237,10 @@ def test_an_error_an_empty_list_or_a_wall_is_a_dead_end(
 class Level(NamedTuple):
     level: int
 
+    @property
+    def gravest(self) -> int:
+        return self.level
+
 
 def offered(goal: str, *elements: Element, levels: dict[str, int] | None = None) -> tuple[Candidate, ...]:
     def classify(action: Action, element: Element | None, observation: Observation) -> Level:
@@ -260,6 +292,21 @@ def test_the_best_are_kept_and_of_those_that_need_an_approval_a_few() -> None:
     named = {name for name, _, _ in told(all_masked)}
     assert named == {f"Item {place}" for place in range(MASKED_SHOWN_MAX)}
     assert told(offered("blue mug", *many, link("Blue mug", "/last")))[0][0] == "Blue mug"
+
+
+def test_on_a_page_full_of_links_what_is_no_link_is_tried_too() -> None:
+    many = [link(f"Mug {place}", f"/{place}") for place in range(60)]
+    buttons = [Element(ref=f"b{place}", role="button", name=f"b{place}") for place in range(OTHERS_PLACES + 3)]
+    names = [name for name, _, _ in told(offered("mug", *many, *buttons))]
+    assert sum(name.startswith("b") for name in names) == OTHERS_PLACES
+    assert len(names) == limits.CANDIDATES_PER_STATE_MAX
+    assert len(told(offered("mug", *many, buttons[0]))) == limits.CANDIDATES_PER_STATE_MAX
+
+
+def test_what_is_known_to_lead_nowhere_new_takes_no_place() -> None:
+    many = [link(f"Mug {place}", f"/{place}") for place in range(60)]
+    found = candidates(parse_goal("mug"), page(*many), known=lambda element: element.url != f"{SITE}/59")
+    assert [item.action.target.name for item in found if isinstance(item.action, Click)] == ["Mug 59"]
 
 
 def test_once_there_are_enough_to_try_no_worse_one_that_needs_an_approval_is_shown() -> None:

@@ -24,8 +24,8 @@ def element(name: str, role: str = "button", url: str = "", **traits: object) ->
     return Element(ref="e1", role=role, name=name, url=url, traits=Traits(**traits))  # type: ignore[arg-type]
 
 
-def why(action: Action, on: Element | None, guard: GuardPolicy = READS) -> str:
-    return needs_yes(action, on, classify(action, on, PAGE), guard)
+def why(action: Action, on: Element | None, guard: GuardPolicy = READS, *, chosen: bool = False) -> str:
+    return needs_yes(action, on, classify(action, on, PAGE), guard, chosen_at=PAGE.url if chosen else "")
 
 
 @pytest.mark.parametrize("name", [*GRAVE, *HARMLESS])
@@ -102,6 +102,36 @@ def test_the_yes_for_a_link_that_sounds_grave_is_of_the_class_that_it_sounds_lik
     assert [asked(name, url) for name, url in titles.items()] == [1] * len(titles)
 
 
+def test_a_search_presses_freely_but_where_the_rule_of_the_site_keeps_it_from_that() -> None:
+    careful = GuardPolicy(sites=(SiteRule(site="https://shop.example", why="x", read=("/**",), probe=False),))
+    assert why(Click(target=AT), element("Frobnicate"), chosen=True) == ""
+    assert why(Click(target=AT), element("Frobnicate"), careful, chosen=True)
+    assert why(Click(target=AT), element("Frobnicate"), careful) == ""
+
+
+def test_a_search_presses_nothing_that_sounds_grave() -> None:
+    """Guard: protocol/risk/pressing.py, needs_yes."""
+    assert all(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in GRAVE)
+    assert not any(why(Click(target=AT), element(name, tag="button"), chosen=True) for name in HARMLESS)
+
+
+def test_a_search_follows_a_link_that_sounds_grave_only_to_a_text_that_is_called_so() -> None:
+    """Guard: protocol/risk/pressing.py, _is_text."""
+
+    def level(name: str, url: str) -> int:
+        on = element(name, "link", f"https://shop.example{url}", tag="a")
+        risk = classify(Click(target=AT), on, PAGE)
+        return raised(risk, why(Click(target=AT), on, chosen=True)).level
+
+    orders = (
+        ("Unsubscribe from all", "/goodbye"),
+        ("Unsubscribe from all", "/u/9f8e7d6c5b4a"),
+        ("Delete my account?", "/u/9f8e7d6c5b4a"),
+    )
+    assert all(level(*each) >= 5 for each in orders)
+    assert [level(*each) for each in (("How do I delete my account?", "/help/7"), ("Mugs", "/mugs"))] == [1, 1]
+
+
 def test_what_may_be_sent_by_name_is_taken_out_for_a_login_that_is_for_reading() -> None:
     """Guard: protocol/risk/pressing.py, reading."""
     rule = SiteRule(site="https://shop.example", why="x", read=("/a/**",), post=("POST /cart",), connect=("/live",))
@@ -113,7 +143,7 @@ def test_what_may_be_sent_by_name_is_taken_out_for_a_login_that_is_for_reading()
 def test_a_capsule_that_forbids_trials_leaves_each_press_to_its_class() -> None:
     """Guard: node/live/mounting.py, Mount.gate."""
     gate = Gate(report=unreported, wall=READS)
-    press = Click(target=AT), element("Frobnicate", tag="button"), Risk(level=4, reason="x")
+    press = Click(target=AT), element("Frobnicate", tag="button"), Risk(level=4, reason="x"), PAGE.url
     for mount, asks in (
         (Mount(guard=READS, capsule="cap-1"), False),
         (Mount(guard=READS, capsule="cap-1", probes=False), True),

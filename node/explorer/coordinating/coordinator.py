@@ -21,7 +21,6 @@ from node.explorer.kept import put_search
 from node.explorer.progress import Progress
 from node.explorer.sharing.log_proofs import LogProofs
 from node.explorer.sharing.replica import Replica
-from node.live import Ledger
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell
@@ -81,9 +80,7 @@ class Coordinator:
         self.progress = (
             cbor.decode_as(record.state, Progress) if record.state else Progress(limit_ms=spec.seconds * 1000)
         )
-        replica.ledger = Ledger(self.progress.probes, clock, spec.seconds)
-        replica.left.note(*self.progress.left)
-        replica.open(self.progress.found, found=True)
+        replica.would_send = list(self.progress.would_send)
         self._witness = witness
         self._calls, self._peers = calls, calls.peers
         self._store = store
@@ -223,7 +220,7 @@ class Coordinator:
 
     async def _save(self, status: str) -> None:
         self.progress.login_at = self.progress.login_at or self.replica.login_at
-        self.progress.left, self.progress.found = list(self.replica.left.all()), sorted(self.replica.found)
+        self.progress.would_send = list(self.replica.would_send)
         self.record = msgspec.structs.replace(
             self.record, status=status, updated_ms=self._clock.now_ms(), state=cbor.encode(self.progress)
         )
@@ -245,7 +242,6 @@ class Coordinator:
             "visits": {peer: tree.effort(peer).visits for peer in tree.peers},
             "best": int(tree.totals[tree.root, BEST]) / SCALE,
             "claims": self.progress.claims,
-            "probes": msgspec.to_builtins(self.progress.probes),
             "verified": self.progress.verified is not None,
         }
 

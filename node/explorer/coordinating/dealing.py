@@ -132,18 +132,21 @@ class Dealing:
 
     def _next_branch(self, *, own: bool) -> bytes | None:
         """The branch to lease next: first what the owner has approved, then the children of the start page by prior, then what UCT
-        finds most promising, last a page with controls that there was no time to try.
+        finds most promising. The only worker of a search gets the whole tree, and finds its way in it.
 
         own: for this node. What its owner has approved, a peer would refuse, and the branch would count as closed.
         Leases count as losses in the scores, so workers spread over the tree.
         """
         branch = self._approved(fresh=True) if own else None
-        branch = branch or self._promising(own)
-        return branch or ((self._approved(fresh=False) or self._left()) if own else None)
+        branch = branch or (self._whole() if own else None) or self._promising(own)
+        return branch or (self._approved(fresh=False) if own else None)
 
-    def _left(self) -> bytes | None:
-        connected, leased = self._replica.view.connected, self._desk.branches
-        return self._replica.left.take(lambda key: key not in leased and connected(key))
+    def _whole(self) -> bytes | None:
+        """The root, where nobody else takes part."""
+        view, root = self._replica.view, self._replica.root
+        if self.others() or self._explore.workers > 1 or view.closed(root):
+            return None
+        return root if not view.expanded(root) or view.descend(root) else None
 
     def _approved(self, *, fresh: bool) -> bytes | None:
         """A branch that the owner has approved; fresh: that was not visited since. What is around it may be closed."""
@@ -182,7 +185,7 @@ class Dealing:
     def anything_left(self) -> bool:
         """Whether there is a branch that is not exhausted, leased or not."""
         view = self._replica.view
-        if self._replica.left.any(view.connected) or any(_open(view, key) for key in self._replica.opened):
+        if any(_open(view, key) for key in self._replica.opened):
             return True
         root = self._replica.root
         return not self._replica.view.closed(root) and (

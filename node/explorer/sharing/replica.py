@@ -15,10 +15,8 @@ from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.base import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.sharing.idle_keys import IdleKeys
-from node.explorer.sharing.left_pages import LeftPages
 from node.explorer.sharing.own_share import OwnShare
 from node.explorer.sharing.tree_view import TreeView
-from node.live import Ledger
 from node.signing import Feed, Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -63,13 +61,10 @@ class Replica:
         self.aside: dict[str, str] = {}
         """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
         self.opened: frozenset[bytes] = frozenset()
-        """Nodes that this node may choose whatever class they were named with: its owner has approved them, or it has found out
-        later that they only read. No peer gets them as a branch."""
-        self.found: frozenset[bytes] = frozenset()
-        """Those of them that this node has found out to only read; the others its owner has approved."""
-        self.left = LeftPages()
-        self.ledger: Ledger | None = None
-        """What this node has probed for the search; None before it works on it."""
+        """Nodes that this node may choose whatever class they were named with, as its owner has approved them. No peer gets them as
+        a branch."""
+        self.would_send: list[str] = []
+        """What actions of this node's own work wanted to send, and was refused; each once."""
         self.login_at = ""
         """Origin of the first page that asked this node's own work for a login."""
         self.changed = asyncio.Event()
@@ -176,11 +171,9 @@ class Replica:
             self.own.forget()
         self.own.recall(update)
 
-    def open(self, keys: Iterable[bytes], *, found: bool = False) -> None:
-        """Let this node choose ``keys``, whatever class they were named with. found: not since the owner has approved them."""
-        keys = frozenset(keys)
-        self.opened |= keys
-        self.found |= keys if found else frozenset()
+    def open(self, keys: Iterable[bytes]) -> None:
+        """Let this node choose ``keys``, whatever class they were named with."""
+        self.opened |= frozenset(keys)
         self.uct.open(row for key in self.opened if (row := self.tree.row(key)) is not None)
 
     # --- own results -------------------------------------------------------------------------------------------------

@@ -102,7 +102,6 @@ def _summary(
     parts: Parts, found: SearchRecord, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
 ) -> Summary:
     verified = progress.verified
-    probes = replica.ledger.counts if replica.ledger else progress.probes
     spend = []
     for peer in spec.participants:
         seen = replica.tree.effort(peer)
@@ -139,11 +138,7 @@ def _summary(
         spend=tuple(spend),
         reason=progress.error,
         questions=parts.explorer.questions(spec.id),
-        probed=probes.probed,
-        found_harmless=probes.harmless,
-        found_writing=probes.writing,
-        given_up=probes.given_up,
-        asked=probes.asked,
+        would_send=tuple(replica.would_send or progress.would_send),
     )
 
 

@@ -23,6 +23,8 @@ class Mounted:
         self.mount = mount
         self._turn = asyncio.Lock()
         """Without a capsule each context has a mount of its own, and nobody waits."""
+        self.wanted = 0
+        """How many wait for a context."""
 
     def secrets(self) -> Secrets:
         """What no page may show, for one context: what the site renews there is noted in them."""
@@ -37,12 +39,20 @@ class Mounted:
         self, browsers: Browsers, profile: Profile, *, wait_s: float | None = None
     ) -> AsyncIterator[tuple[Lent, Page]]:
         """As ``Browsers.opened``, beginning with what the context before it held at its end."""
-        async with (
-            self._turn,
-            browsers.opened(profile, self.mount.guard, state=self.mount.state, wait_s=wait_s) as (context, page),
-        ):
-            context.login = self.mount.login
-            try:
-                yield context, page
-            finally:
-                await to_its_end(self.mount.leave(context))
+        self.wanted += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self.wanted -= 1
+        try:
+            async with browsers.opened(profile, self.mount.guard, state=self.mount.state, wait_s=wait_s) as (
+                context,
+                page,
+            ):
+                context.login = self.mount.login
+                try:
+                    yield context, page
+                finally:
+                    await to_its_end(self.mount.leave(context))
+        finally:
+            self._turn.release()

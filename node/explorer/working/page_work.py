@@ -5,27 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
 import msgspec
 
-from adapters.ports import BrowserState, Clock, SessionStore
+from adapters.ports import Clock, Outcome, Page, SessionStore
 from node.config import Config
 from node.explorer.progress import Progress, Verified
 from node.explorer.sharing.replica import Replica
-from node.explorer.working.doubts import Counted
+from node.explorer.working.frontier import Frontier
+from node.explorer.working.kept_pages import KeptPage, KeptPages
 from node.explorer.working.mounted import Mounted
 from node.explorer.working.worker import Worker, seed_of
 from node.live import (
-    Asks,
     Browsers,
     Driver,
     Gate,
-    Held,
     History,
-    Ledger,
+    Lent,
     Mount,
-    Probes,
-    Probing,
     Recording,
     Wish,
     guard_for,
@@ -40,8 +38,8 @@ from protocol.capsule.login import asks_for_login
 from protocol.errors import NOT_LOADED, MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
-from protocol.page.action import Action, Goto
-from protocol.page.secrets import Secrets
+from protocol.page.action import Action, Goto, Reload
+from protocol.risk.refused import may_change
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import decode_action
 from protocol.trust.origin import origin_of
@@ -61,15 +59,12 @@ class PageWork:
         store: SessionStore,
         clock: Clock,
         browsers: Browsers,
-        asks: Asks | None = None,
         history: History | None = None,
     ) -> None:
-        """asks: who asks the owner about what a search leaves alone; None where nobody is asked.
-
-        history: what was found out about controls; None where nothing in doubt is tried.
-        """
-        self._asks = asks
-        self._history = history
+        """history: what was found out about controls on this node before."""
+        self._kept = KeptPages(browsers)
+        self._frontiers: dict[str, Frontier] = {}
+        """What the work in each search has seen, by its id."""
         self._witness = witness
         self._config = config
         self._store = store
@@ -128,26 +123,32 @@ class PageWork:
             await mount.ready()
             yield Mounted(mount)
 
-    def _gate_of(self, spec: SearchSpec, guard: GuardPolicy, ledger: Ledger) -> Gate:
-        """The gate of work in a search: it asks for whoever the work is done for, and knows the answers for this search."""
-        asking = Counted(self._asks(current_caller(), spec.id), ledger) if self._asks else None
-        history = Held(self._gate.history, guard, wary=True)
-        return msgspec.structs.replace(self._gate, asking=asking, history=history)
+    def _gate_of(self, guard: GuardPolicy) -> Gate:
+        """The gate of work in a search. It asks nobody: what is refused is noted, and the search goes on elsewhere."""
+        history = self._browsers.known(guard)
+        wall = self._browsers.wall(guard) if self._config.policy.probe else None
+        return msgspec.structs.replace(self._gate, history=history, wall=wall, chooses=True)
 
     async def try_start(self, spec: SearchSpec) -> str:
-        """Open the start page once, so that a search that cannot begin fails with the reason. Its origin if it asks for a login.
+        """Open the start page, so that a search that cannot begin fails with the reason. Its origin if it asks for a login.
+
+        The first lease here goes on from there.
 
         Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
         mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
-        async with mounted.opened(self._browsers, spec.profile) as (_, page):
-            try:
-                driver = Driver(page, mounted.mount.gate(self._gate), mounted.secrets())
-                seen = (await driver.act(Goto(url=spec.start_url))).observation
-            except MeshError as error:
-                if error.code not in NOT_LOADED:
-                    raise
-                raise MeshError("search.start_failed", f"{spec.start_url}: {error.message}", **error.detail) from error
+        kept = self._kept.take(spec.id, spec.profile, mounted)
+
+        async def begin(_: Lent, page: Page) -> Outcome:
+            return await Driver(page, mounted.mount.gate(self._gate), kept.secrets).act(Goto(url=spec.start_url))
+
+        try:
+            kept.begun = await kept.run(begin)
+        except MeshError as error:
+            if error.code not in NOT_LOADED:
+                raise
+            raise MeshError("search.start_failed", f"{spec.start_url}: {error.message}", **error.detail) from error
+        seen = kept.begun.observation
         return origin_of(seen.url) if asks_for_login(seen) else ""
 
     async def proposes(self, progress: Progress) -> str:
@@ -161,88 +162,89 @@ class PageWork:
     ) -> BranchResult:
         """Work on one lease; for a peer, contacting only origins of ``within``.
 
+        The page stays open for the next lease, but where it holds a login of this node's own for a peer.
         Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet); of
         a search behind a login ``work.no_login``, those of ``Mounts.mount``.
         """
+        spec = replica.spec
         async with (
             self._places,  # before the login, so that none is held by work that waits
-            self._login_for(replica.spec, within) as mounted,
-            mounted.opened(self._browsers, replica.spec.profile) as (context, page),
+            self._login_for(spec, within) as mounted,
         ):
-            seed = seed_of(replica.spec.seed, assignment.lease)
-            replica.ledger = replica.ledger or Ledger(Probes(), self._clock, replica.spec.seconds)
-            gate = mounted.mount.gate(self._gate_of(replica.spec, mounted.mount.guard, replica.ledger))
-            if within is not None and mounted.mount.capsule:
-                gate = msgspec.structs.replace(gate, risk_max=min(gate.risk_max, limits.WORK_CLASS_MAX))
-            secrets, makes = mounted.secrets(), mounted.makes(context)
-            probing = self._probing(replica.spec, mounted.mount, context.state, replica.ledger, secrets)
-            worker = Worker(replica, page, self._clock, self._config, gate, seed, probing, secrets, makes)
-            return await worker.work(assignment, after)
+            page = self._kept.take(spec.id, spec.profile, mounted)
+            try:
+                return await page.run(partial(self._explore, page, replica, assignment, after, within))
+            finally:
+                if page.mounted.mount.capsule and (spec.id not in self._mounted or page.mounted.wanted):
+                    await page.close()
 
-    def _probing(
+    async def _explore(
         self,
-        spec: SearchSpec,
-        mount: Mount,
-        state: Callable[[], Awaitable[BrowserState]],
-        ledger: Ledger,
-        secrets: Secrets,
-    ) -> Probing | None:
-        """What finds out about controls in doubt; None where that is off.
+        kept: KeptPage,
+        replica: Replica,
+        assignment: Assignment,
+        after: AfterIteration,
+        within: tuple[str, ...] | None,
+        context: Lent,
+        page: Page,
+    ) -> BranchResult:
+        if kept.worker is None:
+            mount, spec = kept.mounted.mount, replica.spec
+            gate = mount.gate(self._gate_of(mount.guard))
+            if within is not None and mount.capsule:
+                gate = msgspec.structs.replace(gate, risk_max=min(gate.risk_max, limits.WORK_CLASS_MAX))
+            seed, makes = seed_of(spec.seed, assignment.lease), kept.mounted.makes(context)
+            frontier = self._frontiers.setdefault(spec.id, Frontier())
+            kept.worker = Worker(
+                replica, page, self._clock, self._config, gate, seed, kept.secrets, makes, kept.begun, frontier
+            )
+        return await kept.worker.work(assignment, after)
 
-        An attached browser is somebody else's: not everything that it sends comes before the guard. A probe has a copy of the
-        state: a site that renews a login at each visit may take that for a theft, and end it (``Mount.probes``).
-        """
-        attached = bool(self._config.browser.cdp_url)
-        if self._history is None or not self._config.policy.probe or attached or not mount.probes:
-            return None
-        return Probing(
-            self._browsers,
-            spec.profile,
-            mount.guard,
-            state,
-            secrets=secrets,
-            history=self._history,
-            ledger=ledger,
-            clock=self._clock,
-        )
+    async def leave(self, search: str) -> None:
+        """Close the pages of a search that is over here."""
+        self._frontiers.pop(search, None)
+        await self._kept.leave(search)
 
-    async def replay_claim(
-        self, spec: SearchSpec, path: tuple[bytes, ...], peer: str, ledger: Ledger | None = None
-    ) -> Verified | None:
+    async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
         """Replay a claimed path in a fresh context, recording it; None unless the condition holds at its end.
 
+        Where an action wanted to change something and was refused, it has to hold on the page opened anew by its address as well: a
+        page may show what it would show had that been done.
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
         actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
         mounted = self._mounted.get(spec.id) or Mounted(Mount(guard=guard_for(self._config.policy)))
-        guard = mounted.mount.guard
+        await self._kept.rest(spec.id)
         async with mounted.opened(self._browsers, spec.profile, wait_s=_CLAIM_WAIT_S) as (context, page):
-            ledger = ledger or Ledger(Probes(), self._clock, spec.seconds)
             secrets = mounted.secrets()
-            probing = self._probing(spec, mounted.mount, context.state, ledger, secrets)
+            gate = mounted.mount.gate(self._gate_of(mounted.mount.guard))
             plan = Recording(
                 title=spec.goal,
                 start_url=spec.start_url,
                 profile=spec.profile,
                 browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
-                gate=mounted.mount.gate(self._gate_of(spec, guard, ledger)),
+                gate=gate,
                 secrets=secrets,
                 makes=mounted.makes(context),
                 capsule=mounted.mount.capsule,
                 login=mounted.mount.used,
                 search=spec.id,
+                goes_on=True,
                 sites=self._config.policy.sites,
             )
+            doubtful = False
             async with record(self._store, page, self._clock, self._witness, plan) as recorder:
                 outcome = await recorder.perform(actions[0])
-                for at, action in enumerate(actions[1:], 1):
-                    if probing is not None:
-                        # What a peer says that a control does, counts for nothing here.
-                        # Nothing is dealt meanwhile, and without it a true claim would be refused.
-                        await probing.settle(outcome.observation, actions[:at], [action], at_leisure=True)
+                for action in actions[1:]:
                     outcome = await recorder.perform(action)
+                    doubtful = doubtful or any(map(may_change, outcome.blocked_by))
             end = await with_closed(page, outcome.observation, spec.condition)
-        # Not the verdict: a request of a third party that went wrong does not make a claim false.
-        if not holds(spec.condition, end) or not all(step.ok for step in recorder.steps):
-            return None
+            # Not the verdict: a request of a third party that went wrong does not make a claim false.
+            done = all(step.ok or step.error == "risk.refused" for step in recorder.steps)
+            if not holds(spec.condition, end) or not done:
+                return None
+            if doubtful:
+                anew = (await Driver(page, gate, secrets).act(Reload())).observation
+                if not holds(spec.condition, await with_closed(page, anew, spec.condition)):
+                    return None
         return Verified(session=recorder.session.id, path=path, claimed_by=peer)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from adapters.ports import Outcome, Page
 from node.explorer.sharing.visit import WalkStep
 from node.explorer.working.mounted import Makes
-from node.live import Driver, Gate, Probing
+from node.live import Driver, Gate
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto
+from protocol.page.action import Action, Goto, Reload, describe
 from protocol.page.observation import Observation
+from protocol.page.redaction import redact_text
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.risk.refused import may_change
+from protocol.search.places import has_opened
+
+_GONE = ("browser.crashed", "browser.unreachable")
 
 
 class Reopening(msgspec.Struct):
@@ -34,58 +40,89 @@ class Walker:
         start_url: str,
         gate: Gate,
         count_step: Callable[[], None],
-        probing: Probing | None = None,
         secrets: Secrets = NO_SECRETS,
         makes: Makes | None = None,
+        addresses: Mapping[bytes, str] | None = None,
+        begun: Outcome | None = None,
+        would_send: list[str] | None = None,
     ) -> None:
-        """probing: finds out what a step does that is in doubt; None where nothing is tried. secrets, makes: as ``Worker``."""
+        """secrets, makes: as ``Worker``. addresses: of links that were seen, by the node that following them leads to.
+
+        begun: the page shows the start page already, as this outcome says. would_send: where it is noted what actions
+        wanted to send.
+        """
         self.page, self._secrets, self._makes = page, secrets, makes
-        self._driver = Driver(page, gate, secrets)
-        self._probing = probing
-        self._way: tuple[Action, ...] = ()
+        self._driver = Driver(page, gate, secrets, press_ms=limits.SEARCH_PRESS_MS)
         self._start = Goto(url=start_url)
         self._count_step = count_step
         self._path: tuple[bytes, ...] | None = None
         self._known: dict[bytes, Reopening] = {}
+        self._states: dict[bytes, bytes] = {}
+        """The state of each node when it was last left for another: what to wait for there."""
+        self._addresses = {} if addresses is None else addresses
+        self._would_send = [] if would_send is None else would_send
+        self._pressed: set[bytes] = set()
+        """Nodes that were reached by performing their action, and not only by opening an address."""
+        self._by_itself: set[str] = set()
+        """What pages sent by themselves as they were opened, and the guard refused: no press caused that."""
+        self.unconfirmed = False
+        """A press on the document at hand wanted to send something that may change something, and it was refused: what the page
+        shows since may be what it would show had it been sent."""
         self._done = 0
+        if begun is not None and makes is None:
+            self._driver.observation, self._path = begun.observation, ()
+            self._by_itself |= set(begun.blocked)
 
     async def reach(self, steps: Sequence[WalkStep]) -> Observation:
         """The page at the end of ``steps``.
 
-        Goes on from where it stands, or reopens the nearest address on the way whose reopening gave the same state, or replays
-        from the start. Errors: ``risk.refused``, ``action.*``, ``browser.*``.
+        Goes on from where it stands, or opens the nearest address on the way that a link gives or whose reopening gave the same
+        state, or replays from the start. Errors: ``risk.refused``, ``action.*``, ``browser.*``.
         """
-        keys = tuple(step.key for step in steps)
+        return await self._go(steps, by_address=True)
+
+    async def press(self, steps: Sequence[WalkStep]) -> Observation:
+        """As ``reach``, but each action on the way is performed, here or earlier, as in the replay of a claim."""
+        return await self._go(steps, by_address=False)
+
+    def was_pressed(self, steps: Sequence[WalkStep]) -> bool:
+        """Whether each action on the way was performed."""
+        return all(step.key in self._pressed for step in steps)
+
+    async def _go(self, steps: Sequence[WalkStep], *, by_address: bool) -> Observation:
         self._done = 0
-        self._done = await self._approach(steps, keys)
+        self._done = await self._approach(steps, by_address=by_address)
         for step in steps[self._done :]:
-            await self.advance(step)
+            await self.advance(step, by_address=by_address)
             self._done += 1
         assert self._driver.observation is not None
         return self._driver.observation
 
-    async def _approach(self, steps: Sequence[WalkStep], keys: tuple[bytes, ...]) -> int:
+    async def _approach(self, steps: Sequence[WalkStep], *, by_address: bool) -> int:
         """Stand at some prefix of ``steps``; how long it is."""
-        here = self._path
-        if here is not None and keys[: len(here)] == here:
+        keys, here = tuple(step.key for step in steps), self._path
+        if here is not None and keys[: len(here)] == here and (by_address or self.was_pressed(steps[: len(here)])):
             return len(here)
         for length in range(len(steps), 0, -1):
-            known = self._known.get(keys[length - 1])
-            if known is None or known.works is False:
+            key = keys[length - 1]
+            if not by_address and not self.was_pressed(steps[:length]):
                 continue
-            if await self._reopen(known, keys[:length]):
-                self._way = (self._start, *(step.action for step in steps[:length]))
+            known = self._known.get(key)
+            if known is not None and known.works is not False:
+                if await self._reopen(known, keys[:length]):
+                    return length
+            elif known is None and key in self._addresses and await self._follow(keys[:length]):
                 return length
         self._driver.observation = None
         await self._do(self._start)
-        self._path, self._way = (), (self._start,)
+        self._path = ()
         return 0
 
     async def _reopen(self, known: Reopening, path: tuple[bytes, ...]) -> bool:
         try:
             outcome = await self._do(Goto(url=known.url), expect=known.state)
         except MeshError as error:
-            if error.code in ("browser.crashed", "browser.unreachable"):
+            if error.code in _GONE:
                 raise
             known.works = False
             return False
@@ -94,36 +131,88 @@ class Walker:
             self._path = path
         return known.works
 
-    async def advance(self, step: WalkStep) -> Outcome:
-        """Perform one more step from where the page stands. Errors: ``risk.refused``, ``action.*``, ``browser.*``."""
-        assert self._driver.observation is not None and self._path is not None
-        before = self._driver.observation.url
+    async def _follow(self, path: tuple[bytes, ...]) -> bool:
+        """Open the address of a link, which nobody has opened yet, in place of pressing it."""
+        url = self._addresses[path[-1]]
+        try:
+            outcome = await self._do(Goto(url=url))
+        except MeshError as error:
+            if error.code in _GONE:
+                raise
+            self._known[path[-1]] = Reopening(url=url, state=b"", works=False)
+            return False
+        self._known[path[-1]] = Reopening(url=url, state=outcome.observation.state, works=True)
+        self._path = path
+        return True
+
+    async def advance(self, step: WalkStep, *, by_address: bool = True) -> Observation:
+        """Perform one more step from where the page stands; a link that was seen is followed by its address.
+
+        Errors: ``risk.refused``, also where the action only wanted to change something; ``action.*``, ``browser.*``.
+        """
+        before = self._driver.observation
+        assert before is not None and self._path is not None
         path = (*self._path, step.key)
-        # A peer may have named it that has found out what it does; or this node has, and has forgotten it.
-        await self.settle([step.action])
-        outcome = await self._do(step.action, expect=step.state)
-        self._path, self._way = path, (*self._way, step.action)
-        if outcome.observation.url != before and step.key not in self._known:
-            self._known[step.key] = Reopening(url=outcome.observation.url, state=outcome.observation.state)
+        if by_address and step.key in self._addresses and step.key not in self._known and await self._follow(path):
+            assert self._driver.observation is not None
+            return self._driver.observation
+        if self._path is None:  # the address did not open
+            raise MeshError("browser.navigation", "the address of a link did not open")
+        unsure = self.unconfirmed
+        outcome = await self._do(step.action, expect=self._states.get(step.key, b""))
+        outcome = await self._confirmed(step, before, outcome, unsure)
+        page = outcome.observation
+        self._path = path
+        self._pressed.add(step.key)
+        self._states[step.key] = page.state
+        if page.url != before.url and step.key not in self._known:
+            self._known[step.key] = Reopening(url=page.url, state=page.state)
+        return page
+
+    async def _confirmed(self, step: WalkStep, before: Observation, outcome: Outcome, unsure: bool) -> Outcome:
+        """``outcome`` of ``step``, or the page opened anew by its address where it may show what was not done.
+
+        Errors: ``risk.refused``: all that the action did was to try to change something.
+        """
+        lines = self._writes(outcome)
+        after = outcome.observation
+        if not lines and not unsure:
+            return outcome
+        moved = after.url.rstrip("#") != before.url.rstrip("#")
+        if moved:
+            outcome = await self._do(Reload())
+            lines = tuple(line for line in lines if line not in self._by_itself)
+        if lines:
+            self._note(step, lines)
+        if moved:
+            return outcome
+        if lines and not has_opened(before, after):
+            raise MeshError("risk.refused", f"it would send {', '.join(lines)}, and does nothing else")
+        self.unconfirmed = True
         return outcome
 
-    async def settle(self, actions: Iterable[Action], *, at_leisure: bool = False) -> bool:
-        """Find out what those of ``actions`` do that are in doubt on the page at hand; whether any was tried."""
-        page, probing = self._driver.observation, self._probing
-        if page is None or probing is None:
-            return False
-        return await probing.settle(page, self._way, actions, at_leisure=at_leisure)
+    def _note(self, step: WalkStep, lines: tuple[str, ...]) -> None:
+        told = redact_text(f"{', '.join(lines)}, by {describe(step.action)}", self._secrets)[: limits.REASON_CHARS_MAX]
+        if told not in self._would_send and len(self._would_send) < limits.SEARCH_REFUSED_MAX:
+            self._would_send.append(told)
 
-    def left(self, actions: Iterable[Action]) -> bool:
-        """Whether there was no time to try some of ``actions`` on the page at hand."""
-        page, probing = self._driver.observation, self._probing
-        return page is not None and probing is not None and probing.left(page, actions)
+    def _writes(self, outcome: Outcome) -> tuple[str, ...]:
+        """What an action wanted to send that may change something, and was refused."""
+        found = zip(outcome.blocked, outcome.blocked_by, strict=True)
+        return tuple(line for line, rule in found if may_change(rule) and line not in self._by_itself)
 
     async def _do(self, action: Action, *, expect: bytes = b"") -> Outcome:
         # Until the action has succeeded, the position of the page is unknown.
         self._path = None
         self._count_step()
+        here = self._driver.observation.url if self._driver.observation else ""
         outcome = await self._driver.act(action, expect=expect or None)
+        if isinstance(action, Goto | Reload):
+            self._by_itself |= set(outcome.blocked)
+            if self.unconfirmed and isinstance(action, Goto) and _whole(here) == _whole(action.url) != action.url:
+                # To another fragment a browser goes without opening anything.
+                outcome = await self._driver.act(Reload())
+            self.unconfirmed = False
         if self._makes is None:
             return outcome
         # Nothing that the page says goes into the tree before it is known what the site has renewed.
@@ -138,3 +227,8 @@ class Walker:
         """Trust the page's position no more; how many steps of the last path had succeeded."""
         self._path = None
         return self._done
+
+
+def _whole(url: str) -> str:
+    """An address without its fragment."""
+    return url.partition("#")[0]

@@ -8,16 +8,18 @@ import asyncio
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, NamedTuple
 
-from adapters.ports import Clock, Page
+from adapters.ports import Clock, Outcome, Page
 from node.config import Config
 from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep
-from node.explorer.working.doubts import Doubts
+from node.explorer.working.frontier import Frontier, Kind
 from node.explorer.working.mounted import Makes
 from node.explorer.working.walker import Walker
-from node.live import Gate, Probing, remembering, with_closed
+from node.live import Gate, remembering, with_closed
 from protocol import limits
 from protocol.capsule.login import asks_for_login
 from protocol.errors import MeshError
@@ -25,11 +27,13 @@ from protocol.goal.condition import judge
 from protocol.goal.goal import parse_goal
 from protocol.goal.heuristics import Candidate, candidates, value
 from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
-from protocol.page.action import Action
+from protocol.page.action import Action, Fill, Press
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
-from protocol.risk.classes import Risk, classify
+from protocol.risk.classes import WRITE_CLASS, classify
+from protocol.risk.pressing import raised
 from protocol.search.entry import decode_action
+from protocol.search.places import place_of
 from protocol.trust.origin import origin_of
 
 _LENGTH_COST = 0.02
@@ -51,6 +55,31 @@ _LOOKS_CLOSED = frozenset(
 )
 
 
+_TURNS: Final[tuple[Kind | None, ...]] = ("link", "press", "link", None)
+"""In turn: the nearest link that nobody has followed, the nearest other control that nobody has pressed, what promises most. So
+what lies two clicks away is met early, whatever it is called."""
+
+
+class _Weighed(NamedTuple):
+    """What a search makes of the risk of an action."""
+
+    level: int
+    gravest: int
+
+
+class _Seen(NamedTuple):
+    """What was made of a page."""
+
+    worth: float
+    reached: bool = False
+    dead: bool = False
+    """It leads nowhere new."""
+
+    @property
+    def over(self) -> bool:
+        return self.reached or self.dead
+
+
 class Worker:
     """Explores with one page. One lease at a time."""
 
@@ -62,30 +91,34 @@ class Worker:
         config: Config,
         gate: Gate,
         seed: int,
-        probing: Probing | None = None,
         secrets: Secrets = NO_SECRETS,
         makes: Makes | None = None,
+        begun: Outcome | None = None,
+        frontier: Frontier | None = None,
     ) -> None:
-        """probing: finds out what controls do that are in doubt; None where nothing is tried. secrets: what no page may show.
-        makes: what of a login is added to them after each step.
+        """secrets: what no page may show. makes: what of a login is added to them after each step. begun: as ``Walker``.
+
+        frontier: what this node's work in the search has seen; with several workers they share it.
         """
-        self._doubts = Doubts(replica, gate)
-        self._known = gate.history
+        self._gate = gate
         self._replica = replica
         self._clock = clock
         self._config = config
         self._goal = parse_goal(replica.spec.goal)
         self._random = random.Random(seed)  # noqa: S311 (reproducible exploration, nothing secret)
         self._visits_of: Counter[bytes] = Counter()
-        self._steps = 0
+        self._steps = self._turns = 0
+        self._frontier = frontier or Frontier()
         self._walker = Walker(
             page,
             replica.spec.start_url,
             gate,
             self._count_step,
-            probing,
             secrets,
             makes,
+            self._frontier.addresses,
+            begun,
+            replica.would_send,
         )
 
     def _count_step(self) -> None:
@@ -100,8 +133,6 @@ class Worker:
         spend = Spend()
         outcome: BranchOutcome = "spent"
         claim: tuple[bytes, ...] = ()
-        if self._replica.left.begin(assignment.branch):
-            await self._return_to(assignment.branch)
         while True:
             found, exhausted = await self._iterate(assignment.branch)
             spend = Spend(
@@ -109,13 +140,12 @@ class Worker:
                 steps=self._steps - began_steps,
                 milliseconds=max(0, self._clock.now_ms() - began_ms),  # the clock may have been set back
             )
-            # After every iteration: a crash loses one of them, and peers choose by what is known now.
             await self._replica.flush()
             wanted = await after_iteration(spend)
             if found is not None:
                 outcome, claim = "claim", found
                 break
-            if exhausted:
+            if exhausted or self._replica.view.closed(assignment.branch):
                 outcome = "closed"
                 break
             if not wanted or not _within(spend, assignment):
@@ -129,43 +159,17 @@ class Worker:
             claim=claim,
         )
 
-    async def _return_to(self, branch: bytes) -> None:
-        """Try the controls on the page at ``branch`` that there was no time for; what only reads can be chosen from now on."""
-        replica = self._replica
-        try:
-            page = await self._walker.reach(replica.view.steps_to(branch))
-            if page.state != replica.view.state(branch) or replica.ledger is None:
-                return  # the site shows something else there now
-            tried = len(replica.ledger.tried)
-            choices = await self._choices(page, at_leisure=True)
-        except MeshError as error:
-            if error.code in BROWSER_GONE:
-                replica.left.note(branch)
-                raise
-            self._walker.forget()
-            return
-        before = frozenset(replica.view.choosable(branch))
-        replica.own.add_children(branch, choices)
-        await replica.flush()
-        await self._doubts.settled(branch, choices, before)
-        self._doubts.note(branch, page, choices)
-        await self._doubts.ask()
-        # The rest after what can be visited now.
-        if len(replica.ledger.tried) > tried:
-            self._note_left(branch, choices)
-
-    def _note_left(self, key: bytes, choices: Sequence[Candidate]) -> None:
-        """The page at hand may have controls that there was no time to try. A lease of a peer's search is too short for them."""
-        doubtful = [each.action for each in choices if not each.selectable]
-        if self._replica.leads and self._walker.left(doubtful):
-            self._replica.left.note(key)
-
     async def _target(self, branch: bytes) -> bytes | None:
-        """Where the next iteration goes: the end of the most promising way down; None when the branch is exhausted.
+        """Where the next iteration goes: the nearest that nobody has tried, or the end of the most promising way down; None when
+        the branch is exhausted.
 
         A node whose children are all closed is closed itself, which may close its parent, and so on up to the branch.
         """
         replica = self._replica
+        kind = _TURNS[self._turns % len(_TURNS)]
+        self._turns += 1
+        if kind is not None and (near := self._nearest(kind, branch)) is not None:
+            return near
         for _ in range(limits.TREE_NODES_MAX):
             below = replica.view.descend(branch)
             target = below[-1] if below else branch
@@ -177,8 +181,20 @@ class Worker:
             await replica.flush()
         return None
 
+    def _nearest(self, kind: Kind, branch: bytes) -> bytes | None:
+        """The nearest of that kind below ``branch`` that nobody has tried and nobody else has leased."""
+        view = self._replica.view
+        return self._frontier.nearest(
+            kind,
+            lambda key: view.is_below(key, branch) and not view.leased(key),
+            lambda key: not view.visits(key) and key not in self._replica.own.registers,
+        )
+
     async def _iterate(self, branch: bytes) -> tuple[tuple[bytes, ...] | None, bool]:
-        """One iteration; the claimed path of actions, if the goal was reached, and whether the branch is exhausted."""
+        """One iteration; the claimed path of actions, if the goal was reached, and whether the branch is exhausted.
+
+        Each page goes into the tree, for everybody, before the next one is opened.
+        """
         replica = self._replica
         target = await self._target(branch)
         if target is None:
@@ -192,121 +208,156 @@ class Worker:
         try:
             page = await self._walker.reach(steps)
         except MeshError as error:
-            if error.code in BROWSER_GONE:
-                raise
             # Count the failure at the step that failed, not at the branch that was the destination.
-            broken = tuple(path[: self._walker.forget() + 1])
+            self._fail(path[: self._walker.forget() + 1], error, self._clock.now_ms() - began_ms)
+            return None, False
+        seen = await self._look(path, page, states)
+        if not seen.over and steps and isinstance(steps[-1].action, Fill):
+            seen = await self._send(path, steps[-1].action, states) or seen
+        rolled = 0
+        while True:
+            if seen.reached:
+                claim = await self._confirmed(path)
+                seen = _Seen(max(0.5, 1.0 - _LENGTH_COST * len(path)), reached=True) if claim else _Seen(0.0, dead=True)
+            # What lies further ahead counts for less: the way to it is not known to be the shortest.
+            worth = seen.worth if seen.reached else seen.worth * 0.97**rolled
+            now_ms = self._clock.now_ms()
             replica.own.record(
                 Visit(
-                    path=broken,
-                    value=0.0,
-                    cost_ms=self._clock.now_ms() - began_ms,
-                    failed=True,
-                    closed=error.code in _LOOKS_CLOSED,
+                    path=tuple(path),
+                    value=worth,
+                    cost_ms=now_ms - began_ms,
+                    success=seen.reached,
+                    closed=seen.dead,
+                    states=states,
                 )
             )
-            return None, False
-        best, reached, dead = await self._look(path, page, states)
-        rolled = 0
-        while not reached and not dead and rolled < self._config.explore.rollout_steps:
-            step = self._choose(path[-1] if path else replica.root)
-            if step is None:
-                break
+            began_ms = now_ms
+            if seen.reached:
+                return claim, False
+            await replica.flush()
+            step = None if seen.dead or rolled >= self._config.explore.rollout_steps else self._choose(path, None)
+            if step is None or (after := await self._advance(path, step)) is None:
+                return None, False
             rolled += 1
+            seen = await self._look(path, after, states)
+
+    async def _send(self, path: list[bytes], typed: Fill, states: dict[bytes, bytes]) -> _Seen | None:
+        """Press Enter in the field that was just filled: both are one visit. None if that is no way on."""
+        step = self._choose(path, typed)
+        if step is None or (page := await self._advance(path, step)) is None:
+            return None
+        return await self._look(path, page, states)
+
+    async def _advance(self, path: list[bytes], step: WalkStep) -> Observation | None:
+        """Perform one more step from the page at the end of ``path``, which it is added to; None if it failed."""
+        began_ms = self._clock.now_ms()
+        try:
+            page = await self._walker.advance(step)
+        except MeshError as error:
+            self._walker.forget()
+            self._fail([*path, step.key], error, self._clock.now_ms() - began_ms)
+            return None
+        path.append(step.key)
+        return page
+
+    async def _confirmed(self, path: list[bytes]) -> tuple[bytes, ...] | None:
+        """The claim that the goal is at the end of ``path``; None if it is not, once each link on the way is pressed.
+
+        A link was followed by its address, and a replay presses it: scripts can make something else of a press.
+        """
+        view = self._replica.view
+        steps = view.steps_to(path[-1]) if path else []
+        if not self._walker.was_pressed(steps):
             try:
-                page = (await self._walker.advance(step)).observation
+                page = await self._walker.press(steps)
             except MeshError as error:
                 if error.code in BROWSER_GONE:
                     raise
                 self._walker.forget()
-                self._fail_child(path, step.key, closed=error.code in _LOOKS_CLOSED)
-                break
-            path.append(step.key)
-            seen, reached, dead = await self._look(path, page, states)
-            # What lies further ahead counts for less: the way to it is not known to be the shortest.
-            best = max(best, seen * 0.97**rolled)
-        if reached:
-            best = max(0.5, 1.0 - _LENGTH_COST * len(path))
-        replica.own.record(
-            Visit(
-                path=tuple(path),
-                value=best,
-                cost_ms=self._clock.now_ms() - began_ms,
-                success=reached,
-                closed=dead,
-                states=states,
-            )
-        )
-        await self._doubts.ask()
-        claim = tuple(replica.view.action(key) for key in path) if reached else None
-        return claim, False
+                return None
+            if not await self._reaches(await with_closed(self._walker.page, page, self._replica.spec.condition)):
+                return None
+        return tuple(view.action(key) for key in path)
 
-    async def _look(self, path: list[bytes], page: Observation, states: dict[bytes, bytes]) -> tuple[float, bool, bool]:
-        """Value of the page at the end of ``path``, whether it meets the condition, and whether it leads nowhere new."""
+    async def _reaches(self, page: Observation) -> bool:
+        """Whether the page at hand meets the condition. What a page that is cut may hold behind its end is no success, nor what a
+        document shows after a write was refused.
+        """
+        met = await asyncio.to_thread(judge, self._replica.spec.condition, page)
+        return met is True and not self._walker.unconfirmed
+
+    async def _look(self, path: list[bytes], page: Observation, states: dict[bytes, bytes]) -> _Seen:
+        """What the page at the end of ``path`` is worth; its children are named."""
         replica = self._replica
         if not replica.login_at and asks_for_login(page):
             replica.login_at = origin_of(page.url)
         key = path[-1] if path else replica.root
-        state = page.state
-        states[key] = state
-        # What a page that is cut may hold behind its end is no success.
+        place = place_of(page)
+        states[key] = place
         page = await with_closed(self._walker.page, page, replica.spec.condition)
-        reached = await asyncio.to_thread(judge, replica.spec.condition, page) is True
+        reached = await self._reaches(page)
         # Reading a page of 1 MiB takes longer than the event loop may stand still.
-        visits = self._visits_of[state]
+        visits = self._visits_of[place]
         worth = await asyncio.to_thread(value, self._goal, page, reached=reached, visits_of_state=visits)
-        self._visits_of[state] += 1
+        self._visits_of[place] += 1
         if reached:
-            return worth, True, False
-        nearer = key != replica.root and self._seen_nearer(path, state)
+            return _Seen(worth, reached=True)
+        nearer = key != replica.root and self._seen_nearer(path, place)
         # What this iteration has passed is not in the tree yet.
-        if nearer or any(states.get(each) == state for each in path[:-1]):
-            replica.idle.in_vain(decode_action(replica.view.action(key)))
+        if key != replica.root:
+            vain = nearer or any(states.get(each) == place for each in path[:-1])
+            (replica.idle.in_vain if vain else replica.idle.led_on)(decode_action(replica.view.action(key)))
         if nearer:
             # Half: the page may be good, but there is a shorter way to it, which is to be chosen.
-            return worth * 0.5, False, True
+            return _Seen(worth * 0.5, dead=True)
         if not replica.view.expanded(key):
-            choices = await self._choices(page)
+            choices = await self._choices(page, len(path))
+            self._frontier.take(key, len(path), page, choices)
             if not choices:
                 replica.own.close_node(key)
-                return worth, False, True
+                return _Seen(worth, dead=True)
             replica.own.add_children(key, choices)
-            self._doubts.note(key, page, choices)
-            self._note_left(key, choices)
-        return worth, False, False
+        return _Seen(worth)
 
-    async def _choices(self, page: Observation, *, at_leisure: bool = False) -> tuple[Candidate, ...]:
-        """What to try on ``page``, where the walker stands; what of it was in doubt may be settled.
+    async def _choices(self, page: Observation, depth: int) -> tuple[Candidate, ...]:
+        """What to try on ``page``, so many steps from the start.
 
-        at_leisure: there is nothing else to do, so some of what is in doubt are tried whatever time that takes.
+        Where each message out is judged by itself, a class only says what to try later.
         """
+        class_max, known = min(WRITE_CLASS - 1, self._config.policy.risk_class_max), self._gate.history
 
-        def judge(action: Action, element: Element | None, page: Observation) -> Risk:
-            if element is None:
-                return classify(action, element, page)
-            return remembering(action, element, page, self._known)
+        def weigh(action: Action, element: Element | None, page: Observation) -> _Weighed:
+            risk = classify(action, element, page) if element is None else remembering(action, element, page, known)
+            why = self._gate.needs_yes(action, element, risk, page.url)
+            return _Weighed(raised(risk, why).level if why else min(risk.level, class_max), risk.gravest)
 
-        await self._known.about(page.url)
-        while True:
-            # As ``value`` is.
-            rated = await asyncio.to_thread(candidates, self._goal, page, classify=judge)
-            found = self._replica.idle.without(rated, page)
-            doubtful = [each.action for each in found if not each.selectable]
-            # What is settled makes room among those that are shown only; each control is tried once.
-            if not doubtful or not await self._walker.settle(doubtful, at_leisure=at_leisure):
-                return found
-            at_leisure = False
+        await known.about(page.url)
+        # As ``value`` is.
+        met = partial(self._frontier.knows, depth=depth, page=page)
+        rated = await asyncio.to_thread(candidates, self._goal, page, classify=weigh, known=met)
+        return self._replica.idle.without(rated, page)
 
-    def _seen_nearer(self, path: list[bytes], state: bytes) -> bool:
-        """Whether the same state stands at another node that is at least as near to the start: then this way adds nothing."""
-        known = self._replica.view.nearest_with_state(state)
+    def _seen_nearer(self, path: list[bytes], place: bytes) -> bool:
+        """Whether the same page stands at another node that is at least as near to the start: then this way adds nothing."""
+        known = self._replica.view.nearest_with_state(place)
         return known is not None and known != path[-1] and self._replica.view.depth(known) <= len(path)
 
-    def _choose(self, key: bytes) -> WalkStep | None:
-        """An untried child of ``key``, drawn by prior; None if there is none that may be performed."""
+    def _choose(self, path: list[bytes], typed: Fill | None) -> WalkStep | None:
+        """An untried child of the node at the end of ``path``, drawn by prior; None if there is none that may be performed.
+
+        typed: only what sends what was typed into its field.
+        """
         open_children = self._replica.view.untried(
-            key, risk_class_max=self._config.policy.risk_class_max, opened=self._replica.opened
+            path[-1] if path else self._replica.root,
+            risk_class_max=self._config.policy.risk_class_max,
+            opened=self._replica.opened,
         )
+        if typed is not None:
+            open_children = [(key, entry) for key, entry in open_children if _sends(decode_action(entry.action), typed)]
+        else:
+            idle = self._replica.idle
+            open_children = [each for each in open_children if not idle.tires(decode_action(each[1].action))]
         if not open_children:
             return None
         weights = [
@@ -315,8 +366,19 @@ class Worker:
         child, entry = self._random.choices(open_children, weights=weights)[0]
         return WalkStep(key=child, action=decode_action(entry.action))
 
-    def _fail_child(self, path: list[bytes], child: bytes, *, closed: bool) -> None:
-        self._replica.own.record(Visit(path=(*path, child), value=0.0, cost_ms=0, failed=True, closed=closed))
+    def _fail(self, path: list[bytes], error: MeshError, cost_ms: int) -> None:
+        """The last step of ``path`` failed. Errors: ``error``, if it says nothing about a page."""
+        if error.code in BROWSER_GONE:
+            raise error
+        closed = error.code in _LOOKS_CLOSED
+        if error.code in ("risk.refused", "action.not_possible") and path:
+            self._replica.idle.in_vain(decode_action(self._replica.view.action(path[-1])), failed=True)
+        visit = Visit(path=tuple(path), value=0.0, cost_ms=cost_ms, failed=True, closed=closed)
+        self._replica.own.record(visit)
+
+
+def _sends(action: Action, typed: Fill) -> bool:
+    return isinstance(action, Press) and action.key == "Enter" and action.target == typed.target
 
 
 def _within(spend: Spend, assignment: Assignment) -> bool:

@@ -378,6 +378,9 @@ class MemoryPage:
         self._fate = effect.form
         if effect.stores:
             self._kept.store(self._shown.url)
+        if effect.shows:
+            document = self._shown.document
+            self._shown.document = msgspec.structs.replace(document, controls=(*document.controls, *effect.shows))
         if effect.download:
             self._downloads.append(effect.download)
         if effect.dialog:

@@ -28,6 +28,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """The same of a timer, which runs when a probe lets time pass."""
     stores: bool = False
     """Whether it stores an item for its origin."""
+    shows: tuple[Control, ...] = ()
+    """Controls that it adds to the page, until that is opened anew."""
     popup: str = ""
     """Address it opens beside the page."""
     download: Download | None = None

@@ -1,0 +1,99 @@
+"""Links and controls that one worker has seen and nobody has tried, and which addresses it has met."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from protocol.errors import MeshError
+from protocol.goal.heuristics import Candidate
+from protocol.page.action import Click, Locator
+from protocol.page.observation import Element, Observation
+from protocol.search.entry import encode_action, node_key
+from protocol.trust.origin import origin_of
+
+Kind = Literal["link", "press"]
+
+
+class Frontier:
+    """What a crawler keeps: one search, one worker."""
+
+    def __init__(self) -> None:
+        self.addresses: dict[bytes, str] = {}
+        """Addresses of links of a page's own origin that this node has seen itself, by the node that following them leads to."""
+        self._met: dict[str | Locator, int] = {}
+        """How far from the start each address was met, and each other control."""
+        self._waiting: dict[Kind, list[tuple[int, float, bytes]]] = {"link": [], "press": []}
+        """Depth, prior turned round, node: the nearest to the start first, of these the most promising."""
+
+    def knows(self, element: Element, depth: int, page: Observation) -> bool:
+        """Whether ``element`` of ``page``, ``depth`` steps from the start, is a link to an address that was met as near."""
+        if not _leads(element):
+            return False
+        address = _whole(element.url)
+        inside = element.url != address and address == _whole(page.url)
+        return not inside and self._met.get(address, depth + 2) <= depth + 1
+
+    def take(self, key: bytes, depth: int, page: Observation, choices: Sequence[Candidate]) -> None:
+        """The page of ``key``, ``depth`` steps from the start, offers ``choices``."""
+        here = origin_of(page.url)
+        self._meet(_whole(page.url), depth)
+        for each in choices:
+            if not isinstance(each.action, Click) or not each.selectable:
+                continue
+            element = _link(each.action, page)
+            if element is None:
+                # What stands on many pages, as the menu at the top, is tried on the nearest one first.
+                if self._meet(each.action.target, depth + 1):
+                    self._wait("press", key, depth + 1, each)
+                continue
+            self._meet(_whole(element.url), depth + 1)
+            inside = _whole(element.url) == _whole(page.url)
+            if not inside and origin_of(element.url) == here and (child := self._wait("link", key, depth + 1, each)):
+                self.addresses[child] = element.url
+
+    def _meet(self, what: str | Locator, depth: int) -> bool:
+        """Whether it was not met as near to the start before."""
+        known = self._met.get(what)
+        if known is not None and known <= depth:
+            return False
+        self._met[what] = depth
+        return True
+
+    def _wait(self, kind: Kind, parent: bytes, depth: int, each: Candidate) -> bytes:
+        try:
+            key = node_key(parent, encode_action(each.action))
+        except MeshError:
+            return b""  # too large for a tree
+        heapq.heappush(self._waiting[kind], (depth, -each.prior, key))
+        return key
+
+    def nearest(self, kind: Kind, may: Callable[[bytes], bool], fresh: Callable[[bytes], bool]) -> bytes | None:
+        """What is nearest to the start of what ``may`` be tried now. What is not ``fresh`` any more is forgotten."""
+        waiting, aside, found = self._waiting[kind], list[tuple[int, float, bytes]](), None
+        while waiting and found is None:
+            entry = heapq.heappop(waiting)
+            if not fresh(entry[2]):
+                continue
+            aside.append(entry)
+            found = entry[2] if may(entry[2]) else None
+        for entry in aside:
+            heapq.heappush(waiting, entry)
+        return found
+
+
+def _link(action: Click, page: Observation) -> Element | None:
+    """The link that ``action`` follows to an address of the web."""
+    alike = page.named(action.target.role, action.target.name, action.target.frame)
+    place = action.target.nth or 0
+    return alike[place] if place < len(alike) and _leads(alike[place]) else None
+
+
+def _leads(element: Element) -> bool:
+    return not element.frame and element.link.startswith(("http://", "https://"))
+
+
+def _whole(url: str) -> str:
+    """An address without its fragment."""
+    return url.partition("#")[0]

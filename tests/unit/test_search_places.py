@@ -1,0 +1,104 @@
+"""How a search tells pages apart, and what a press opened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from node.explorer.working.frontier import Frontier, Kind
+from protocol.goal.heuristics import Candidate
+from protocol.page.action import Click, Locator
+from protocol.page.observation import Element, Observation
+from protocol.search.entry import encode_action, node_key
+from protocol.search.places import has_opened, place_of
+
+SITE = "http://shop.test"
+ROOT = bytes(16)
+
+
+def control(role: str, name: str, **more: Any) -> Element:
+    return Element(ref=f"{role}-{name}", role=role, name=name, **more)
+
+
+def page(url: str, *elements: Element) -> Observation:
+    return Observation(url=SITE + url, title="", text="", elements=elements)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("/rows/4", "/rows/9", False),
+        ("/rows?page=4", "/rows?page=9", False),
+        ("/rows?page=4&t=1764288000", "/rows?page=4&t=1764289999", True),
+        ("/rows?sort=name", "/rows?sort=price", True),
+        ("/rows#4", "/rows#9", True),
+        ("/rows", "/rows", True),
+    ],
+)
+def test_numbers_of_an_address_tell_pages_of_a_list_and_records_apart(one: str, other: str, same: bool) -> None:
+    link = control("link", "Next")
+    assert page(one, link).state == page(one.replace("4", "9"), link).state
+    assert (place_of(page(one, link)) == place_of(page(other, link))) is same
+    assert place_of(page(one, link)) != place_of(page(one, link, control("button", "Go")))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "opened"),
+    [
+        ((), (control("menuitem", "Rename"),), True),
+        ((), (control("dialog", ""),), True),
+        (
+            (control("button", "More", states=("expanded=false",)),),
+            (control("button", "More", states=("expanded",)),),
+            True,
+        ),
+        ((control("button", "More"),), (control("button", "More"), control("link", "History")), True),
+        ((control("button", "More"),), (control("button", "More"), control("status", "Saved")), False),
+        ((control("button", "Order"),), (control("heading", "Thanks"),), False),
+        ((control("button", "Order"),), (control("link", "Invoice"),), False),
+        ((control("dialog", ""),), (control("dialog", ""),), False),
+    ],
+)
+def test_what_a_press_opened_is_told_from_what_it_replaced(
+    before: tuple[Element, ...], after: tuple[Element, ...], opened: bool
+) -> None:
+    assert has_opened(page("/", *before), page("/", *after)) is opened
+
+
+def test_a_frontier_gives_the_nearest_first_each_address_and_control_once() -> None:
+    frontier = Frontier()
+    links = {
+        path: control("link", path, url=path if ":" in path else SITE + path)
+        for path in ("/", "/a", "/b", "/a#part", "http://other.test/x")
+    }
+    menu = control("button", "Menu")
+
+    def offered(key: bytes, depth: int, url: str, *elements: Element) -> list[bytes]:
+        shown = page(url, *elements)
+        fresh = [item for item in elements if not frontier.knows(item, depth, shown)]
+        choices = [
+            Candidate(action=Click(target=Locator(role=item.role, name=item.name)), prior=0.1 * (at + 1), risk=1)
+            for at, item in enumerate(fresh)
+        ]
+        frontier.take(key, depth, shown, choices)
+        return [node_key(key, encode_action(each.action)) for each in choices]
+
+    def next_of(kind: Kind) -> bytes | None:
+        return frontier.nearest(kind, lambda key: True, lambda key: key not in done)
+
+    done: set[bytes] = set()
+    below_root = offered(ROOT, 0, "/", links["/a"], menu, links["http://other.test/x"])
+    below_a = offered(below_root[0], 1, "/a", links["/"], links["/b"], links["/a#part"], menu)
+    assert len(below_a) == 3, "the start page was met"
+    assert frontier.addresses == {below_root[0]: SITE + "/a", below_a[0]: SITE + "/b"}
+    kinds: tuple[tuple[Kind, tuple[bytes, ...]], ...] = (
+        ("link", (below_root[0], below_a[0])),
+        ("press", (below_root[1],)),
+    )
+    for kind, keys in kinds:
+        for key in keys:
+            assert next_of(kind) == key
+            assert frontier.nearest(kind, lambda found, no=key: found != no, lambda found: True) != key  # type: ignore[misc]
+            done.add(key)
+        assert next_of(kind) is None, "what is tried is forgotten, and a menu that stands everywhere is opened once"
