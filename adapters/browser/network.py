@@ -200,6 +200,7 @@ class NetworkGuard:
         frame: where it is sent from. hold: takes it if only a yes is missing, and says whether it waits for that.
         """
         told = said(method, headers)
+        watched: Mapping[str, Any] = {}
         is_main = kind == "document" and frame in ("", self._activity.main_frame)
         try:
             watched = self.closely.says(url)
@@ -218,11 +219,14 @@ class NetworkGuard:
             told.replaced_by,
             told.announced,
             choosing(headers),
+            watched,
             is_main,
         )
         writes = self.sending.writes(asked, rule, self.policy)
         if writes and self.sending.lists(asked, masker(self.secrets)):
             rule = None
+        elif writes and rule is None:
+            rule = self.sending.is_graver(asked, self.policy, masker(self.secrets)) or None
         elif rule is not None and may_be_allowed(rule) and not self.sending.is_own(asked):
             rule = self._covered(method, url, body, headers, told, rule)
             if rule is not None and hold is not None and hold(asked):

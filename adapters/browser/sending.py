@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from adapters.browser.activity import Activity
 from adapters.browser.view import Mask
-from adapters.ports import Given
+from adapters.ports import NOTHING, Given
 from protocol import limits
 from protocol.page.action import (
     Action,
@@ -27,11 +27,13 @@ from protocol.page.action import (
 )
 from protocol.recording.manifest import Effect, Listed, SentFile, effect_of
 from protocol.risk.pressing import only_reads, reading
-from protocol.risk.refused import UNASKED, UNLISTED, may_be_allowed
+from protocol.risk.refused import UNASKED, UNLISTED, graver, may_be_allowed
 from protocol.risk.requests import GuardPolicy, judge_request
 
 _OPENS: Final = Goto | Back | Forward | Reload
 _LOOKS: Final = Wait | Assert | Extract
+_EVERY: Final = 7
+"""The highest class that there is."""
 _OWN_MAX: Final = 256
 
 
@@ -48,6 +50,8 @@ class Asked(NamedTuple):
     announced: str
     chosen: Sequence[str] = ()
     """Headers that name what it does."""
+    watched: Mapping[str, Any] = {}
+    """What else of it is looked at (``judge_request``)."""
     is_main: bool = False
     """It asks for the next document of the page itself."""
 
@@ -59,6 +63,7 @@ class Sending:
         self._activity = activity
         self._acts = self._opens = self._left = False
         self._listed: Listed | None = None
+        self._level_max = NOTHING.level_max
         self._own: set[tuple[str, str]] = set()
         """Method and address of writes that no action caused."""
         self._sent: list[Effect] = []
@@ -70,7 +75,7 @@ class Sending:
         """An action starts."""
         self._opens = isinstance(action, _OPENS)
         self._acts = not isinstance(action, _LOOKS)
-        self._left, self._listed = False, given.listed
+        self._left, self._listed, self._level_max = False, given.listed, given.level_max
         self._sent.clear()
         more = (SentFile(name=file.name, sha256=hashlib.sha256(file.data).digest()) for file in given.files)
         self._files = (*self._files, *more)[-limits.EFFECT_FILES_MAX :]
@@ -98,6 +103,16 @@ class Sending:
     def writes(self, asked: Asked, rule: str | None, policy: GuardPolicy) -> bool:
         """Whether a request changes something, or may. rule: why ``policy`` refuses it."""
         return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
+
+    def is_graver(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> str:
+        """The rule by which a request is refused although ``policy`` names it: its class is not approved. Empty if it may leave.
+
+        An address that an action opens is that action, and was judged as such.
+        """
+        if not policy.read_only or (self._opens and asked.is_main) or self._level_max >= _EVERY:
+            return ""
+        level = self._effect(asked, mask).level
+        return graver(level) if level > self._level_max else ""
 
     def lists(self, asked: Asked, mask: Mask) -> bool:
         """Whether the action lists a request that changes something, and may send it now."""
@@ -149,6 +164,7 @@ class Sending:
             content_type=asked.content_type,
             replaced_by=asked.replaced_by,
             commanded=bool(asked.chosen),
+            **asked.watched,
         )
         return rule is None
 

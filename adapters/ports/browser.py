@@ -145,6 +145,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what the guard refuses for want of a yes waits for it, where it is of a kind that can (``Outcome.leaving``)."""
     covers: tuple[Cover, ...] = ()
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
+    level_max: int = 7
+    """The highest class of what may leave because it is named: also after the action, until the next one."""
     listed: Listed | None = None
     """What the action may send besides, each once. The wait for a still page also waits for that."""
     grade: Grade = "part"

@@ -28,6 +28,11 @@ OPTIONS = (
     ),
 )
 """Options of commands that can work without a node."""
+PLAN = click.option(
+    "--plan",
+    is_flag=True,
+    help="Replay nothing: print all that the replay needs, secrets, classes to approve, and the writes that the session lists.",
+)
 
 
 def verify(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
@@ -43,7 +48,9 @@ def verify(home: str | None, verb: str, params: Result, typed: Result, line: Cal
 def replay(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
     """``session replay``, with or without ``--trust``."""
     is_apart = _is_apart(home, typed)
-    person = asking.person(params)
+    if typed["plan"] and not is_apart:
+        return run_verb(home, "session.plan", {"session": params["session"]})
+    person = None if typed["plan"] else asking.person(params)
     if not is_apart:
         return run_verb(home, verb, params, show=line, person=person)
     from node.process.apart import read_trust, replay_apart
@@ -53,7 +60,7 @@ def replay(home: str | None, verb: str, params: Result, typed: Result, line: Cal
         raise MeshError("input.invalid", "--capsule needs a node that keeps the login: leave out --trust (docs/ci.md)")
     path = _bundle(typed["session"])
     logs = read_trust(typed["trust"])
-    return run_async(replay_apart(logs, typed["config"] or "", path, params, showing(line), person))
+    return run_async(replay_apart(logs, typed["config"] or "", path, params, showing(line), person, plan=typed["plan"]))
 
 
 def _is_apart(home: str | None, typed: Result) -> bool:

@@ -25,34 +25,53 @@ def person(params: Result) -> AskPerson | None:
     """Who is asked in a replay with these parameters; None if nobody is. Without a terminal ``ask`` becomes ``stop`` in them."""
     if params["on_mismatch"] != "ask":
         return None
-    context = click.get_current_context(silent=True)
-    as_json = bool(context and context.params.get("as_json"))
-    if not as_json and sys.stdin.isatty() and sys.stderr.isatty():
+    if _at_terminal():
         return ask
     params["on_mismatch"] = "stop"
     click.echo(f"  ! {_NOBODY}", err=True)
     return None
 
 
+def of_recording(params: Result) -> AskPerson | None:
+    """Who is asked in a recording with these parameters about what its steps send; None without a terminal."""
+    if params["plan"] or not _at_terminal():
+        return None
+    params["ask"] = True
+    return ask
+
+
+def _at_terminal() -> bool:
+    context = click.get_current_context(silent=True)
+    as_json = bool(context and context.params.get("as_json"))
+    return not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+
+
 async def ask(question: dict[str, Any]) -> bool | None:
-    """Print ``question``, an event of ``session.replay``, and wait for a line on the terminal: True only for y or yes.
+    """Print ``question``, an event of a replay or a recording, and wait for a line on the terminal: True only for y or yes.
 
     Returns None after the time that the question names. What was typed before it was shown is no answer to it.
     """
     for line in _lines(one_lined(question)):
         click.echo(line, err=True)
-    click.echo("  perform this step? [y/N] ", err=True, nl=False)
+    sends = "sends" in question
+    click.echo("  allow in this recording? [y/N] " if sends else "  perform this step? [y/N] ", err=True, nl=False)
     terminal = sys.stdin.fileno()
     termios.tcflush(terminal, termios.TCIFLUSH)
     try:
         async with asyncio.timeout(question["timeout_s"]):
             return (await _line(terminal)).strip().lower() in ("y", "yes")
     except TimeoutError:
-        click.echo("\n  no answer: the step is not performed", err=True)
+        click.echo(f"\n  no answer: {'nothing is sent' if sends else 'the step is not performed'}", err=True)
         return None
 
 
 def _lines(question: Result) -> list[str]:
+    if "sends" in question:
+        return [
+            one_line(
+                f"step {question['step']}, {question['action']}, sends {question['sends']}, class {question['risk']}"
+            )
+        ]
     shown = [f"step {question['step']} writes (class {question['risk']}), and {question['reason']}"]
     told = (("would", question["action"]), ("on", question["element"]), ("page", question["page"]))
     shown += [f"  {name:<7}  {text}" for name, text in told if text]

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from node.base import counted
+from node.cli import asking
 from node.cli.common import ConfigFile, Result, home_path, owner_only, run_async, run_verb, showing
 from protocol.errors import MeshError
 from protocol.risk.judgement import APPROVAL_CLASS
@@ -53,7 +54,7 @@ def record(home: str | None, verb: str, params: Result, typed: Result, line: Cal
             raise MeshError("input.invalid", "--output, --force and --config belong to --headed and --attach")
         if _is_address(typed["actions"]):
             raise MeshError("input.invalid", "an address is recorded while you work there: add --headed")
-        return run_verb(home, verb, params, show=line)
+        return run_verb(home, verb, params, show=line, person=asking.of_recording(params))
     return _watch(home, typed)
 
 
@@ -61,8 +62,8 @@ def _watch(home: str | None, typed: Result) -> Any:
     from node.process.watching import Watching, refuse_without_display, watch
 
     owner_only("record with --headed")
-    if typed["junit"] or typed["html"] or typed["inputs"]:
-        raise MeshError("input.invalid", "--junit, --html and --input are for a file that is performed")
+    if any(typed[name] for name in ("junit", "html", "inputs", "plan")):
+        raise MeshError("input.invalid", "--junit, --html, --input and --plan are for a file that is performed")
     if not _is_address(typed["actions"]):
         raise MeshError("input.invalid", "--headed and --attach need the address at which to begin, in place of a file")
     if not typed["attach"]:

@@ -12,6 +12,7 @@ from node.cli import apart, headed, needed_secrets, session_run
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, called, moment, table
 from node.cli.gated import show_gated
+from node.cli.session_needs import show_needs
 from node.cli.session_replays import (
     elsewhere,
     level_of,
@@ -56,6 +57,8 @@ def _show_recorded(r: Result) -> None:
     click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{refusals('; ', r['blocked'])}")
     for name, value in r["extracted"].items():
         click.echo(_extracted(name, value))
+    if r["needs"]:
+        show_needs(r["needs"])
 
 
 def _show_learned(r: Result) -> None:
@@ -259,6 +262,8 @@ def _show_imported(r: Result) -> None:
 
 
 def _status_of_recording(r: Any) -> int:
+    if r.get("needs"):
+        return 0  # what it needs was asked for, and not whether it passes
     return 0 if r.get("verdict", "pass") == "pass" else 1  # an action file has no verdict
 
 
@@ -307,7 +312,7 @@ LOOKS: Final = {
         line=step_line,
         prepare=not_a_file,
         needs=needed_secrets.of_session,
-        more=apart.OPTIONS,
+        more=(*apart.OPTIONS, apart.PLAN),
         call=apart.replay,
         status=status_of_replay,
     ),

@@ -11,6 +11,7 @@ import click
 
 from node.base import counted, exit_code
 from node.cli.common import BUNDLE_SUFFIX, Result, called, is_session_id
+from node.cli.session_needs import show_needs
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
@@ -135,6 +136,9 @@ def not_a_file(params: Result, typed: Result) -> None:
 
 
 def show_replayed(r: Result) -> None:
+    if "report" not in r:
+        show_needs(r)
+        return
     report = r["report"]
     judged = f"{verdict_of(report, r['uncounted'])}, {level_of(report)}{with_inputs(report)}"
     click.echo(
@@ -158,6 +162,8 @@ def show_replayed(r: Result) -> None:
 
 
 def status_of_replay(r: Any) -> int:
+    if "report" not in r:
+        return 0  # what it needs
     if r["unreached"]:
         return exit_code(r["unreached"])
     if r["lacking"]:

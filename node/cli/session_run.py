@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MARKS: Final = {"pass": "✓", "differs": "✗", "refused": "✗", "trouble": "!", "not run": "–"}
 _FOR_ALL: Final = ("secrets", "allow", "approve_class", "capsule", "inputs")
 """Parameters that recording and replaying share."""
-_OF_REPLAYS: Final = ("base_url", "level", "strict")
+_OF_REPLAYS: Final = ("base_url", "level", "strict", "writes")
 
 
 @click.command(name="run")
@@ -89,6 +89,7 @@ _OF_REPLAYS: Final = ("base_url", "level", "strict")
 @parameter(verbs.REPLAY, "secrets")
 @parameter(verbs.REPLAY, "allow")
 @parameter(verbs.REPLAY, "approve_class")
+@parameter(verbs.REPLAY, "writes")
 @parameter(verbs.REPLAY, "capsule")
 @apart.OPTIONS[0]
 @apart.OPTIONS[1]
@@ -97,9 +98,9 @@ def command(files: tuple[str, ...], home: str | None, as_json: bool, **typed: An
     """Replay sessions and record action files as one test run, with one report.
 
     A session id is replayed; so is a bundle (.tmsession) with --trust, which needs no node. Any other file is an action file and is
-    recorded, which takes no --base-url, --level and --strict. Other options count for each file. The folder of --report gets
-    junit.xml with a test case a step, index.html with a link to the page of each file, these pages, and summary.md for the page
-    of a CI job.
+    recorded, which takes no --base-url, --level, --strict and --writes. Other options count for each file. The folder of --report
+    gets junit.xml with a test case a step, index.html with a link to the page of each file, these pages, and summary.md for the
+    page of a CI job.
 
     Only trouble of the machine, the site or the network is tried again with --retries. The hooks get the file in the variable
     TRAILMESH_FILE; one that fails is trouble too. Ctrl-C ends what is under way, runs its --after and writes the report.

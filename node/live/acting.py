@@ -33,6 +33,7 @@ from node.live.selecting import around, missing, selected
 from node.live.time_limit import NOT_FOUND, TimeLimit
 from node.live.uploads import NO_UPLOADS, Uploads
 from node.verbs.live import HeldRequest
+from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
@@ -182,6 +183,7 @@ class Driver:
         said: Grade = "part",
         stays: bool = False,
         lists: Callable[[Prepared], Listed] | None = None,
+        more_covers: tuple[Cover, ...] = (),
     ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
@@ -189,6 +191,7 @@ class Driver:
         ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer; ``said``:
         how much of what the dialog says must be the expected text.
         ``stays``: the page opens no other document (``Given.stays``). ``lists``: what a recording says that the action sends.
+        ``more_covers``: what else is allowed meanwhile.
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -227,7 +230,14 @@ class Driver:
         holds = self._holder is not None and free and isinstance(action, PRESSES)
         grave = is_grave(ready.action, risk)
         given = await self._given(answer, said, self.prepared)
-        given = msgspec.structs.replace(given, covers=covers, stays=stays, holds=holds, grave=grave)
+        given = msgspec.structs.replace(
+            given,
+            covers=(*covers, *more_covers),
+            stays=stays,
+            holds=holds,
+            grave=grave,
+            level_max=self._gate.named_max(self.prepared.action, risk),
+        )
         if lists is not None:
             given = msgspec.structs.replace(given, listed=await asyncio.to_thread(lists, self.prepared))
         if isinstance(action, Wait):

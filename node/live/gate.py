@@ -52,6 +52,14 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     asking: Asking | None = None
     """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
 
+    def named_max(self, action: Action, risk: Risk) -> int:
+        """The highest class of a request that ``action`` may send because it is named: to name it approves an ordinary write, and
+        no more."""
+        levels = (
+            level for level in range(7, 0, -1) if self.approves(action, msgspec.structs.replace(risk, level=level))
+        )
+        return max(min(APPROVAL_CLASS, self.class_max), next(levels, 0))
+
     def weighed(self, action: Action, risk: Risk) -> Risk:
         """``risk``, the one of ``action``; but what a person named is not judged by the words of its address."""
         named = self.named and isinstance(action, Goto) and action.url == self.named

@@ -8,6 +8,7 @@ import msgspec
 
 from adapters.ports import Page
 from node.live.acting import Gate
+from node.live.allowing import Allows
 from node.live.codes import NO_CODES, Codes
 from node.live.following import Following
 from node.live.holding import Holder, Sent
@@ -41,6 +42,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     screenshots: bool = True
     parent: str = ""
     search: str = ""
+    allows: Allows | None = None
+    """Asks a person about requests that were refused in a step, which is done again with a yes; None where nobody is asked."""
     goes_on: bool = False
     """Whether a step is followed by others though the guard refused what it sent: its step has failed all the same."""
     holds: Callable[[Page, Sent], Holder] | None = None

@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 
 import msgspec
 
 from adapters.ports import Clock, Leaving, Outcome, Page, SessionStore
 from node.base import interruptible
 from node.live.acting import Driver, Prepared
+from node.live.allowing import Allowing
 from node.live.arrivals import Arrival, check_arrival
 from node.live.console import Console
 from node.live.document import document_of
@@ -97,6 +99,7 @@ class Recorder:
         self._pictures = Pictures(self._keep_picture)
         self._masking = Masking(page, self._secrets)
         self.sightings = Sightings(page)
+        self._allowing = Allowing(plan.allows, self._secrets)
         self._console = Console(page, self._secrets.stored)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
@@ -184,7 +187,10 @@ class Recorder:
             async with interruptible() as self._end:
                 answer = expect.dialog if expect else None
                 self._driver.step = (self.session.id, len(self.steps))
-                outcome = await self._driver.act(action, evidence=evidence, answer=answer)
+                act = partial(self._driver.act, action, evidence=evidence, answer=answer)
+                outcome = await act(more_covers=self._allowing.covers)
+                if await self._allowing.again(action, outcome):
+                    outcome = await act(more_covers=self._allowing.covers)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:

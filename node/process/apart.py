@@ -150,15 +150,19 @@ async def replay_apart(
     params: dict[str, Any],
     tell: Tell,
     person: AskPerson | None = None,
+    *,
+    plan: bool = False,
 ) -> Any:
-    """``session.replay`` of the bundle ``path`` with ``params``. person: who answers its questions.
+    """``session.replay`` of the bundle ``path`` with ``params``. person: who answers its questions. plan: only what it needs.
 
     Errors: those of import and replay, ``trust.not_signed``.
     """
     # No browser for a file that will be refused: the import says why.
-    soon = _browser(config_file) if _opened(logs, path) else contextlib.nullcontext()
+    soon = _browser(config_file) if _opened(logs, path) and not plan else contextlib.nullcontext()
     async with soon as open_browser, temporary_node(logs, config_file, open_browser) as node:
         imported = plain(await _judged(node, "session.import", {"path": str(path)}, logs))
+        if plan:
+            return await dispatching(node)("session.plan", {"session": imported["session"]}, tell)
         asked = {**params, "session": imported["session"]}
         return await answering(dispatching(node), "session.replay", asked, tell, person)
 

@@ -18,7 +18,6 @@ from protocol.page.secrets import Secrets
 from protocol.recording.manifest import Effect, Listed, Varies, digest_of, words
 from protocol.recording.replay import Rebase, replayable
 from protocol.recording.session import ChangedInput, Step
-from protocol.risk.classes import APPROVAL_CLASS
 from protocol.risk.pressing import reading
 from protocol.risk.requests import GuardPolicy
 
@@ -84,8 +83,7 @@ class Sends:
     ) -> None:
         """by_manifest: whether the owner consents to the manifest; without it, the guard alone decides, as for any other work."""
         self._by_manifest = by_manifest
-        # To name a request approves the class of an ordinary write; a graver one is approved besides.
-        self._level_max = min(gate.class_max, max(gate.risk_max, APPROVAL_CLASS))
+        self._gate = gate
         self._writes, self._secrets, self._mapping = writes, secrets, mapping
         self._values = {item.recorded: item.value for item in changed}
         """Declared variables: by the recorded value, that of this replay."""
@@ -102,16 +100,17 @@ class Sends:
 
     def nothing(self) -> Lists | None:
         """The same for what is no step."""
-        return (lambda _: self._made(())) if self._by_manifest else None
+        return (lambda _: Listed((), told=self._told, level_max=0)) if self._by_manifest else None
 
     def _of(self, step: Step, prepared: Prepared) -> Listed:
-        self._listed = self._made(step.effects, ids=same_row(step.evidence, prepared, self._secrets))
+        self._listed = Listed(
+            step.effects,
+            told=self._told,
+            varies=Varies(ids=same_row(step.evidence, prepared, self._secrets), values=self._values),
+            level_max=self._gate.named_max(prepared.action, prepared.risk),
+            closed=self._writes.mismatch,
+        )
         return self._listed
-
-    def _made(self, effects: Sequence[Effect], *, ids: bool = False) -> Listed:
-        varies = Varies(ids=ids, values=self._values)
-        closed = self._writes.mismatch
-        return Listed(effects, told=self._told, varies=varies, level_max=self._level_max, closed=closed)
 
     def _told(self, effect: Effect) -> Effect:
         home = msgspec.structs.replace(effect, url=self._mapping.homeward(effect.url))

@@ -1,4 +1,4 @@
-"""Questions that running replays have put to the owner, and wait for."""
+"""Questions that running replays and recordings have put to the owner, and wait for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from adapters.ports import Clock
 from node.live import Driver
 from node.verbs import Tell
-from node.verbs.session_question import Answered, Question
+from node.verbs.session_question import Answered, Question, WriteQuestion
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import describe
@@ -30,8 +30,8 @@ class Questions:
         self._clock = clock
         self._open: dict[str, tuple[asyncio.Future[bool], str, int]] = {}
 
-    async def ask(self, session: str, question: Question, tell: Tell) -> bool | None:
-        """Tell ``question`` to the caller of the replay and wait: the answer, or None after ``ANSWER_TIMEOUT_S``."""
+    async def ask(self, session: str, question: Question | WriteQuestion, tell: Tell) -> bool | None:
+        """Tell ``question`` to the caller and wait: the answer, or None after ``ANSWER_TIMEOUT_S``."""
         # Random: an answer is to the question that its sender has read, and to no other.
         id = self._clock.random(_ID_BYTES).hex()
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -50,7 +50,7 @@ class Questions:
         """Take the answer to the question ``id``. Errors: ``input.not_found`` (it was answered, or its time is over)."""
         answer, session, step = self._open.get(id, (None, "", 0))
         if answer is None or answer.done():
-            raise MeshError("input.not_found", "no replay waits for this answer", id=id)
+            raise MeshError("input.not_found", "nothing waits for this answer", id=id)
         answer.set_result(yes)
         return Answered(question=id, session=session, step=step, yes=yes)
 

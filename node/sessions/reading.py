@@ -27,7 +27,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import describe
-from protocol.recording.bundle import KIND
+from protocol.recording.bundle import KIND, require_steps
 from protocol.recording.replay import replayable, unreached
 from protocol.recording.session import ReplayReport, Session, Step, Verdict
 from protocol.recording.snapshot import snapshot_text
@@ -229,6 +229,11 @@ class Reading:
         signed, _ = await signed_manifest(self._store, session.id)
         opened = envelope.verify(signed.envelope, kinds=frozenset({KIND}), find_key=self._peers.find_key)
         return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
+
+    async def require_signed(self, recorded: Recorded) -> None:
+        """Return if the stored steps are those that were signed. Errors: ``bundle.element``, ``blob.missing``."""
+        manifest = await self._store.blob(recorded.manifest)
+        await asyncio.to_thread(require_steps, manifest, recorded.steps)
 
     def signature(self, what: str, node: str, fault: str = "") -> Signature:
         """A signature by ``node`` as a file shows it. fault: the error code of why it does not count."""

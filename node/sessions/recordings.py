@@ -23,17 +23,22 @@ from node.live import (
     record_actions,
 )
 from node.sessions.action_files import ActionFile, parse_actions
+from node.sessions.consent import narrowed
 from node.sessions.forking import forked
 from node.sessions.learning import following, lines, refusal
+from node.sessions.needs import Needing
 from node.sessions.replay_plan import Recorded
 from node.sessions.showing.files import Performed, ReplayFiles
 from node.sessions.working import Working, named_by_owner, own_start
 from node.verbs import CallerKind, Tell, current_caller
+from node.verbs.session_question import WriteQuestion
 from node.verbs.session_results import RecordedSession
 from node.verbs.session_upkeep import LearnedSession
 from protocol import ids
+from protocol.approval.forms import RequestForm, request_words
+from protocol.approval.question import level_of
 from protocol.errors import MeshError
-from protocol.page.action import Extract, describe
+from protocol.page.action import Action, Extract, describe
 from protocol.page.markup import MarkupShown
 from protocol.page.redaction import redact_action, redact_text
 from protocol.page.secrets import GivenSecret, Secrets, asks
@@ -104,6 +109,8 @@ class Recordings:
         persistent: bool = False,
         inputs: Mapping[str, str] = {},
         files: ReplayFiles = ReplayFiles(),  # noqa: B008 - frozen
+        ask: bool = False,
+        plan: bool = False,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them. inputs: other values for those of the file. files: what to write
         about it, whether it passed or not. capsule: the login to begin with; empty for the one of the file.
@@ -112,6 +119,8 @@ class Recordings:
         after each action, for the values that are redacted from there on. ``persistent``: in a browser of its own with a profile of
         its own.
 
+        ``ask``: whether the caller is asked about requests that are refused. ``plan``: nothing that changes something leaves, the
+        file is performed all the same, and the result says what it needs.
         ``lenient``: leave out the steps of a foreign recording that cannot be performed.
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
         ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; the steps until then are stored as
@@ -126,7 +135,7 @@ class Recordings:
             written.done = await self._record(
                 file,
                 given,
-                allow=allow,
+                allow=() if plan else allow,
                 approve_class=approve_class,
                 capsule=capsule,
                 tell=tell,
@@ -136,6 +145,8 @@ class Recordings:
                 makes=makes,
                 persistent=persistent,
                 documents=written.documents if files.html else None,
+                ask=ask,
+                needing=Needing(file, capsule) if plan else None,
             )
         return written.done
 
@@ -263,8 +274,11 @@ class Recordings:
         makes: Makes | None = None,
         persistent: bool = False,
         documents: dict[int, MarkupShown] | None = None,
+        ask: bool = False,
+        needing: Needing | None = None,
     ) -> RecordedSession:
-        """named: the address that a person named. documents: gets those of the pages on which steps failed.
+        """named: the address that a person named. documents: gets those of the pages on which steps failed. ask, needing: as
+        ``ask`` and ``plan`` of ``record``.
 
         Errors: those of ``record``; ``session.unlike`` with ``following``.
         """
@@ -277,6 +291,8 @@ class Recordings:
         def on_step(step: Step) -> None:
             taken.append(step)
             forms.look(recorder.observation)
+            if needing is not None:
+                needing.note(step, recorder.blocked_by)
             owner = current_caller().kind is CallerKind.OWNER
             helps = what_helps(step.blocked, recorder.blocked_by, owner=owner, page_url=step.url)
             found = f": found {step.extracted}" if step.error in ("action.assertion_failed", "action.dialog") else ""
@@ -285,11 +301,18 @@ class Recordings:
             for note in (f"step {step.index}: {said}" for said in (*doubts(step), *map(asks, recorder.challenges))):
                 tell({"note": note})
 
+        async def allows(action: Action, form: RequestForm) -> bool:
+            did = describe(redact_action(action, secrets))
+            sends, level = request_words(form), level_of(form)
+            question = WriteQuestion(step=len(recorder.steps) + 1, action=did, sends=sends, risk=level)
+            return bool(await self._work.questions.ask(recorder.session.id, question, tell))
+
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
             tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
         named = named_by_owner(named)
         guard = guard_for(self._work.config.policy, (*allow, *opening(named)))
+        guard = narrowed(guard, opening(named)) if needing else guard
         wish = self._work.wish("record", guard, file.start_url, allow=allow, approve_class=approve_class)
         async with mounted_context(
             self._work.browsers, file.profile, capsule, wish, tabs=True, persistent=persistent
@@ -317,12 +340,14 @@ class Recordings:
                 skipped=file.skipped,
                 following=following,
                 makes=partial(makes or mount.makes, context) if makes or mount.capsule else None,
+                allows=needing.sends if needing else allows if ask else None,
+                goes_on=needing is not None,
             )
             for note in limits_of(plan.browser.backend):
                 tell({"note": note})
             recording = record(self._work.store, page, self._work.clock, self._work.witness, plan, on_step=on_step)
             try:
-                async with recording as recorder:
+                async with _stopping(needing), recording as recorder:
                     self._work.witness.trail.about(recorder.session.id)
                     try:
                         if before is not None:
@@ -345,4 +370,16 @@ class Recordings:
                 doubts=tuple(f"step {step.index}: {said}" for step in taken for said in doubts(step)),
                 unguarded=limits_of(plan.browser.backend),
                 proposes=await self._work.proposed(forms, "record", tell),
+                needs=needing.found() if needing else None,
             )
+
+
+@contextlib.asynccontextmanager
+async def _stopping(needing: Needing | None) -> AsyncIterator[None]:
+    """Where it is to be found out what a file needs, a step that fails ends that, and is no error."""
+    try:
+        yield
+    except MeshError as error:
+        if needing is None or "session" not in error.detail:
+            raise
+        needing.stop(error)

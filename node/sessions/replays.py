@@ -17,9 +17,8 @@ from node.live import (
     opening,
 )
 from node.sessions.action_files import incomplete
-from node.sessions.consent import consents, narrowed
+from node.sessions.consent import consents, effects_digest, narrowed
 from node.sessions.handover import write_file
-from node.sessions.questions import Questions
 from node.sessions.replay_plan import Recorded, ReplayPlan
 from node.sessions.replayer import replay
 from node.sessions.showing.files import ReplayFiles, ReplaySeen, write_ended, write_replay
@@ -47,7 +46,6 @@ class Replays:
 
     def __init__(self, work: Working) -> None:
         self._work = work
-        self._questions = Questions(work.clock)
 
     async def replay(
         self,
@@ -77,6 +75,10 @@ class Replays:
         with self._work.kept(session_id):
             recorded = await self._work.reading.recorded(session_id)
             by_manifest = consents(writes, recorded, self._work.witness.node)
+            if by_manifest and effects_digest(
+                recorded
+            ):  # what was consented to is what was signed, and not what stands in the store by now
+                await self._work.reading.require_signed(recorded)
             for note in incomplete(step.action for step in replayable(recorded.steps)):
                 tell({"note": note})
             if recorded.session.capsule and not capsule:
@@ -118,7 +120,7 @@ class Replays:
                     gate=mount.gate(self._work.gate(approve_class, mount.guard, named)),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
-                    ask=lambda question: self._questions.ask(session_id, question, tell),
+                    ask=lambda question: self._work.questions.ask(session_id, question, tell),
                     every_screenshot=bool(files.html),
                     level=level,
                     strict=strict,
@@ -193,6 +195,6 @@ class Replays:
 
     def answer(self, question: str, *, yes: bool) -> Answered:
         """Answer a replay that asks whether to write after a mismatch. Errors: ``input.not_found``."""
-        answered = self._questions.answer(question, yes=yes)
+        answered = self._work.questions.answer(question, yes=yes)
         self._work.witness.trail.about(answered.session)
         return answered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from node.sessions.needs import needs_of
 from node.sessions.sessions import Sessions
 from node.sessions.showing.files import ReplayFiles
 from node.verbs import Bound, NoParams, Tell
@@ -24,6 +25,7 @@ from node.verbs.session_params import (
 from node.verbs.session_question import Answered, AnswerParams
 from node.verbs.session_results import (
     Exported,
+    Needs,
     RecordedSession,
     Replayed,
     RunDiff,
@@ -35,6 +37,7 @@ from node.verbs.session_results import (
     WasRemoved,
 )
 from node.verbs.session_upkeep import Archived, ForkParams, LearnedSession, LearnParams, Purged, PurgeParams
+from protocol import ids
 
 
 class SessionVerbs:
@@ -56,6 +59,7 @@ class SessionVerbs:
             upkeep.PURGE: self._purge,
             verbs.REPLAY: self._replay,
             questions.ANSWER: self._answer,
+            verbs.PLAN: self._plan,
             verbs.DIFF: self._diff,
             verbs.TRUST_KEY: self._trust_key,
         }
@@ -71,6 +75,8 @@ class SessionVerbs:
             inputs=params.inputs,
             files=ReplayFiles(junit=params.junit, html=params.html),
             capsule=params.capsule,
+            ask=params.ask,
+            plan=params.plan,
             tell=tell,
         )
 
@@ -102,6 +108,9 @@ class SessionVerbs:
 
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.verifying.import_bundle(params.path)
+
+    async def _plan(self, params: SessionParams, tell: Tell) -> Needs:
+        return needs_of(await self._sessions.reading.recorded(ids.parse_id("ses", params.session)))
 
     async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff | RunDiff:
         return await self._sessions.diff(params.first, params.second, html=params.html)

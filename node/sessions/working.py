@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from adapters.ports import Clock, Store
 from node.config import Config
 from node.live import Asks, Browsers, Gate, LoginForms, Wish, proposed
+from node.sessions.questions import Questions
 from node.sessions.reading import Reading
 from node.signing import Witness
 from node.trust import Peers
@@ -48,6 +49,7 @@ class Working:
         """asks: who asks the owner about what is refused; None where nobody is asked."""
         self.witness, self.config, self.store, self.clock = witness, config, store, clock
         self.browsers, self.peers = browsers, peers
+        self.questions = Questions(clock)
         self.reading = Reading(witness, config, store, clock, peers)
         self._asks = asks
         self._used: Counter[str] = Counter()

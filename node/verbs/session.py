@@ -12,11 +12,13 @@ from node.verbs.session_params import (
     ListParams,
     RecordParams,
     ReplayParams,
+    SessionParams,
     ShowParams,
     TargetParams,
 )
 from node.verbs.session_results import (
     Exported,
+    Needs,
     RecordedSession,
     Replayed,
     RunDiff,
@@ -58,7 +60,7 @@ RECORD: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="record",
-    owner_fields=frozenset({"allow", "approve_class", "junit", "html"}),
+    owner_fields=frozenset({"allow", "approve_class", "ask", "plan", "junit", "html"}),
     row=Row(
         risk=rows.approved, note=lambda given: {"actions": given.name, **rows.driven(given), **rows.with_login(given)}
     ),
@@ -170,6 +172,16 @@ REPLAY: Final = Verb(
         },
     ),
 )
+PLAN: Final = Verb(
+    name="session.plan",
+    takes=SessionParams,
+    gives=Needs,
+    help="Say what a replay of a session needs: secrets, files, the login, classes to approve, and the writes that it lists.",
+    callers=OWNER_AND_AGENTS,
+    scope="read",
+    read_only=True,
+    row=None,
+)
 TRUST_KEY: Final = Verb(
     name="session.trust_key",
     command="session trust-key",
@@ -205,4 +217,4 @@ DIFF: Final = Verb(
     row=None,
 )
 
-VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REPLAY, DIFF, TRUST_KEY)
+VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REPLAY, PLAN, DIFF, TRUST_KEY)

@@ -76,6 +76,21 @@ class RecordParams(Params, frozen=True, kw_only=True):
     junit: Annotated[str, _JUNIT] = ""
     html: Annotated[str, _HTML] = ""
     capsule: Annotated[str, CAPSULE] = ""
+    ask: Annotated[
+        bool,
+        option(
+            "Send an event with a question about each form of request that is refused in a step; a yes (`session.answer`) "
+            "allows it in this recording, and the step is done again.",
+            flag="-",
+        ),
+    ] = False
+    plan: Annotated[
+        bool,
+        option(
+            "Send nothing that changes something, go on all the same, and print all that the file needs: secrets, requests to "
+            "allow, classes to approve. What is recorded meanwhile does not pass."
+        ),
+    ] = False
 
     def __repr__(self) -> str:
         return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)}, inputs={sorted(self.inputs)})"

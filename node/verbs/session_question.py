@@ -27,13 +27,28 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What differs, of that step and of later ones: the most important first."""
 
 
+class WriteQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that was refused in a step of a recording. Pages have chosen its texts, which have no secrets in them."""
+
+    step: int
+    action: str
+    """What the step does, in words."""
+    sends: str
+    """The request, in words: those of this form are allowed in this recording."""
+    risk: int
+    """Its class (docs/risk.md)."""
+
+
 class AnswerParams(Params, frozen=True, kw_only=True):
     """``session.answer``"""
 
     question: Annotated[
-        str, option("Id of the question, from the event of `session.replay` that asks it.", max_length=64)
+        str,
+        option(
+            "Id of the question, from the event of `session.replay` or `session.record` that asks it.", max_length=64
+        ),
     ]
-    yes: Annotated[bool, option("Whether this one step shall be performed.")] = False
+    yes: Annotated[bool, option("Whether this one step shall be performed, or requests of this form be sent.")] = False
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +56,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
     question: str
     session: str
-    """The session that is being replayed."""
+    """The session that is being replayed or recorded."""
     step: int
     yes: bool
 
@@ -50,7 +65,10 @@ ANSWER: Final = Verb(
     name="session.answer",
     takes=AnswerParams,
     gives=Answered,
-    help="""Answer the question of a replay that waits: whether a step that writes shall be performed after a mismatch.
+    help="""Answer the question of a replay or a recording that waits.
+
+    `session.record` with `ask` sends an event with `question` (its `id`, `step`, `action`, `sends`, `risk`) about each form of
+    request that was refused in a step. Yes allows it in this recording, and the step is done again.
 
     `session.replay` with `on_mismatch: ask` sends an event with `question` (its `id`, and the fields of a step) before each such
     step. Yes performs this one step. No, or no answer within two minutes, ends the replay before it. An answer counts once.

@@ -13,6 +13,39 @@ from protocol.recording.report_diff import RunStep
 from protocol.recording.session import BrowserInfo, ChangedInput, ReplayReport, Session, Step, Verdict
 
 
+class Sends(msgspec.Struct, frozen=True, kw_only=True):
+    """A request of a step that changes something, or may."""
+
+    step: int
+    what: str
+    """In words."""
+    level: int
+    """Its class."""
+
+
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file, or a replay, needs so that it can be performed."""
+
+    secrets: tuple[str, ...]
+    """Names of the secrets that are typed."""
+    uploads: tuple[str, ...]
+    """Names of the files that are uploaded."""
+    capsule: str
+    """The login that it begins with; empty for none."""
+    sends: tuple[Sends, ...]
+    """Requests that its steps send and that change something, or may."""
+    allow: tuple[str, ...] = ()
+    """Of a file: what `--allow` takes for them."""
+    approve_class: int = 0
+    """The highest class that has to be approved; 0 for none."""
+    inputs: dict[str, str] = {}
+    """Of a session: its inputs, with the values of the recording."""
+    digest: str = ""
+    """Of a session: what `--writes` takes; empty if it lists nothing."""
+    stopped: str = ""
+    """Of a file: why it could not be performed to its end, so that more may be needed; empty if it was."""
+
+
 class RecordedSession(Session, frozen=True, kw_only=True):
     """The recorded session."""
 
@@ -28,6 +61,8 @@ class RecordedSession(Session, frozen=True, kw_only=True):
     """What the network guard does not see in the browser, because somebody else started it."""
     proposes: str = ""
     """A capsule for the site of a page that asked for a login; empty if none did, or there is no such capsule."""
+    needs: Needs | None = None
+    """What the file needs, if that was asked for."""
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,16 +98,6 @@ class FailedPage(msgspec.Struct, frozen=True, kw_only=True):
     """The page as it was recorded, without secrets: one line for each element or text. All other text comes from the site."""
     more: int = 0
     """How many lines there are beyond them."""
-
-
-class Sends(msgspec.Struct, frozen=True, kw_only=True):
-    """A request of a step that changes something, or may."""
-
-    step: int
-    what: str
-    """In words."""
-    level: int
-    """Its class."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):

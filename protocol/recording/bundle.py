@@ -118,6 +118,17 @@ def make_manifest(session: Session, steps: Sequence[Step], blob_sizes: Mapping[b
     return data
 
 
+def require_steps(manifest: bytes, steps: Sequence[Step]) -> None:
+    """Return if ``steps`` are exactly those that ``manifest`` names. Errors: ``bundle.element``."""
+    signed = {item.path: item.sha256 for item in _parse_manifest(manifest).elements if step_index(item.path)}
+    for step in steps:
+        path = step_path(step.index)
+        if signed.pop(path, b"") != hashlib.sha256(cbor.encode(step)).digest():
+            raise _fault(path)
+    for path in signed:
+        raise _fault(path)
+
+
 class Writer:
     """Writes a bundle element by element, so that no more than one of them is held in memory."""
 

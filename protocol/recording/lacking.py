@@ -33,10 +33,14 @@ def lacking(steps: Sequence[Step], matches: Sequence[StepMatch], stop: MeshError
 
 
 def _not_permitted(step: Step, stop: MeshError) -> str:
+    by_list = (
+        ", or send what the session lists with `--writes` (`session replay --plan` shows it)" if step.effects else ""
+    )
     match stop.code:
         # An action of a higher class than recorded means that the site changed. Approving it could do harm.
         case "risk.refused" if stop.detail.get("level", 0) <= step.risk:
-            return f"step {step.index}: risk class {step.risk} is not approved; the owner can add `--approve-class {step.risk}`"
+            said = f"step {step.index}: risk class {step.risk} is not approved"
+            return f"{said}; the owner can add `--approve-class {step.risk}`{by_list}"
         case "action.secret_elsewhere" | "browser.refused":
             return f"step {step.index}: {stop.message}. {stop.remedy}"
     return ""

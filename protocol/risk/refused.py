@@ -41,6 +41,8 @@ TYPED: Final = "address: typed secret"
 """Rule: a secret that was typed stands in the address."""
 CARD: Final = "address: card"
 """Rule: the number or the code of a card, or an IBAN, stands in the address."""
+_GRAVER: Final = "class "
+"""Rule, with the class behind it: the request was named, and is of a class that nobody has approved."""
 _ALLOWABLE: Final = ("method", "address:")
 """Rules that come after the allow list, so that ``--allow`` goes before them. So does ``SOCKET``."""
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
@@ -128,6 +130,11 @@ def navigation_refused(request: Refused, before: Iterable[str] = ()) -> MeshErro
     return MeshError("browser.refused", told, origin=request.site, rule=request.rule, **more)
 
 
+def graver(level: int) -> str:
+    """The rule by which a request of the class ``level`` is refused although it was named."""
+    return f"{_GRAVER}{level}"
+
+
 def may_be_allowed(rule: str) -> bool:
     """Whether the owner can allow what was refused by ``rule``, with ``--allow``."""
     return rule == SOCKET or rule.startswith(_ALLOWABLE)
@@ -146,25 +153,34 @@ def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, pa
     The first that ``--allow`` can help decides; else the first that it cannot help; a WebSocket comes last.
     """
     pairs = list(zip(requests, rules, strict=True))
+    unapproved = next((rule for _, rule in pairs if rule.startswith(_GRAVER)), "")
     decided = next((rule for rule in _UNALTERABLE if any(rule == of for _, of in pairs)), "")
     allowable = next((request for request, rule in pairs if rule != SOCKET and may_be_allowed(rule)), "")
     if not allowable and not decided:  # many a page does well without its WebSocket, so the others come first
         allowable = next((request for request, rule in pairs if rule == SOCKET), "")
+    if unapproved and not allowable:
+        return f"approve it with --approve-{unapproved}" if owner else ""
     if allowable and owner:
-        method, _, address = allowable.partition(" ")
-        address = site_of(page_url) + address if page_url and address.startswith("/") else address
-        address = _as_web(address)
-        # The page chose the path, and a person pastes the line into a shell, where `*` would also allow more.
-        entry = f"{method} {address}"
-        pastes = _PASTED.match(address) and re.search(ALLOWED_REQUEST_PATTERN, entry)
-        return f"allow it with --allow '{entry if pastes else f'{method} URL'}'"
+        return f"allow it with --allow '{allow_entry(allowable, page_url)}'"
     if allowable:
         return ""
     return f"{_MEANINGS[decided]}; --allow does not change that" if decided else ""
 
 
+def allow_entry(request: str, page_url: str = "") -> str:
+    """What ``--allow`` takes for a refused ``METHOD /path``; with ``URL`` in place of an address that cannot be pasted."""
+    method, _, address = request.partition(" ")
+    address = _as_web(site_of(page_url) + address if page_url and address.startswith("/") else address)
+    # The page chose the path, and a person pastes the line into a shell, where `*` would also allow more.
+    entry = f"{method} {address}"
+    pastes = _PASTED.match(address) and re.search(ALLOWED_REQUEST_PATTERN, entry)
+    return entry if pastes else f"{method} URL"
+
+
 def meaning(rule: str) -> str:
     """What a rule says of a request that it refuses, in words."""
+    if rule.startswith(_GRAVER):
+        return f"it is of {rule}, which nobody has approved"
     word = rule.removeprefix("address: ")
     return _MEANINGS.get(rule) or f"its address says “{word}”, so opening it may change or delete something"
 

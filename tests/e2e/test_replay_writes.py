@@ -6,6 +6,7 @@ import http.server
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 import msgspec
@@ -14,9 +15,10 @@ import pytest
 from adapters.ports import Browser, Page
 from node.live.acting import Gate
 from node.live.recorder import Recorder, record, record_actions
+from node.live.uploads import Uploads
 from node.sessions.replay_plan import Replayed, ReplayPlan
 from node.sessions.replayer import replay
-from protocol.page.action import Action, Click, Goto, Locator
+from protocol.page.action import Action, Click, Goto, Locator, Upload
 from protocol.recording.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 from tests.e2e.test_record_replay import Node, loaded, planned
@@ -97,11 +99,14 @@ async def _page(browser: Browser, policy: GuardPolicy) -> AsyncIterator[Page]:
         await page.close()
 
 
-async def _recorded(node: Node, browser: Browser, url: str, *actions: Action) -> Recorder:
-    gate = Gate(report=unreported, risk_max=7)
+async def _recorded(
+    node: Node, browser: Browser, url: str, *actions: Action, allow: str = "POST", risk_max: int = 7, **changes: object
+) -> Recorder:
+    policy = GuardPolicy(allow=(f"{allow} {url}/**",) if allow else ())
+    gate = Gate(report=unreported, risk_max=risk_max, wall=policy)
     async with (
-        _page(browser, GuardPolicy(allow=(f"POST {url}/**",))) as page,
-        record(node.store, page, node.clock, node.witness, planned(url, browser, gate=gate)) as recorder,
+        _page(browser, policy) as page,
+        record(node.store, page, node.clock, node.witness, planned(url, browser, gate=gate, **changes)) as recorder,
     ):
         await record_actions(recorder, (Goto(url=f"{url}/"), *actions))
     return recorder
@@ -173,3 +178,56 @@ async def test_what_leaves_in_a_replay_is_exactly_what_the_recording_lists(brows
             said = " ".join((done.report.verdict, done.report.reason, *(found.met for found in done.differences)))
             assert (name, _Notes.got) == (name, arrives)
             assert says in said, (name, said)
+
+
+async def test_nothing_leaves_that_is_not_both_named_and_of_an_approved_class(browser: Browser, node: Node) -> None:
+    """Guard: adapters/browser/sending.py, Sending.is_graver."""
+    deletes = 'fetch("/notes/" + id, {method: "DELETE"})'
+    table: tuple[tuple[str, str, int, list[str]], ...] = (
+        (_USUAL, "", 7, []),
+        (_USUAL, "POST", 4, ["/notes/7?page=1"]),
+        (deletes, "", 7, []),
+        (deletes, "DELETE", 6, []),
+        (deletes, "DELETE", 7, ["/notes/7"]),
+    )
+    with _notes() as url:
+        for body, allow, risk_max, arrives in table:
+            _Notes.got.clear()
+            with _as_it_is(body=body):
+                await _recorded(node, browser, url, _keep(0), allow=allow, risk_max=risk_max, goes_on=True)
+            assert (body, allow, risk_max, _Notes.got) == (body, allow, risk_max, arrives)
+
+
+async def test_after_a_mismatch_nothing_that_is_listed_leaves(browser: Browser, node: Node) -> None:
+    """Guard: node/sessions/writes.py, Writes.mismatch."""
+    with _notes() as url:
+        session = (await _recorded(node, browser, url, _keep(0))).session
+        _Notes.got.clear()
+        # Only a word of the page differs, which keeps no later step from being performed.
+        with _as_it_is(title="My notes"):
+            done = await _replayed(node, browser, session.id, level="text", on_mismatch="go")
+    assert (_Notes.got, done.report.steps[-1].error) == ([], "replay.diverged")
+
+
+async def test_a_form_with_files_is_sent_again_as_what_it_was(browser: Browser, node: Node, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    form = (
+        "const form = document.body.appendChild(document.createElement('form'));"
+        "form.enctype = 'multipart/form-data'; form.method = 'post'; form.action = '/files';"
+        "form.innerHTML = '<label>File <input type=file name=file></label><input name=op value=add><button>Send</button>';"
+    )
+    upload = Upload(target=Locator(role="button", name="File"), files=("a.txt",))
+    send = Click(target=Locator(role="button", name="Send"))
+    with _notes() as url, _as_it_is(more=form):
+        uploads = Uploads((str(tmp_path),))
+        recorder = await _recorded(node, browser, url, upload, send, uploads=uploads)
+        (effect,) = recorder.steps[-1].effects
+        assert [file.name for file in effect.files] == ["a.txt"]
+        # Handing over a file is more than a press, and needs its own approval.
+        plan = {"uploads": uploads, "gate": Gate(report=unreported, risk_max=4, wall=GuardPolicy())}
+        _Notes.got.clear()
+        done = await _replayed(node, browser, recorder.session.id, **plan)
+        assert (done.report.verdict, _Notes.got) == (Verdict.PASS, ["/files"])
+        with _as_it_is(more=form + 'form.enctype = "application/x-www-form-urlencoded";'):
+            done = await _replayed(node, browser, recorder.session.id, **plan)
+        assert (done.report.steps[-1].error, _Notes.got) == ("replay.unlisted", ["/files"])

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.test_agents import agent, asks
-from tests.mesh_nodes import Node, cli, effects_of, refusal, serving, shop
+from tests.mesh_nodes import ROOT, Node, cli, effects_of, refusal, serving, shop
 from trailmesh.shop.catalogue import load_catalogue
 
 pytestmark = pytest.mark.browser
@@ -23,6 +28,23 @@ steps:
 def _digest(shown: str) -> str:
     (line,) = (line for line in shown.splitlines() if line.startswith("writes"))
     return line.split()[1]
+
+
+def typed(answer: str, *arguments: str) -> tuple[int, str]:
+    """Exit code of a command at a terminal, and what it says there: each question of it is answered."""
+    ours, theirs = os.openpty()
+    said = ""
+    with subprocess.Popen(
+        [sys.executable, "-m", "trailmesh", *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT
+    ) as process:
+        os.close(theirs)
+        with contextlib.suppress(OSError):  # its end closes the terminal
+            while read := os.read(ours, 4096).decode(errors="replace"):
+                said += read
+                if read.rstrip().endswith("[y/N]"):
+                    os.write(ours, f"{answer}\n".encode())
+    os.close(ours)
+    return process.returncode, said
 
 
 def test_a_replay_sends_once_what_its_owner_recorded_and_nobody_else_consents(tmp_path: Path) -> None:
@@ -62,3 +84,54 @@ def test_a_replay_sends_once_what_its_owner_recorded_and_nobody_else_consents(tm
         assert error["detail"]["digest"] == _digest(shown)
         assert replays(bruno, _digest(shown)) == 1
         assert len(effects_of(log)) == 4
+
+
+def test_a_plan_says_all_that_a_file_or_a_replay_needs_and_sends_nothing(tmp_path: Path) -> None:
+    anna = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file, bundle = tmp_path / "buy.yaml", tmp_path / "buy.tmsession"
+    with shop(tmp_path) as (url, log):
+        file.write_text(_BUY.format(url=url, slug=load_catalogue()[0].slug))
+        status, out, _ = cli("session", "record", str(file), "--plan", home=anna.home)
+        assert (status, effects_of(log)) == (0, [])
+        lines = out.splitlines()
+        assert f"sends    step 2: POST {url}/cart/add with quantity, slug, class 4" in lines
+        options = f"--allow 'POST {url}/cart/add' --approve-class 4"
+        assert lines[-1] == f"options  {options}"
+        # The options are what it needs: with them it passes.
+        session = anna.run("session", "record", str(file), *shlex.split(options))["id"]
+        assert len(effects_of(log)) == 1
+
+        status, out, _ = cli("session", "replay", session, "--plan", home=anna.home)
+        assert (status, out.splitlines()[0]) == (
+            0,
+            f"sends    step 2: POST {url}/cart/add with quantity, slug, class 4",
+        )
+        needed = out.splitlines()[-1].removeprefix("options  ").split()
+        anna.run("session", "export", session, "--out", str(bundle))
+        key = anna.run("session", "trust-key")["key"]
+        config = ("--trust", key, "--config", str(tmp_path / "anna.yaml"))
+        assert cli("session", "replay", str(bundle), "--plan", *config)[1] == out
+        assert len(effects_of(log)) == 1
+        # A pull request brings a bundle, and the digest stands with whoever reviewed it.
+        assert cli("session", "replay", str(bundle), *needed, *config)[0] == 0
+        assert len(effects_of(log)) == 2
+        code, status, _ = refusal("session", "replay", str(bundle), "--writes", "as-recorded", *config)
+        assert (code, status) == ("replay.manifest", 2)
+        report = tmp_path / "report"
+        run = ("session", "run", str(bundle), *needed, *config, "--report", str(report))
+        assert cli(*run)[0] == 0
+        assert len(effects_of(log)) == 3
+
+
+def test_at_a_terminal_a_recording_asks_once_for_each_form_and_does_the_step_again(tmp_path: Path) -> None:
+    anna = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "buy.yaml"
+    with shop(tmp_path) as (url, log):
+        page = f"{url}/products/{load_catalogue()[0].slug}"
+        add = "  - click: {role: button, name: Add to cart}\n"
+        file.write_text(f"start: {page}\nsteps:\n{add}  - goto: {page}\n{add}")
+        asks = f"step 2, click button “Add to cart”, sends POST {url}/cart/add with quantity, slug, class 4"
+        for answer, status, effects in (("n", 1, 0), ("y", 0, 2)):
+            ended, said = typed(answer, "session", "record", str(file), "--home", str(anna.home))
+            assert said.count("allow in this recording? [y/N]") == said.count(asks) == 1
+            assert (ended, len(effects_of(log))) == (status, effects)

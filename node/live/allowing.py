@@ -1,0 +1,47 @@
+"""Asks, while a file is recorded, about what its steps send: a step of which something was refused is done again with a yes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from adapters.ports import Outcome
+from node.live.asking import askable
+from protocol.approval.forms import RequestForm
+from protocol.approval.question import Cover
+from protocol.page.action import Action
+from protocol.page.secrets import Secrets
+from protocol.risk.pressing import PRESSES
+
+Allows = Callable[[Action, RequestForm], Awaitable[bool]]
+"""Whether a person allows requests of a form that a step sends, for the rest of the recording."""
+
+
+class Allowing:
+    """What a person allows in one recording. Each form is asked about once."""
+
+    def __init__(self, allows: Allows | None, secrets: Secrets) -> None:
+        """secrets: nobody is asked about a request in whose form one stands."""
+        self._allows = allows
+        self._secrets = secrets
+        self._asked: set[RequestForm] = set()
+        self._yes: list[RequestForm] = []
+
+    @property
+    def covers(self) -> tuple[Cover, ...]:
+        """What lets through what was allowed."""
+        return (Cover(requests=tuple(self._yes)),) if self._yes else ()
+
+    async def again(self, action: Action, outcome: Outcome) -> bool:
+        """Ask about what was refused while ``action`` was performed; whether it is to be done again, since something was allowed.
+
+        What a page sends while nothing is pressed, it sends by itself: nobody is asked about that, also not later.
+        """
+        if self._allows is None:
+            return False
+        fresh = [form for form in askable(outcome.blocked_forms, self._secrets) if form not in self._asked]
+        self._asked.update(fresh)
+        if not isinstance(action, PRESSES):
+            return False
+        allowed = [form for form in fresh if await self._allows(action, form)]
+        self._yes += allowed
+        return bool(allowed)
