@@ -302,7 +302,7 @@ class Recordings:
                 tell({"note": note})
 
         async def allows(action: Action, form: RequestForm) -> bool:
-            did = describe(redact_action(action, secrets))
+            did = recorder.told(action)
             sends, level = request_words(form), level_of(form)
             question = WriteQuestion(step=len(recorder.steps) + 1, action=did, sends=sends, risk=level)
             return bool(await self._work.questions.ask(recorder.session.id, question, tell))

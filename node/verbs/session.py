@@ -60,7 +60,7 @@ RECORD: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="record",
-    owner_fields=frozenset({"allow", "approve_class", "ask", "plan", "junit", "html"}),
+    owner_fields=frozenset({"allow", "approve_class", "ask", "junit", "html"}),
     row=Row(
         risk=rows.approved, note=lambda given: {"actions": given.name, **rows.driven(given), **rows.with_login(given)}
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.ports import NOTHING
+from adapters.ports import Given
 from node.config.settings import PolicyConfig
 from node.live.acting import Driver, Gate, never, prepare
 from node.live.arrivals import Arrival, check_arrival
@@ -119,7 +119,7 @@ async def test_a_page_is_looked_at_only_where_the_action_depends_on_it() -> None
     await driver.act(Goto(url=HOME), expect=b"state")
     assert (page.looked, page.given[-1]) == (
         0,
-        {"ref": None, "expect": b"state", "secrets": NO_SECRETS, "timeout_ms": 0, "given": NOTHING},
+        {"ref": None, "expect": b"state", "secrets": NO_SECRETS, "timeout_ms": 0, "given": Given(level_max=4)},
     )
     assert driver.observation is not None and driver.observation.title == "Shop"
     await driver.act(Click(target=Locator(role="link", name="Mugs")))

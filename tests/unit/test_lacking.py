@@ -27,8 +27,11 @@ def risk(level: int) -> MeshError:
 
 
 def test_a_class_that_was_recorded_and_is_not_approved_is_what_the_call_lacked() -> None:
+    plain = msgspec.structs.replace(SECOND, effects=())
     said = "step 2: risk class 5 is not approved; the owner can add `--approve-class 5`"
-    assert stopped(risk(5), matched(FIRST)) == stopped(risk(4), matched(FIRST)) == said
+    assert [stopped(risk(level), matched(FIRST), step=plain) for level in (5, 4)] == [said, said]
+    more = ", or send what the session lists with `--writes` (`session replay --plan` shows it)"
+    assert stopped(risk(5), matched(FIRST)) == said + more
 
 
 def test_a_class_above_the_recorded_one_means_that_the_site_changed() -> None:

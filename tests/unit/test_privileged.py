@@ -307,6 +307,7 @@ async def test_what_only_the_owner_may_set_is_refused_from_others_and_heard_from
     """Guard: node/api/node.py, Node._asked."""
     allowed = ["POST https://x.test/pay"]
     owners: dict[str, Any] = {"allow": allowed, "approve_class": 5, "on_mismatch": "go", "inputs": {"a": "b"}}
+    owners |= {"ask": True, "writes": ["none"]}
     calls = {
         **_CALLS,
         "explore.show": {"search": "sea-x"},

@@ -10,10 +10,18 @@ import pytest
 from node.cli.session_run import _check
 from protocol.errors import MeshError
 
-NOTHING: dict[str, Any] = {"trust": (), "config": "", "capsule": "", "base_url": "", "level": "", "strict": ""}
+NOTHING: dict[str, Any] = {
+    "trust": (),
+    "config": "",
+    "capsule": "",
+    "base_url": "",
+    "level": "",
+    "strict": "",
+    "writes": (),
+}
 
 
-@pytest.mark.parametrize("option", ["base_url", "level", "strict"])
+@pytest.mark.parametrize("option", ["base_url", "level", "strict", "writes"])
 def test_what_only_a_replay_takes_is_refused_for_a_file_that_would_be_recorded(tmp_path: Path, option: str) -> None:
     file = tmp_path / "flow.yaml"
     file.touch()

@@ -10,6 +10,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.ports import LiveRecord
+from adapters.storage.records import pack
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers import Browsers
 from node.live.history import Nothing
@@ -27,6 +28,7 @@ from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.page.action import Action
 from protocol.page.observation import Element, Observation, Traits
+from protocol.recording.manifest import effect_of
 from protocol.recording.session import Profile, Session, Verdict
 from protocol.risk.judgement import Evidence
 from protocol.trust.origin import origin_of
@@ -190,6 +192,17 @@ async def test_what_was_recorded_is_told_step_by_step_and_given_whole(bench: Ben
     ]
     assert await bench.kinds() == [(Kind.SESSION_RECORDED, (done.id,))]
     assert bench.browsers.contexts == 0
+
+
+async def test_writes_that_were_put_into_the_store_are_no_consent(bench: Bench) -> None:
+    """Guard: node/sessions/replays.py, Replays.replay."""
+    session = (await bench.record()).id
+    assert (await bench.call("replay", session=session, writes=("as-recorded",))).report.verdict is Verdict.PASS
+    step = (await bench.store.steps(session))[1]
+    pay = effect_of("POST", f"{ORIGIN}/pay")
+    bench.store._steps[session][1] = pack(msgspec.structs.replace(step, effects=(pay,)))
+    error = await bench.refused("replay", session=session, writes=("as-recorded",))
+    assert (error.code, error.detail["index"]) == ("bundle.element", 2)
 
 
 async def test_where_the_owner_begins_is_not_judged_by_the_words_of_its_address(bench: Bench) -> None:

@@ -53,8 +53,8 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "session run": (),
 }
 """Commands that are not one verb each, and the verbs they stand for."""
-PART_OF_ANOTHER = ("session.answer", "capsule.keep")
-"""Verbs that a command calls while another verb runs."""
+PART_OF_ANOTHER = ("session.answer", "session.plan", "capsule.keep")
+"""Verbs that a command calls while another verb runs, or in its place."""
 VERBS = [verb for group in GROUPS for verb in group]
 by_name = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
 
