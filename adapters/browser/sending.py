@@ -111,7 +111,7 @@ class Sending:
         """
         if not policy.read_only or (self._opens and asked.is_main) or self._level_max >= _EVERY:
             return ""
-        level = self._effect(asked, mask).level
+        level = self.effect(asked, mask).level
         return graver(level) if level > self._level_max else ""
 
     def lists(self, asked: Asked, mask: Mask) -> bool:

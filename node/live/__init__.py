@@ -10,6 +10,7 @@ Owns every running browser of this node, and the live sessions. Never performs a
 """
 
 from node.live.acting import Driver, Gate, Prepared, judged, remembering
+from node.live.allowing import Quiet
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
 from node.live.browsers import Browsers, Lent
@@ -69,6 +70,7 @@ __all__ = [
     "Prepared",
     "Probes",
     "Probing",
+    "Quiet",
     "Recorder",
     "Recording",
     "Signer",

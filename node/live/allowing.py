@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Outcome
-from node.live.asking import askable
+from node.live.asking import Asking, Sought, askable
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.page.action import Action
@@ -14,6 +14,18 @@ from protocol.risk.pressing import PRESSES
 
 Allows = Callable[[Action, RequestForm], Awaitable[bool]]
 """Whether a person allows requests of a form that a step sends, for the rest of the recording."""
+
+
+class Quiet:
+    """Knows the answers of the owner, and asks nothing: the person who is at the terminal is asked there."""
+
+    def __init__(self, asking: Asking) -> None:
+        self.granted, self.covers, self.stands = asking.granted, asking.covers, asking.stands
+        self.withdraw = asking.withdraw
+
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
+        """Nothing is noted."""
+        return ""
 
 
 class Allowing:

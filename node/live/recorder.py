@@ -188,9 +188,13 @@ class Recorder:
                 answer = expect.dialog if expect else None
                 self._driver.step = (self.session.id, len(self.steps))
                 act = partial(self._driver.act, action, evidence=evidence, answer=answer)
+                believed = not self._driver.unconfirmed
                 outcome = await act(more_covers=self._allowing.covers)
                 if await self._allowing.again(action, outcome):
                     outcome = await act(more_covers=self._allowing.covers)
+                    # What was refused first has left by now, so the page may say so.
+                    self._driver.unconfirmed = not believed or outcome.unsent
+                    outcome = msgspec.structs.replace(outcome, unconfirmed=self._driver.unconfirmed)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:

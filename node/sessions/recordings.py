@@ -330,7 +330,7 @@ class Recordings:
                 secrets=secrets,
                 uploads=Uploads(self._work.config.browser.upload_folders),
                 codes=self._work.browsers.codes,
-                gate=mount.gate(self._work.gate(approve_class, mount.guard, named)),
+                gate=mount.gate(self._work.gate(approve_class, mount.guard, named, asks=not (ask or needing))),
                 capsule=mount.capsule,
                 login=mount.used,
                 inputs=file.inputs,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from adapters.ports import Clock, Store
 from node.config import Config
-from node.live import Asks, Browsers, Gate, LoginForms, Wish, proposed
+from node.live import Asks, Browsers, Gate, LoginForms, Quiet, Wish, proposed
 from node.sessions.questions import Questions
 from node.sessions.reading import Reading
 from node.signing import Witness
@@ -56,14 +56,15 @@ class Working:
         self._leaving: set[str] = set()
         """Sessions that are being removed, which takes several reads of the store: nobody begins to replay one meanwhile."""
 
-    def gate(self, approve_class: int, guard: GuardPolicy, named: str = "") -> Gate:
-        """The gate that each action has to pass. named: the address that a person named."""
+    def gate(self, approve_class: int, guard: GuardPolicy, named: str = "", *, asks: bool = True) -> Gate:
+        """The gate that each action has to pass. named: the address that a person named. asks: whether questions to the owner are
+        noted."""
         risk_max = max(self._risk_max(), approve_class)
         asking = self._asks(current_caller(), "") if self._asks else None
         return Gate(
             report=self.witness.trail.gate,
             risk_max=risk_max,
-            asking=asking,
+            asking=asking if asks or asking is None else Quiet(asking),
             history=self.browsers.known(guard),
             named=named,
             wall=self.browsers.wall(guard),

@@ -135,3 +135,5 @@ def test_at_a_terminal_a_recording_asks_once_for_each_form_and_does_the_step_aga
             ended, said = typed(answer, "session", "record", str(file), "--home", str(anna.home))
             assert said.count("allow in this recording? [y/N]") == said.count(asks) == 1
             assert (ended, len(effects_of(log))) == (status, effects)
+        # Who is asked here is not asked again as the owner.
+        assert anna.run("approve", "ls")["questions"] == []
