@@ -4,7 +4,7 @@
 ``docs/actions.md`` from ``protocol/page/action.py`` and the parser of action files,
 ``docs/configuration.md`` from ``node/config/settings.py``, ``docs/verbs.md`` from the declarations in ``node/verbs/``,
 ``docs/protocol/limits.md`` from ``protocol/limits.py``, ``docs/protocol/messages.md`` from ``protocol/messages.py`` and
-``protocol/routes.py``.
+``protocol/routes.py``, ``docs/unrequested.md`` from ``adapters/browser/unrequested.py``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from protocol.errors import CODES, Blame
 from scripts.docs_actions import actions_page
 from scripts.docs_configuration import configuration_page
 from scripts.docs_messages import messages_page
+from scripts.docs_unrequested import unrequested_page
 from scripts.docs_verbs import verbs_page
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -196,6 +197,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
         _NOTICE.format(source="`protocol/page/action.py` or the examples of `docs/action-files.md`")
     ),
     "docs/configuration.md": lambda: configuration_page(_NOTICE.format(source="`node/config/settings.py`")),
+    "docs/unrequested.md": lambda: unrequested_page(_NOTICE.format(source="`adapters/browser/unrequested.py`")),
     "docs/verbs.md": lambda: verbs_page(_NOTICE.format(source="`node/verbs/`")),
     "docs/protocol/limits.md": limits_page,
     "docs/protocol/messages.md": lambda: messages_page(

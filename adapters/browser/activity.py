@@ -18,6 +18,7 @@ from adapters.browser.caused import Caused
 from adapters.browser.denied import denied
 from adapters.browser.faults import translated
 from adapters.browser.holding import Holding
+from adapters.browser.unrequested import BINDING, NOTES, other_program
 from adapters.ports import NOTHING, Given
 from protocol import limits
 from protocol.errors import MeshError
@@ -105,6 +106,7 @@ class Activity:
         # Not Playwright's events: these come over this session anyway.
         session.on("Runtime.consoleAPICalled", self._console)
         session.on("Runtime.exceptionThrown", self._thrown)
+        session.on("Runtime.bindingCalled", self._did)
         # For good, as it is rare that a request fails. The other two events come with each picture: they are asked for only while
         # a script waits.
         page.on("requestfailed", self._request_failed)
@@ -116,6 +118,7 @@ class Activity:
     # --- events ---
 
     def _navigation_requested(self, event: Mapping[str, Any]) -> None:
+        self.note(other_program(event["url"]))
         if event.get("disposition", "currentTab") == "currentTab":
             self._began()
 
@@ -150,6 +153,7 @@ class Activity:
         self._changed.set()
 
     def _window_opened(self, event: Mapping[str, Any]) -> None:
+        self.note(other_program(event["url"]))
         if len(self.popups) < _KEPT_MAX:
             self.popups.append(event["url"])
         self._changed.set()
@@ -276,8 +280,8 @@ class Activity:
         self._changed.set()
 
     def note(self, text: str) -> None:
-        """Have ``text`` told beside the step at hand, or beside the next one."""
-        if len(self._notes) < _KEPT_MAX:
+        """Have ``text`` told beside the step at hand, or beside the next one; nothing if it is empty."""
+        if text and len(self._notes) < _KEPT_MAX:
             self._notes[text] = None
 
     def notes(self) -> tuple[str, ...]:
@@ -300,8 +304,12 @@ class Activity:
         self._error(thrown)
 
     def _note_denied(self, said: Sequence[Mapping[str, Any]]) -> None:
-        if note := denied(said):
-            self.note(note)
+        self.note(denied(said))
+
+    def _did(self, event: Mapping[str, Any]) -> None:
+        """The page did what no request tells of."""
+        if event["name"] == BINDING:
+            self.note(NOTES.get(event["payload"], ""))
 
     def _error(self, said: Sequence[Mapping[str, Any]]) -> None:
         if len(self.console_errors) < limits.CONSOLE_ERRORS_MAX:

@@ -7,11 +7,9 @@ from typing import Final
 from adapters.browser.profile_directory import PROFILE_ARGUMENT
 from adapters.browser.settings import BrowserSettings
 from adapters.browser.tunnel import Entries
+from adapters.browser.unrequested import arguments_off, features_off
 from protocol.errors import MeshError
 
-# Chromium's browser process itself sends the requests of PaymentRequest and FedCM, past every interception, to an
-# address that the page chooses. They are in the one list below because Chromium uses only the last ``--disable-features``.
-_UNJUDGED_FEATURES: Final = ("WebPayments", "FedCm")
 # Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: two
 # thirds of the processor time of opening a context, and a further renderer process for as long as it is open.
 _UNSEEN_FEATURES: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
@@ -35,9 +33,10 @@ DRIVEN_ARGS: Final = (
     "--disable-extensions",
     "--disable-features="
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
-    "LensOverlay,MediaRouter,PaintHolding,AvoidCorsURLLoaderRestartOnRedirect,"
+    "LensOverlay,PaintHolding,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
-    f"{','.join(_UNJUDGED_FEATURES + _UNSEEN_FEATURES + _OWN_REQUESTS)}",
+    # In one list: Chromium uses only the last one.
+    f"{','.join(features_off() + _UNSEEN_FEATURES + _OWN_REQUESTS)}",
     "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",
     "--allow-pre-commit-input",
     "--disable-hang-monitor",
@@ -66,8 +65,7 @@ HARDENING_ARGS: Final = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--disable-speech-api",
-    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    *arguments_off(),
 )
 DETERMINISM_ARGS: Final = (
     "--font-render-hinting=none",

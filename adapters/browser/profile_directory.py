@@ -41,6 +41,8 @@ _END_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.02
 _PROC: Final = Path("/proc")
 PROFILE_ARGUMENT: Final = "--user-data-dir="
+_STARTING: Final = ("xdg-open", "xdg-email")
+"""Programs by which Chromium opens an address in another program, on Linux."""
 
 
 def make_profile_directory(roots: Sequence[str] = ()) -> Path:
@@ -162,8 +164,20 @@ def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:
 
 
 def environment(directory: Path) -> dict[str, str | float | bool]:
-    """What Chromium finds in its environment: this process's, with its temporary files in ``directory``."""
-    return {**os.environ, "TMPDIR": str(directory)}
+    """What Chromium finds in its environment: this process's, with its temporary files in ``directory``.
+
+    In place of the programs that start others for it, it finds one that does nothing: it starts a mail program for a page without
+    asking anybody.
+    """
+    programs, nothing = directory / "programs", shutil.which("true")
+    if nothing is not None:
+        programs.mkdir(exist_ok=True)
+        for name in _STARTING:
+            with suppress(FileExistsError):
+                # A link, since nothing is executed from memory on some machines.
+                (programs / name).symlink_to(nothing)
+    path = os.pathsep.join((str(programs), os.environ.get("PATH", os.defpath)))
+    return {**os.environ, "TMPDIR": str(directory), "PATH": path}
 
 
 def remove_profile_directory(directory: Path) -> None:

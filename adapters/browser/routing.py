@@ -17,7 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
 from adapters.browser.network import NetworkGuard, answer, kind_of, pause_requests, permitted
-from adapters.browser.scripts import WITHOUT_UNJUDGED
+from adapters.browser.unrequested import REMOVES
 
 
 class Routing:
@@ -29,7 +29,7 @@ class Routing:
 
     async def start(self) -> None:
         """Judge from now on. What belongs to no page that was admitted is refused."""
-        await self._context.add_init_script(WITHOUT_UNJUDGED)
+        await self._context.add_init_script(REMOVES)
         await self._context.route("**/*", self._route)
 
     async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard, activity: Activity) -> None:

@@ -113,17 +113,6 @@ const traits = (e, labels = []) => {
 """
 )
 
-WITHOUT_UNJUDGED: Final = r"""
-for (const name of ['PaymentRequest', 'IdentityCredential', 'IdentityProvider', 'CredentialsContainer',
-    'RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport'])
-  delete window[name];
-delete Navigator.prototype.credentials;
-"""
-"""Removes from a page, before its scripts run, the interfaces whose requests Chromium's browser process sends past every
-interception. It runs in the page's own world. ``credentials`` is removed completely: ``get`` reads its options several times, so a
-page could show other options to a wrapper than to the real function. WebRTC sends datagrams, which pass no proxy.
-"""
-
 _GETTER: Final = "const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;"
 
 _CLOBBERED: Final = r"""

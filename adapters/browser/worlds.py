@@ -16,7 +16,7 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser import scripts, still_scripts
+from adapters.browser import scripts, still_scripts, unrequested
 from adapters.browser.caused import FrameDocument
 from adapters.browser.standing import standing_of
 from adapters.browser.text import loads
@@ -64,8 +64,13 @@ class Worlds:
         self.main_frame = tree["frameTree"]["frame"]["id"]
         if self._name:  # each page has one of its own
             source = still_scripts.SHELL.replace("LETTERS", str(limits.SETTLE_SHELL_LETTERS))
+            # The binding is there in worlds of this name alone, which no page can make or reach.
             await self._session.send(
-                "Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": self._name}
+                "Runtime.addBinding", {"name": unrequested.BINDING, "executionContextName": self._name}
+            )
+            await self._session.send(
+                "Page.addScriptToEvaluateOnNewDocument",
+                {"source": f"{source};{unrequested.NOTES_SCRIPT}", "worldName": self._name},
             )
 
     async def everywhere(self, expression: str, *, wait: bool = False) -> list[Any]:

@@ -355,7 +355,7 @@ class Driver:
         """What the action is performed with; the hashes of its files are noted in ``prepared``."""
         given = NOTHING
         if answer is not None:
-            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.risk_max, said))
+            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.approved_max, said))
         if isinstance(prepared.action, Upload):
             hashed, files = await asyncio.to_thread(self._uploads.read, prepared.action)
             self.prepared = msgspec.structs.replace(prepared, action=hashed)

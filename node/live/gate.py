@@ -59,6 +59,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             level for level in range(7, 0, -1) if self.approves(action, msgspec.structs.replace(risk, level=level))
         )
         return max(min(APPROVAL_CLASS, self.class_max), next(levels, 0))
+    @property
+    def approved_max(self) -> int:
+        """The highest class that passes without a further yes."""
+        return min(self.risk_max, self.class_max)
 
     def weighed(self, action: Action, risk: Risk) -> Risk:
         """``risk``, the one of ``action``; but what a person named is not judged by the words of its address."""
@@ -73,9 +77,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     def approves(self, action: Action, risk: Risk) -> bool:
         """Whether ``action`` passes without a yes of the owner's key."""
-        return risk.level <= min(self.risk_max, self.class_max) or (
-            risk.level <= self.class_max and self.approve(action, risk)
-        )
+        return risk.level <= self.approved_max or (risk.level <= self.class_max and self.approve(action, risk))
 
     async def admit(
         self, action: Action, risk: Risk, sought: Sought | None = None, *, free: bool = False

@@ -449,7 +449,7 @@ async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
 ) -> None:
     """Launched browsers are started without both; of attached ones a script takes them, and the tunnel refuses the rest.
 
-    Guard: adapters/browser/arguments.py, _UNJUDGED_FEATURES.
+    Guard: adapters/browser/unrequested.py, DEEDS.
     """
     other = site.origin.replace("127.0.0.1", "localhost")
     inner = "<iframe allow='payment; identity-credentials-get' src={}></iframe>"

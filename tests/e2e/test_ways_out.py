@@ -118,7 +118,7 @@ async def browsers(kind: str, extra: tuple[str, ...], patch: pytest.MonkeyPatch)
 async def test_none_of_two_hundred_ways_out_of_a_page_gets_past_the_guard(
     ground: Ground, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/browser/arguments.py, HARDENING_ARGS. Guard: adapters/browser/browser.py, _options.
+    """Guard: adapters/browser/unrequested.py, DEEDS. Guard: adapters/browser/browser.py, _options.
 
     Over TLS the policy names the origin of the site, so that the tunnel knows it too.
     """

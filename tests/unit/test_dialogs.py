@@ -162,6 +162,9 @@ async def test_a_dialog_that_asks_for_more_than_was_approved_is_dismissed() -> N
     assert refused.detail["found"] == "confirm “Sure? This will delete the account.”, dismissed"
     done = await bench.record(step, approve_class=7)
     assert done.verdict == "pass"
+    step = STEPS + "  expect: {dialog: {kind: confirm, accept: yes}}"
+    refused = await bench.refused("record", actions=step, approve_class=4)
+    assert refused.code == "action.dialog", "it is judged by what it says, also where the file has no text"
 
 
 async def test_accepting_a_dialog_needs_the_approval_of_its_class() -> None:
