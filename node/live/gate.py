@@ -59,6 +59,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             level for level in range(7, 0, -1) if self.approves(action, msgspec.structs.replace(risk, level=level))
         )
         return max(min(APPROVAL_CLASS, self.class_max), next(levels, 0))
+
     @property
     def approved_max(self) -> int:
         """The highest class that passes without a further yes."""
