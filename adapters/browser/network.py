@@ -40,7 +40,7 @@ from protocol.risk.refused import (
     UNSEEN,
     WINDOW,
     Refused,
-    may_be_allowed,
+    may_be_approved,
     refused,
     request_line,
     site_of,
@@ -225,15 +225,16 @@ class NetworkGuard:
         writes = self.sending.writes(asked, rule, self.policy)
         if writes and self.sending.lists(asked, masker(self.secrets)):
             rule = None
-        elif writes and rule is None:
-            rule = self.sending.is_graver(asked, self.policy, masker(self.secrets)) or None
-        elif rule is not None and may_be_allowed(rule) and not self.sending.is_own(asked):
-            rule = self._covered(method, url, body, headers, told, rule)
-            if rule is not None and hold is not None and hold(asked):
-                self._activity.waits(method, url)
-                return False
-            if rule is not None:
-                self._asks(asked)
+        else:
+            if writes and rule is None:
+                rule = self.sending.is_graver(asked, self.policy, masker(self.secrets)) or None
+            if rule is not None and may_be_approved(rule) and not self.sending.is_own(asked):
+                rule = self._covered(method, url, body, headers, told, rule)
+                if rule is not None and hold is not None and hold(asked):
+                    self._activity.waits(method, url)
+                    return False
+                if rule is not None:
+                    self._asks(asked)
         if rule is None and is_stream(headers) and not self.streams.permits(url):
             rule = STREAM_FULL
         if rule is None and self.stays and kind == "document" and url.startswith("http"):

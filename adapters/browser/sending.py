@@ -63,7 +63,7 @@ class Sending:
         self._activity = activity
         self._acts = self._opens = self._left = False
         self._listed: Listed | None = None
-        self._level_max = NOTHING.level_max
+        self._level_min, self._level_max = NOTHING.level_min, NOTHING.level_max
         self._own: set[tuple[str, str]] = set()
         """Method and address of writes that no action caused."""
         self._sent: list[Effect] = []
@@ -75,7 +75,8 @@ class Sending:
         """An action starts."""
         self._opens = isinstance(action, _OPENS)
         self._acts = not isinstance(action, _LOOKS)
-        self._left, self._listed, self._level_max = False, given.listed, given.level_max
+        self._left, self._listed = False, given.listed
+        self._level_min, self._level_max = given.level_min, given.level_max
         self._sent.clear()
         more = (SentFile(name=file.name, sha256=hashlib.sha256(file.data).digest()) for file in given.files)
         self._files = (*self._files, *more)[-limits.EFFECT_FILES_MAX :]
@@ -111,7 +112,7 @@ class Sending:
         """
         if not policy.read_only or (self._opens and asked.is_main) or self._level_max >= _EVERY:
             return ""
-        level = self.effect(asked, mask).level
+        level = max(self.effect(asked, mask).level, self._level_min if self._causes(asked) else 1)
         return graver(level) if level > self._level_max else ""
 
     def lists(self, asked: Asked, mask: Mask) -> bool:

@@ -145,6 +145,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what the guard refuses for want of a yes waits for it, where it is of a kind that can (``Outcome.leaving``)."""
     covers: tuple[Cover, ...] = ()
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
+    level_min: int = 1
+    """The gravest class that anything about the action speaks for: what it causes is of no lower one."""
     level_max: int = 7
     """The highest class of what may leave because it is named: also after the action, until the next one."""
     listed: Listed | None = None

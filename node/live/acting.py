@@ -80,7 +80,7 @@ from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
 from protocol.risk.pressing import PRESSES, is_grave, raised
 from protocol.risk.pressing import said as gravest
-from protocol.risk.refused import may_be_allowed
+from protocol.risk.refused import may_be_approved
 
 NOTHING_KNOWN: Final = Nothing()
 _PRESSES: Final = Check | Click | Fill | Press | Select
@@ -236,6 +236,7 @@ class Driver:
             stays=stays,
             holds=holds,
             grave=grave,
+            level_min=gravest(risk),
             level_max=self._gate.named_max(self.prepared.action, risk),
         )
         if lists is not None:
@@ -338,7 +339,7 @@ class Driver:
     def _unsent(self, outcome: Outcome) -> bool:
         """Whether something was refused that a yes could let through; but for what the page sends by itself."""
         refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
-        return any(may_be_allowed(rule) and line not in self._by_itself for line, rule in refused)
+        return any(may_be_approved(rule) and line not in self._by_itself for line, rule in refused)
 
     def _sought(self, prepared: Prepared) -> Sought:
         """What an owner would be asked about the action that is about to be performed."""

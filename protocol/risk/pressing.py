@@ -22,6 +22,24 @@ from protocol.risk.sites import rule_at
 from protocol.risk.words import asks
 
 BY_ADDRESS: Final = "a GET may be an order without saying so"
+MANY: Final = "what may be sent here can be any command"
+_ONE_ADDRESS: Final = frozenset(
+    {
+        "graphql",
+        "gql",
+        "rpc",
+        "jsonrpc",
+        "json-rpc",
+        "xmlrpc",
+        "xmlrpc.php",
+        "trpc",
+        "livewire",
+        "batch",
+        "$batch",
+        "_batch",
+    }
+)
+"""Segments of addresses that take every command of a site."""
 CHOSEN: Final = "a search presses nothing that sounds like it"
 _TITLE_WORD_CHARS: Final = 4
 PRESSES: Final = Click | Check | Fill | Select | Press | Drag
@@ -43,6 +61,15 @@ def reading(guard: GuardPolicy) -> GuardPolicy:
     return msgspec.structs.replace(guard, read_only=True, allow=(), sites=sites)
 
 
+def carries_many(guard: GuardPolicy) -> bool:
+    """True if the owner has opened a way out by which a page can send many kinds of commands: what leaves there says too little of
+    what it does. A socket, an entry with a wildcard, an address that takes every command of a site.
+    """
+    entries = (*guard.allow, *(entry for rule in guard.sites for entry in rule.post))
+    opened = any("*" in entry or not _ONE_ADDRESS.isdisjoint(entry.lower().split("/")) for entry in entries)
+    return not guard.read_only or opened or any(rule.connect for rule in guard.sites)
+
+
 def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardPolicy, *, chosen_at: str = "") -> str:
     """Why ``action`` needs a yes where its class does; empty if it needs none, whatever its class.
 
@@ -50,8 +77,8 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
     """
     if not isinstance(action, PRESSES) or (isinstance(action, Fill) and isinstance(action.value, Secret)):
         return "it is more than a press"
-    if not only_reads(guard):
-        return "requests that write are allowed here"
+    if said(risk) >= GRAVE_CLASS and carries_many(guard):
+        return MANY
     index = rule_at(guard.sites, chosen_at)
     if chosen_at and index is not None and not guard.sites[index].probe:
         return "the rule of this site keeps searches from pressing what is not understood"

@@ -140,6 +140,11 @@ def may_be_allowed(rule: str) -> bool:
     return rule == SOCKET or rule.startswith(_ALLOWABLE)
 
 
+def may_be_approved(rule: str) -> bool:
+    """Whether a yes of the owner lets through what was refused by ``rule``."""
+    return may_be_allowed(rule) or rule.startswith(_GRAVER)
+
+
 def may_change(rule: str) -> bool:
     """Whether what was refused by ``rule`` is an order: it would have been sent, and may have changed something."""
     return rule.startswith(_ALLOWABLE)

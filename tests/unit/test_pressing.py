@@ -54,20 +54,28 @@ def test_what_is_more_than_a_press_needs_a_yes() -> None:
 
 
 @pytest.mark.parametrize(
-    "guard",
+    ("guard", "many"),
     [
-        GuardPolicy(read_only=False),
-        GuardPolicy(allow=("POST https://shop.example/cart/add",)),
-        GuardPolicy(allow=("WS https://shop.example/live",)),
-        GuardPolicy(sites=(SiteRule(site="https://shop.example", why="x", post=("POST /cart",)),)),
-        GuardPolicy(sites=(SiteRule(site="https://*.example", why="x", connect=("/live",)),)),
-        GuardPolicy(sites=(SiteRule(site="https://bank.example", why="a page may send to it", post=("POST /pay",)),)),
+        (GuardPolicy(read_only=False), True),
+        (GuardPolicy(allow=("WS https://shop.example/*",)), True),
+        (GuardPolicy(allow=("POST https://shop.example/api/*",)), True),
+        (GuardPolicy(allow=("POST https://shop.example/graphql",)), True),
+        (GuardPolicy(sites=(SiteRule(site="https://*.example", why="x", connect=("/live",)),)), True),
+        (GuardPolicy(sites=(SiteRule(site="https://shop.example", why="x", post=("POST /api/rpc",)),)), True),
+        (GuardPolicy(allow=("POST https://shop.example/cart/add",)), False),
+        (
+            GuardPolicy(
+                sites=(SiteRule(site="https://bank.example", why="a page may send to it", post=("POST /pay",)),)
+            ),
+            False,
+        ),
     ],
 )
-def test_where_a_write_may_leave_by_name_each_press_is_asked_about(guard: GuardPolicy) -> None:
-    """Guard: protocol/risk/pressing.py, only_reads."""
-    assert why(Click(target=AT), element("Menu"), guard)
+def test_where_any_command_may_leave_a_press_of_grave_words_is_asked_about(guard: GuardPolicy, many: bool) -> None:
+    """Guard: protocol/risk/pressing.py, carries_many."""
     assert not only_reads(guard)
+    assert why(Click(target=AT), element("Menu"), guard) == ""
+    assert bool(why(Click(target=AT), element("Delete account"), guard)) is many
 
 
 def test_a_rule_that_only_narrows_what_is_read_leaves_presses_free() -> None:

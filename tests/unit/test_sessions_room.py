@@ -150,17 +150,6 @@ def code_and_detail(error: MeshError) -> tuple[str, dict[str, Any]]:
 # --- recording -------------------------------------------------------------------------------------------------------
 
 
-async def test_what_a_search_found_harmless_opens_nothing_in_a_recording_that_may_send(bench: Bench) -> None:
-    home = bench.site.documents[f"{ORIGIN}/"]
-    odd = Control(element=Element(ref="", role="button", name="Frobnicate", traits=Traits(tag="button")))
-    bench.site.documents[f"{ORIGIN}/"] = msgspec.structs.replace(home, controls=(*home.controls, odd))
-    bench.browsers.history = Harmless()
-    press = BUY.replace("Buy now", "Frobnicate")
-    await bench.record(press)
-    refused = await bench.refused("record", actions=press, allow=[f"POST {ORIGIN}/rows"])
-    assert refused.code == "risk.refused"
-
-
 async def test_what_was_recorded_is_told_step_by_step_and_given_whole(bench: Bench) -> None:
     done = await bench.record()
     assert bench.told == [

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from adapters.browser.caused import Caused, FrameDocument
 from adapters.ports import NOTHING, Blocked, Given
 from protocol.approval.forms import RequestForm, request_form
+from protocol.approval.question import level_of
 from protocol.recording.session import RequestFault
-from protocol.risk.refused import PROBED_PAGE, Refused, may_be_allowed, refused, request_line
+from protocol.risk.refused import PROBED_PAGE, Refused, graver, may_be_approved, refused, request_line
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket
 from tests.twins.browser.site import MemorySite
@@ -66,7 +67,10 @@ class Traffic:
             rule = judge_socket(url, self._policy)
         else:
             rule = judge_request(method, url, kind, navigation, None, self._policy)
-            if rule and may_be_allowed(rule):
+            level = max(level_of(request_form(method, url)), self._given.level_min)
+            if not rule and method != "GET" and self._policy.read_only and level > self._given.level_max:
+                rule = graver(level)
+            if rule and may_be_approved(rule):
                 # The twin sends no bodies, and every form of it is read.
                 if any(cover.covers(method, url, "", "") for cover in self._given.covers):
                     rule = ""
