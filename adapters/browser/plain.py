@@ -19,8 +19,7 @@ from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.wall import Wall
-from protocol.risk.addresses import PLAIN_CHARACTERS
-from protocol.risk.doubtful import DOUBTFUL_PARTS
+from protocol.risk.doubtful import DOUBTFUL_PARTS, PLAIN_CHARACTERS
 from protocol.risk.requests import GuardPolicy
 from protocol.trust.origin import origin_of
 

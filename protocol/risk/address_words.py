@@ -1,10 +1,13 @@
-"""The words by which addresses are judged, in lower case without accents (``addresses.py`` says what each kind does)."""
+"""The words by which addresses are judged, in lower case without accents. Each row begins with its reason (``addresses.py``)."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from protocol.risk.letters import plain
+
+Kind = Literal["clear", "weak", "changing", "name", "token"]
+"""How much a verb needs beside it to be an order: that of the first rows."""
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -12,297 +15,360 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(map(plain, words.split()))
 
 
-def _pairs(words: str) -> tuple[tuple[str, str], ...]:
-    """The pairs of words between commas."""
-    found = (plain(pair).split() for pair in words.split(","))
-    return tuple((first, second) for first, second in found)
+def _row(why: str, words: str) -> frozenset[str]:
+    return word_set(words)
 
 
-CLEAR: Final = word_set(
-    # English
-    "delete deletes destroy erase purge remove removes unsubscribe unsub logout logoff signout signoff deactivate "
-    "revoke terminate uninstall undeploy unpublish discard obliterate unregister deregister poweroff reboot shutdown "
-    "factoryreset unenrol unenroll endsession hangup expunge eliminate annihilate eradicate decommission deprovision "
-    # German, Dutch, the North
-    "loschen loesche loeschen loesch entfernen entferne abmelden ausloggen abbestellen kundigen kuendigen verwijderen "
-    "verwijder uitloggen afmelden opzeggen slett slette slet radera ta-bort avregistrera loggaut logga-ut loggut "
-    "logg-ut "
-    # French, Spanish, Portuguese, Italian, Romanian
-    "supprimer supprime effacer se-deconnecter deconnexion deconnecter desabonner desinscrire desinscription eliminar borrar borra "
-    "suprimir desconectar deslogar cerrarsesion cerrar-sesion excluir apagar deletar encerrar-sessao eliminare cancellare "
-    "rimuovere rimuovi disconnetti disiscriviti sterge stergere deconectare dezabonare "
-    # Slavic, Baltic, Hungarian, Finnish, Turkish, Vietnamese, Indonesian, Greek
-    "usun usunac skasuj wyloguj wypisz odhlasit odhlaseni smazat odstranit vymazat izbrisi obrisi odjava odjavi "
-    "udalit udali udalenie steret vyhod vyiti vyhid vydalyty torles torol kijelentkezes poista poistaa kirjaudu-ulos "
-    "kaldir cikis-yap oturumu-kapat silme dang-xuat tuichu shanchu hapus keluar-akun padam diagrafi aposyndesi istrinti atsijungti "
-    "dzest "
-    # Leaving, as pages of programs are called (``sair.php``).
-    "sair salir sortir cikis esci keluar "
-    # other scripts, as they are
-    "удалить удаление выход выйти видалити вийти изтрий "
-    "删除 刪除 移除 登出 退出 退订 注销 削除 ログアウト 退会 삭제 로그아웃 탈퇴 "
-    "حذف تسجيل-الخروج מחק מחיקה התנתק διαγραφη αποσυνδεση ลบ हटाएं"
+CLEAR: Final = _row(
+    "verbs that delete or end something, in the languages of addresses; hardly ever anything else: an order by themselves",
+    "delete deletes destroy erase purge remove removes unsubscribe unsub logout logoff signout signoff "
+    "deactivate revoke terminate uninstall undeploy unpublish discard obliterate unregister deregister "
+    "poweroff reboot shutdown factoryreset unenrol unenroll endsession hangup expunge eliminate "
+    "annihilate eradicate decommission deprovision loschen loesche loeschen loesch entfernen entferne "
+    "abmelden ausloggen abbestellen kundigen kuendigen verwijderen verwijder uitloggen afmelden opzeggen "
+    "slett slette slet radera ta-bort avregistrera loggaut logga-ut loggut logg-ut supprimer supprime "
+    "effacer se-deconnecter deconnexion deconnecter desabonner desinscrire desinscription eliminar borrar "
+    "borra suprimir desconectar deslogar cerrarsesion cerrar-sesion excluir apagar deletar "
+    "encerrar-sessao eliminare cancellare rimuovere rimuovi disconnetti disiscriviti sterge stergere "
+    "deconectare dezabonare usun usunac skasuj wyloguj wypisz odhlasit odhlaseni smazat odstranit vymazat "
+    "izbrisi obrisi odjava odjavi udalit udali udalenie steret vyhod vyiti vyhid vydalyty torles torol "
+    "kijelentkezes poista poistaa kirjaudu-ulos kaldir cikis-yap oturumu-kapat silme dang-xuat tuichu "
+    "shanchu hapus keluar-akun padam diagrafi aposyndesi istrinti atsijungti dzest sair salir sortir "
+    "cikis esci keluar удалить удаление выход выйти видалити вийти изтрий 删除 刪除 移除 登出 退出 退订 注销 削除 ログアウト "
+    "退会 삭제 로그아웃 탈퇴 حذف تسجيل-الخروج מחק מחיקה התנתק διαγραφη αποσυνδεση ลบ हटाएं",
 )
-"""Verbs that delete or end something and are rarely anything else."""
-
-WEAK: Final = word_set(
-    "xoa shred nullify invalidate rescind dispose "
-    "truncate unlink close reset cancel clear empty disable kill ban drop del rm trash wipe flush prune expire "
-    "suspend abort nuke kick dismiss detach disconnect evict recall block unfollow leave quit withdraw forget end "
-    "exit unset optout elimina cancella remover sil iptal kapat annuler annulla anular anuluj zrus "
-    "zrusit peruuta cancelar stornieren leeren vider retirer vaciar quitar esvaziar svuota svuotare leegmaken "
-    "oproznij bosalt kosongkan vyprazdnit sperren deaktivieren deactiver desactivar desativar disattiva bloquear bloquer"
+LEAVING: Final = _row(
+    "those of them that end a login or a subscription: an order also where titles stand",
+    "logout logoff signout signoff abmelden ausloggen uitloggen afmelden deconnexion deconnecter "
+    "desconectar cerrarsesion disconnetti deconectare wyloguj odhlasit odjava vyhod выход выйти 登出 退出 注销 "
+    "ログアウト 로그아웃 התנתק αποσυνδεση unsubscribe endsession",
 )
-"""Verbs that also are the names of things, or only close a view: they count with an object beside them."""
-
-CHANGING: Final = word_set(
-    "unwatch rollback revert untrash publish approve disapprove reject accept decline activate enable upvote downvote "
-    "vote like unlike dislike follow favorite unfavorite favourite unfavourite mute unmute restore undelete lock "
-    "unlock pin unpin toggle resend restart reopen markread unban promote demote addtocart addtowishlist save insert "
-    "update upgrade install rate retry rerun requeue star unstar snooze archive unarchive start stop pause resume "
-    "run trigger join subscribe complete done finish deny increment decrement boost unapprove unblock unfriend unsuspend "
-    "unassign unhide undone incomplete impersonate moveup movedown reorder send ship deliver "
-    # The same in other languages.
-    "aktivieren entsperren freigeben genehmigen ablehnen archivieren activar aprobar rechazar desbloquear ativar aprovar "
-    "reprovar rejeitar publicar arquivar archivar activer approuver rejeter valider publier archiver attiva approva "
-    "rifiuta pubblica activeren goedkeuren afwijzen aktywuj zatwierdz odrzuc opublikuj onayla reddet yayinla aktifkan "
-    "setujui tolak duyet finalizar batalkan"
+WEAK: Final = _row(
+    "the same, and names of things too, or they only close a view: an order with an object (`/orders/7/cancel`, not `/css/reset`)",
+    "xoa shred nullify invalidate rescind dispose truncate unlink close reset cancel clear empty disable kill ban drop del rm "
+    "trash wipe flush prune expire suspend abort nuke kick dismiss detach disconnect evict recall block unfollow leave quit "
+    "withdraw forget end exit unset optout elimina cancella remover sil iptal kapat annuler annulla anular anuluj zrus zrusit "
+    "peruuta cancelar stornieren leeren vider retirer vaciar quitar esvaziar svuota svuotare leegmaken oproznij bosalt "
+    "kosongkan vyprazdnit sperren deaktivieren deactiver desactivar desativar disattiva bloquear bloquer",
 )
-"""Verbs that change something without deleting it. As the last segment only without those that pages are called by."""
-CHANGING_NAMES: Final = word_set(
-    "star archive start stop pause run trigger join subscribe snooze unarchive unstar resume "
-    "complete done finish deny boost undone incomplete send ship deliver"
+SHY: Final = _row(
+    "weak verbs that in front of an id are names: `/block/812345`, `/reset/TOKEN`",
+    "block end exit leave drop recall reset trash withdraw forget quit sil",
 )
-"""Those that pages and values are called by as well: they count behind a record, or as the value of an action beside one."""
-CHANGING_LAST: Final = (
-    CHANGING
-    - word_set("save insert update upgrade install rate accept enable restore follow like lock")
-    - CHANGING_NAMES
+CHANGING_NAMES: Final = _row(
+    "verbs that change something and that pages are called by",
+    "star archive start stop pause run trigger join subscribe snooze unarchive unstar resume complete done finish deny boost "
+    "undone incomplete send ship deliver",
 )
-CHANGING_RECORD: Final = CHANGING_LAST | word_set("follow like accept enable restore lock") | CHANGING_NAMES
-"""Behind a record of a collection (``/posts/7/like``)."""
-BEHIND_RECORD: Final = word_set(
-    "confirm refund void renew redeem claim hold unhold clone duplicate freeze unfreeze verify grant flag unflag bookmark "
-    "enroll enrol masquerade hijack"
+CHANGING: Final = CHANGING_NAMES | _row(
+    "verbs that change something without deleting it: an order with an object (`/posts/7/publish`)",
+    "ablehnen activar activate activer activeren addtocart addtowishlist afwijzen aktifkan aktivieren aktywuj approuver "
+    "approva approve aprobar aprovar archivar archiver archivieren arquivar ativar attiva batalkan decline decrement demote "
+    "desbloquear disapprove dislike downvote duyet entsperren favorite favourite finalizar freigeben genehmigen goedkeuren "
+    "impersonate increment markread movedown moveup mute odrzuc onayla opublikuj promote pubblica publicar publier publish "
+    "rechazar reddet reject rejeitar rejeter reopen reorder reprovar requeue rerun resend restart retry revert rifiuta "
+    "rollback setujui toggle tolak unapprove unassign unban unblock undelete unfavorite unfavourite unfriend unlike unlock "
+    "unmute unpin unsuspend untrash unwatch upvote valider yayinla zatwierdz save insert update upgrade install rate pin vote "
+    "like follow lock accept restore enable",
 )
-"""The same, and names of pages anywhere else."""
-BEFORE_CODE: Final = word_set("redeem cancel refund void")
-"""In front of a code, at the end (``/cancel/ABC123``)."""
-CHANGING_BEFORE: Final = CHANGING_LAST - word_set("pin vote") | word_set("like complete accept")
-"""In front of the id of a record, at the end (``/toggle/7``)."""
-
-LEAVING: Final = _pairs("log out, log off, sign out, sign off, end session, power off, shut down")
-"""Two words, side by side, that are one verb as clear as those of ``CLEAR``."""
-PAIRS: Final = LEAVING + _pairs(
-    "opt out, factory reset, mark read, mark unread, mark seen, mark done, mark paid, add cart, add basket, add wishlist, "
-    "mass action"
+NAMES: Final = CHANGING_NAMES | _row(
+    "more of these, and of those that are said of a record: an order right behind one (`/posts/7/send`)",
+    "accept ack acknowledge buy claim clone confirm duplicate enable enrol enroll follow freeze grant hijack hold like lock "
+    "masquerade pin redeem refund renew restore unfreeze unhold verify void vote flag unflag bookmark",
 )
-"""The same, and those that are as clear as a key."""
-MARKS: Final = word_set(
-    "read unread seen unseen done spam favorite favourite important resolved solved paid shipped sold delivered completed"
+BEFORE_RECORD: Final = _row(
+    "those of these that are an order in front of a record as well: `/like/7`, `/redeem/ABC123`",
+    "complete redeem refund like accept restore void",
 )
-"""What something is marked as: ``mark-read``, ``markAllAsRead``."""
-_CARTS_ABROAD: Final = _pairs(
-    "panier ajouter, carrito agregar, carrito añadir, warenkorb hinzufügen, warenkorb hinzufuegen, carrello aggiungi, "
-    "carrinho adicionar, winkelwagen toevoegen, koszyk dodaj, sepet ekle"
+TOKEN_VERBS: Final = _row(
+    "the same so often names that only a token against forgery makes them an order (`?watch=topic&hash=ab12`)",
+    "build bump fave hide insert install invoke mark notify optin optout rate recommend reload save spam stick sticky undo "
+    "unhide update upgrade watch",
 )
-LISTS: Final = word_set(
-    "cart basket bag wishlist watchlist favorite favorites favourite favourites friend friends compare bookmark bookmarks"
+BESIDE_RECORD: Final = _row(
+    "said of a record by a parameter: `operation=inactive&id=7`",
+    "active inactive deactive notify bump unload swap sticky stick recommend respond activate duplicate clone buy",
 )
-CARTS: Final = LISTS | {cart for cart, _ in _CARTS_ABROAD}
-ADDS: Final = frozenset({"add"} | {add for _, add in _CARTS_ABROAD})
-PUTS: Final = (*((cart, "add") for cart in sorted(LISTS)), *_CARTS_ABROAD)
-"""How a segment orders behind another one to put something in: ``/cart/add/7``, ``/panier/ajouter/7``."""
-SWITCHES: Final = word_set("set switch relay gpio turn power output control")
-"""As the last segment they order what a parameter says that is on or off."""
-SWITCHED: Final = word_set(
+MARKS: Final = _row(
+    "what something is marked as: `markAllAsRead`",
+    "read unread seen unseen done spam favorite favourite important resolved solved paid shipped sold delivered completed",
+)
+LISTS: Final = _row(
+    "what things are put into: `/cart/add/7`",
+    "cart basket bag wishlist watchlist favorite favorites favourite favourites friend friends compare bookmark bookmarks",
+)
+CARTS: Final = LISTS | _row(
+    "the same in other languages", "panier carrito warenkorb carrello carrinho winkelwagen koszyk sepet"
+)
+ADDS: Final = _row(
+    "verbs that put something into one of these",
+    "add ajouter agregar añadir hinzufügen hinzufuegen aggiungi adicionar toevoegen dodaj ekle",
+)
+ADDED_ELSEWHERE: Final = _row(
+    "what `add-to-…` puts something into that the site does not keep",
+    "calendar ical outlook google home homescreen chrome slack wallet desktop browser",
+)
+SETTERS: Final = _row(
+    "verbs that with one of the next row set it: `change_user_status`", "change update set toggle switch"
+)
+KEPT: Final = _row("what these set", "status state active visibility role permission permissions privilege")
+GIVING: Final = _row(
+    "verbs that with one of the next row give a right: `make_admin`", "make add grant assign promote give"
+)
+ROLES: Final = _row("rights", "admin moderator superuser staff owner role roles")
+OPERATIONS: Final = _row(
+    "what somebody who runs a site does at once, as a whole segment: `/admin/run-cron`",
+    "run-cron cron-run run-migrations run-migration run-migrate migrate-db db-migrate db-seed seed-db init-db db-init initdb "
+    "db-reset reset-db git-pull gitpull run-backup create-backup run-backups loginas login-as loginasuser addpluginsubmit "
+    "flushsystem flushall cleanimages cleanmedia",
+)
+SWITCHED: Final = _row(
+    "what is switched: `/relay/on`, `?lamp=on`",
     "turn power relay lamp light plug outlet pump led gpio valve heater siren maintenance switchcmd notification "
-    "notifications alerts reminders"
+    "notifications alerts reminders lights lamps plugs relays outlets leds devices rooms scene scenes switches switch",
 )
-"""Keys that order it themselves."""
-ON_OFF: Final = frozenset({"on", "off", "toggle"})
-VIEWED: Final = word_set(
-    "lang language locale currency theme view sort order filter page country region timezone tz cookie cookies consent location "
-    "store layout style mode display tab of list lists theory operation operations piece pieces menu builder point"
+SWITCHES: Final = _row(
+    "as the last segment they order what a parameter says that is on",
+    "set switch relay gpio turn power output control",
 )
-"""To set one of these changes what is shown, and nothing that is kept for others."""
-TOKENS: Final = word_set(
+ON_OFF: Final = _row("how something is switched", "on off toggle")
+VIEWED: Final = _row(
+    "to set one of these changes what is shown, and nothing that is kept",
+    "lang language locale currency theme view sort order filter page country region timezone tz cookie cookies consent "
+    "location store layout style mode display tab of list lists theory operation operations piece pieces menu builder point",
+)
+MONEY: Final = _row(
+    "verbs that with a sum and a payee move money: `/transfer?to=bob&amount=100`",
+    "transfer pay send withdraw tip donate",
+)
+SUMS: Final = _row("a sum", "amount sum value betrag montant importe")
+PAYEES: Final = _row("who gets it", "to recipient payee account iban dest destination receiver toaccount")
+BUTTONS: Final = _row(
+    "buttons of a form by GET that are called as they say: `?Save=Save`", "save change connect send pay buy"
+)
+DECISIONS: Final = _row(
+    "keys whose value decides: `?decision=approve&id=7`", "decision response rsvp answer approval verdict"
+)
+PEOPLE: Final = _row(
+    "in front of a verb and a name: `/user/follow/ann`",
+    "user users member members friend friends people profile profiles",
+)
+TOKENS: Final = _row(
+    "keys by which a link proves that it stood on a page of the site. What only reads needs no such proof",
     "formhash csrfkey csrf csrfnonce sesskey wpnonce nonce sectok atltoken markreadhash readhash logouthash securitytoken "
-    "securehash securekey formkey formtoken hash auth mypostkey csrftoken csrfmiddlewaretoken authenticitytoken xsrf "
-    "xftoken requesttoken crumb"
+    "securehash securekey formkey formtoken hash auth mypostkey csrftoken csrfmiddlewaretoken authenticitytoken xsrf xftoken "
+    "requesttoken crumb",
 )
-"""Keys by which a link proves that it stood on a page of the site. What only reads needs no such proof."""
-PROVED: Final = word_set(
-    "mark watch bookmark bump fave hide flag favorite favourite recommend undo notify spam unhide unflag"
+OF_CLIENTS: Final = _row(
+    "keys by which a program is known, whatever it does: no such proof",
+    "apikey api_key access_key access_token accesskey accesstoken key session_key",
 )
-"""Verbs that count beside one of these only."""
-PROVED_LAST: Final = word_set("subscribe fave hide unhide flag unflag bump run trigger stop reload")
-"""Those that do as the last segment too."""
-SETTERS: Final = word_set("change update set toggle switch")
-KEPT: Final = word_set("status state active visibility role permission permissions privilege")
-"""What these set, as ``change_user_status`` does."""
-RECORD_VALUES: Final = word_set(
-    "like unlike dislike upvote downvote toggle approve reject publish activate unpublish unlock unban promote"
+SHOWN: Final = _row(
+    "what is done beside a token where nothing is changed",
+    "edit view show list search find query get fetch load filter preview new heartbeat export download diff compare generate "
+    "print page index",
 )
-"""Verbs whose value can be the record itself: ``?like=7``."""
-PEOPLE: Final = word_set("user users member members friend friends people profile profiles")
-OF_PEOPLE: Final = word_set("follow unfollow mute unmute block unblock ban unban unfriend")
-"""Between the word for people and a name: ``/user/follow/ann``."""
-ADDED_ELSEWHERE: Final = word_set("calendar ical outlook google home homescreen chrome slack wallet desktop browser")
-"""What ``add-to-…`` puts something into that is not kept by the site."""
-
-GLUED: Final = word_set(
-    "unenrol delete remove destroy erase purge unsubscribe uninstall logout supprimer eliminar borrar excluir apagar "
-    "loesche hapus verwijder reboot factorydefault"
+GLUED: Final = _row(
+    "verbs that are found in front of and behind what they are done to, without a sign: `deleteitem`, `userdelete`",
+    "unenrol delete remove destroy erase purge unsubscribe uninstall logout supprimer eliminar borrar excluir apagar loesche "
+    "hapus verwijder reboot factorydefault",
 )
-"""Also found at the beginning or the end of a segment that joins words without a sign (``deleteitem``, ``userdelete``)."""
-NOT_GLUED: Final = word_set(
-    "deleted deleter deleters deletes deleteds removed remover removers removes removeds destroyer destroyers "
-    "destroyed destroys erased eraser erasers erases purged purger purges purgecss unsubscribed unsubscribes "
-    "unsubscriber uninstalled uninstaller uninstallers uninstalls undelete autodelete eliminare eliminaremo removebg "
-    "trashbin recyclebin cleared clearance clearly clears clearing clearbit clearcoat emptyness flushed"
+NOT_GLUED: Final = _row(
+    "words that begin or end so and are none",
+    "deleted deleter deleters deletes deleteds removed remover removers removes removeds destroyer destroyers destroyed "
+    "destroys erased eraser erasers erases purged purger purges purgecss unsubscribed unsubscribes unsubscriber uninstalled "
+    "uninstaller uninstallers uninstalls undelete autodelete eliminare eliminaremo removebg trashbin recyclebin cleared "
+    "clearance clearly clears clearing clearbit clearcoat emptyness flushed",
 )
-
-ROLES: Final = word_set("admin moderator superuser staff owner role roles")
-GIVING: Final = word_set("make add grant assign promote give")
-"""Verbs that give one of these to somebody: ``make_admin``."""
-OPERATIONS: Final = word_set(
-    "run-cron cron-run run-migrations run-migration run-migrate migrate-db db-migrate db-seed seed-db init-db db-init "
-    "initdb db-reset reset-db git-pull gitpull run-backup create-backup run-backups loginas login-as loginasuser "
-    "addpluginsubmit flushsystem flushall cleanimages cleanmedia"
+NOUNS: Final = _row(
+    "what applications keep: beside one of these a verb is a command (`delete-account`)",
+    "flag flags reference references target targets orphan orphans rating ratings caches acct topology cluster execution "
+    "pipeline notification news otp mfa fa 2fa issue issues journal journals self notice notices report reports log page "
+    "version versions line lines compare account accounts address addresses admin admins album albums alert alerts all answer "
+    "answers api app apps application applications appointment appointments article articles asset assets attachment "
+    "attachments avatar backup backups banner banners basket bid block blog board boards book bookmark bookmarks booking "
+    "bookings bot branch build bulk cache cart carts category categories cat channel channels chat child client clients "
+    "collection collections column comment comments company component confirm contact contacts content contract conversation "
+    "cookie cookies coupon coupons course credential customer customers dashboard data database db device devices discount "
+    "doc document documents domain domains draft drafts email emails employee entity entries entry event events everything "
+    "exam expense favorite favorites favourite feed feeds field fields file files filter folder folders follower forum form "
+    "friend friends gallery group groups history host image images img inbox instance invite invitation invoice invoices item "
+    "items job jobs key keys label layout lead license like link links list lists location login logs mail mails media "
+    "meeting member members membership menu message messages module msg network newsletter node nodes note notes "
+    "notifications object objects offer option order orders org organization organisation pages pass password patient payment "
+    "people permalink permission permissions person photo photos picture pin plan player playlist plugin plugins policy poll "
+    "pool post posts process product products profile profiles project projects property question queue quote reaction reader "
+    "record records relation reminder reply repo repository request reservation resource response revision revisions review "
+    "reviews role roles room row rows rule rules schedule search section selected selection server service session sessions "
+    "setting settings shop site slide snapshot spam space staff stock story student sub subscriber subscribers subscription "
+    "subscriptions survey table tables tag tags task tasks team teams template templates term theme thread threads ticket "
+    "tickets todo token tokens topic topics transaction translation trip upload uploads user users vacancy value variant "
+    "vehicle video videos view vm volume vote webhook website widget wishlist wiki workflow workspace konto artikel benutzer "
+    "beitrag compte utilisateur panier cuenta usuario articulo carrito conta carrinho utente ordine uzytkownik konta "
+    "bestellung nutzer me my own it this these multiple many batch ids id proc payroll ip sel loan router core",
 )
-"""Whole segments that name what somebody who runs a site does at once."""
-PROVED_ALONE: Final = (WEAK | CHANGING) - word_set(
-    "reset join run start save trigger exit end leave recall block forget quit drop complete done finish send"
-) | word_set("confirm confirmaction build buildwithparameters invoke verify optin optout")
-"""As the last segment they count beside a token of any name: links in mails, calls of servers."""
-NOUNS: Final = word_set(
-    "flag flags reference references target targets orphan orphans rating ratings caches acct topology cluster "
-    "execution pipeline notification news otp mfa fa 2fa issue issues journal journals self notice notices report "
-    "reports log page version versions line lines compare account accounts address addresses admin admins album "
-    "albums alert alerts all answer answers api app apps application applications appointment appointments article "
-    "articles asset assets attachment attachments avatar backup backups banner banners basket bid block blog board "
-    "boards book bookmark bookmarks booking bookings bot branch build bulk cache cart carts category categories cat "
-    "channel channels chat child client clients collection collections column comment comments company component "
-    "confirm contact contacts content contract conversation cookie cookies coupon coupons course credential customer "
-    "customers dashboard data database db device devices discount doc document documents domain domains draft drafts "
-    "email emails employee entity entries entry event events everything exam expense favorite favorites favourite "
-    "feed feeds field fields file files filter folder folders follower forum form friend friends gallery group groups "
-    "history host image images img inbox instance invite invitation invoice invoices item items job jobs key keys "
-    "label layout lead license like link links list lists location login logs mail mails media meeting member members "
-    "membership menu message messages module msg network newsletter node nodes note notes notifications object "
-    "objects offer option order orders org organization organisation pages pass password patient payment people "
-    "permalink permission permissions person photo photos picture pin plan player playlist plugin plugins policy poll "
-    "pool post posts process product products profile profiles project projects property question queue quote "
-    "reaction reader record records relation reminder reply repo repository request reservation resource response "
-    "revision revisions review reviews role roles room row rows rule rules schedule search section selected selection "
-    "server service session sessions setting settings shop site slide snapshot spam space staff stock story student "
-    "sub subscriber subscribers subscription subscriptions survey table tables tag tags task tasks team teams "
-    "template templates term theme thread threads ticket tickets todo token tokens topic topics transaction "
-    "translation trip upload uploads user users vacancy value variant vehicle video videos view vm volume vote "
-    "webhook website widget wishlist wiki workflow workspace konto artikel benutzer beitrag compte utilisateur panier "
-    "cuenta usuario articulo carrito conta carrinho utente ordine uzytkownik konta bestellung nutzer me my own it "
-    "this these multiple many batch ids id acct proc payroll ip sel loan router core"
+IMPLIED: Final = _row(
+    "what there is one of, or what one has all of: `/cart/clear` needs no id",
+    "messages alerts compare comparison all account basket cart session sessions cache subscription membership profile "
+    "history notifications queue log logs wishlist trash bin inbox favorites favourites reservation order booking appointment "
+    "data database db everything device recyclebin trashbin spam konto warenkorb compte panier cuenta carrito conta carrinho "
+    "carrello winkelwagen winkelmand koszyk kosik sepet keranjang",
 )
-"""What applications keep: beside one of these a verb is a command, as in ``delete-account``."""
-IMPLIED: Final = word_set(
-    "messages alerts compare comparison all account basket cart session sessions cache subscription membership "
-    "profile history notifications queue log logs wishlist trash bin inbox favorites favourites reservation order "
-    "booking appointment data database db everything device recyclebin trashbin spam konto warenkorb compte panier cuenta "
-    "carrito conta carrinho carrello winkelwagen winkelmand koszyk kosik sepet keranjang"
+OWN: Final = _row(
+    "words that say whose or how many: `delete-my-data`", "my your all this these selected multiple own it me"
 )
-"""What there is one of, or what one has all of: ``/cart/clear`` needs no id."""
-OPTIONS: Final = word_set(
-    "filter filters facet facets sort after before duplicates duplicate dupes html whitespace spaces space stopwords "
-    "accents background ads days interval policy mode allowed enabled protection reason at on date time button icon "
-    "label text url"
+OPTIONS: Final = _row(
+    "behind a verb these make the name of an option: `remove_duplicates`, `delete_after`",
+    "filter filters facet facets sort after before duplicates duplicate dupes html whitespace spaces space stopwords accents "
+    "background ads days interval policy mode allowed enabled protection reason at on date time button icon label text url",
 )
-"""Behind a verb these make the name of an option: ``remove_duplicates``, ``delete_after``."""
-
-NAMERS: Final = word_set(
-    "jsref java jquery "
-    "sql mysql postgres postgresql swagger python javascript php linux bash git excel tag tags tagged wiki w search "
-    "find suche recherche buscar topic hashtag hashtags label keyword keywords dictionary dict define definition "
-    "glossary thesaurus synonyms synonym translate word words lyrics title titles term movie movies film films song "
-    "songs artist artists album game games brand brands author authors character characters faq name names slug "
-    "command commands cmd css npm package packages crate crates gems verbs verb function functions method methods "
-    "language icon icons emoji questions category r u"
+SHORT: Final = _row(
+    "words of one or two letters in the names of functions; others come from ids",
+    "do j fa my by id to of in on or it me db vm ip un ui op go tx pm qr up ad ok os a e",
 )
-"""The segment behind one of these is a name, not an order, unless an id or an office is near."""
-READING: Final = word_set(
+STOPS: Final = _row(
+    "words by which titles begin",
+    "how to why what when where who which the an can could cannot do i we you your dont never not and or of for in vs with is "
+    "are should does wie como come jak hoe",
+)
+NAMERS: Final = _row(
+    "the segment behind one of these is a name, not an order, unless an id or an office is near",
+    "jsref java jquery sql mysql postgres postgresql swagger python javascript php linux bash git excel tag tags tagged wiki "
+    "w search find suche recherche buscar topic hashtag hashtags label keyword keywords dictionary dict define definition "
+    "glossary thesaurus synonyms synonym translate word words lyrics title titles term movie movies film films song songs "
+    "artist artists album game games brand brands author authors character characters faq name names slug command commands "
+    "cmd css npm package packages crate crates gems verbs verb function functions method methods language icon icons emoji "
+    "questions category r u",
+)
+READING: Final = _row(
+    "below one of these texts stand, whose titles may be any word",
     "viewvc stdlib std stl cpp ref blob tree raw blame man-pages man1 man2 man3 man4 man5 man6 man7 man8 doc docs "
-    "documentation reference manual manuals man guide guides tutorial tutorials learn help kb knowledge knowledgebase "
-    "howto how-to dictionary javadoc apidocs api-docs cookbook handbook examples cheatsheet spec specs specification "
-    "glossary lesson lessons support hilfe ratgeber anleitung anleitungen aide conseils ayuda consejos ajuda aiuto guida "
-    "hulp pomoc porady yardim bantuan"
+    "documentation reference manual manuals man guide guides tutorial tutorials learn help kb knowledge knowledgebase howto "
+    "how-to dictionary javadoc apidocs api-docs cookbook handbook examples cheatsheet spec specs specification glossary "
+    "lesson lessons support hilfe ratgeber anleitung anleitungen aide conseils ayuda consejos ajuda aiuto guida hulp pomoc "
+    "porady yardim bantuan",
 )
-"""Below one of these texts stand, whose titles may be any word."""
 TITLES: Final = (
     READING
     | NAMERS
-    | word_set(
-        "pages policies music artikel articulo articulos noticia noticias nachrichten actualites berita notizie artykuly "
-        "blog blogs news article articles story stories post posts thread threads t topics comments forum forums "
-        "community discussion discussions question p archives archive press magazine recipes r product products shop "
-        "video videos watch book books course courses"
+    | _row(
+        "below one of these, and of the two rows before, segments of several words are titles",
+        "pages policies music artikel articulo articulos noticia noticias nachrichten actualites berita notizie artykuly blog "
+        "blogs news article articles story stories post posts thread threads t topics comments forum forums community discussion "
+        "discussions question p archives archive press magazine recipes r product products shop video videos watch book books "
+        "course courses",
     )
 )
-"""Below one of these, segments of several words are titles."""
-READING_HOSTS: Final = word_set("docs doc devdocs man manual manuals manpages documentation reference dictionary")
-"""Hosts of texts alone."""
-TITLE_HOSTS: Final = word_set("developer developers wiki help support kb learn blog news guide guides tutorials")
-"""Hosts of texts and of an application: help desks, schools and blogs are run where they are read."""
-HELP_DESKS: Final = word_set("support help learn lesson lessons hilfe aide ayuda ajuda hulp pomoc")
-"""The same as the first segment."""
-OFFICES: Final = word_set(
-    "admin administrator administration manage manager management backend backoffice cms dashboard wp-admin api "
-    "settings account console panel cp controlpanel ajax rest rpc internal my"
+READING_HOSTS: Final = _row(
+    "hosts of texts alone",
+    "docs doc devdocs man manual manuals manpages documentation reference dictionary",
 )
-"""Where a site is run: what stands below is no title."""
-PAGING: Final = word_set(
-    "page p feed rss atom amp new top hot latest popular all index questions comments print pdf json about info"
+TITLE_HOSTS: Final = _row(
+    "hosts of texts and of an application: help desks, schools and blogs are run where they are read",
+    "developer developers wiki help support kb learn blog news guide guides tutorials",
 )
-STOPS: Final = word_set(
-    "how to why what when where who which the an can could cannot do i we you your dont never not and or of for in vs "
-    "with is are should does wie como come jak hoe"
+HELP_DESKS: Final = _row(
+    "the same as the first segment", "support help learn lesson lessons hilfe aide ayuda ajuda hulp pomoc"
 )
-"""Before a verb these begin a title."""
-
-ACTIONS: Final = word_set(
-    "wa sa action actions act a do op oper operation cmd command task func function fn verb event todo doaction act2 "
-    "aktion accion azione acao aksi islem akcja akce cmnd switchcmd dispatch methodtocall reqcode actionid acttype actiontype "
-    "operate subaction opmode cmdtype"
+OFFICES: Final = _row(
+    "where a site is run: what stands below is no title",
+    "admin administrator administration manage manager management backend backoffice cms dashboard wp-admin api settings "
+    "account console panel cp controlpanel ajax rest rpc internal my",
 )
-"""Keys whose value is what is to be done."""
-ACTIONS_TOO: Final = word_set(
+PAGING: Final = _row(
+    "segments that show a part of what stands before them",
+    "page p feed rss atom amp new top hot latest popular all index questions comments print pdf json about info",
+)
+ACTIONS: Final = _row(
+    "keys whose value says what is to be done",
+    "wa sa action actions act a do op oper operation cmd command task func function fn verb event todo doaction act2 aktion "
+    "accion azione acao aksi islem akcja akce cmnd switchcmd dispatch methodtocall reqcode actionid acttype actiontype "
+    "operate subaction opmode cmdtype",
+)
+ACTIONS_TOO: Final = _row(
+    "keys whose value can say that too: only a clear verb counts there, or another with an id",
     "ac entrypoint param job eventid eventtarget mode method submit btn button m f type what request req ajax call step "
-    "operationname q2 func2 perform process fuseaction cmdaction component"
+    "operationname q2 func2 perform process fuseaction cmdaction component",
 )
-"""Keys whose value can be that too: only a clear verb counts there, or a weak one with an id."""
-ROUTES: Final = word_set(
-    "route r q page p controller c module mod view section sub option pg menu area handler service servlet ctl ctrl"
+GENERIC: Final = _row(
+    "those of these that say anything else as often: they need an object",
+    "param job m f type what request req func2 verb event component name call process",
 )
-"""Keys whose value may be a path within the application."""
-OVERRIDES: Final = word_set(
+ROUTES: Final = _row(
+    "keys whose value may be a path within the application",
+    "route r q page p controller c module mod view section sub option pg menu area handler service servlet ctl ctrl",
+)
+IDS: Final = _row(
+    "as the last word of a key they name a record",
+    "id ids uid gid pid tid cid fid nid pk no nr num idx item uuid mac",
+)
+NO_RECORDS: Final = _row(
+    "keys that end so and name none",
+    "sid sessionid phpsessid jsessionid gclid fbclid clientid trackid langid width",
+)
+QUIET: Final = _row(
+    "nouns that as a key name a view, not a record",
+    "page pages view mode lang language sort order filter search tab template theme layout version section q term token key "
+    "keys code location",
+)
+SEARCHED: Final = _row(
+    "keys of what is searched for or shown, whatever their value says",
+    "q s query search term kw keyword keywords word t tab state status name title slug set label event events ea ev evt en "
+    "e_a e reason from source ref scope permission lemma kind change_type glyph next return returnto redirect continue url "
+    "back",
+)
+LOGS: Final = _row(
+    "where what was done is looked up: `/audit?action=delete&page=2`",
+    "audit audits auditlog auditlogs audittrail log logs activity activitylog",
+)
+LOG_ORDERS: Final = _row("what is done to a log itself", "clear purge empty flush truncate prune reset all wipe")
+OVERRIDES: Final = _row(
+    "keys that put another method in the place of GET",
     "_method _http_method http_method httpmethod x-http-method x-http-method-override x-method-override "
-    "x_http_method_override x_http_method x_method_override method_override _httpmethod xhttpmethodoverride"
+    "x_http_method_override x_http_method x_method_override method_override _httpmethod xhttpmethodoverride",
 )
-STATEMENTS: Final = word_set("sql sqlquery sql_query stmt statement query_sql sqlstatement tsql hql")
-STATEMENT_VERBS: Final = word_set("drop delete alter insert update grant revoke replace create merge exec call")
-NO: Final = word_set("0 no false off n none null never success successful done complete completed failed error")
-METHODS: Final = word_set("delete put patch post")
-
-EXTENSIONS: Final = word_set(
-    "php php3 php5 phtml asp aspx ashx asmx axd jsp jspx jsf faces xhtml html htm shtml do action cgi pl py rb cfm "
-    "cfml json xml svc js mjs css map png jpg jpeg gif svg webp avif ico bmp woff woff2 ttf otf eot txt csv pdf ajax "
-    "seam mvc dll exe nsf go lua tpl tcl"
+METHODS: Final = _row("what they put there", "delete put patch post")
+STATEMENTS: Final = _row(
+    "keys whose value is a statement of SQL",
+    "sql sqlquery sql_query stmt statement query_sql sqlstatement tsql hql",
 )
-FILES: Final = word_set("js mjs css map png jpg jpeg gif svg webp avif ico bmp woff woff2 ttf otf eot")
-FOLDERS: Final = word_set(
-    "cdn asset assets static icon icons img imgs image images pic pics picture pictures media css js font fonts style "
-    "styles script scripts dist build public theme themes skin skins resource resources gfx graphics wp-content "
-    "wp-includes wp-admin vendor vendors lib libs node_modules packages npm bundles sprites svg png webjars ui "
-    "templates template layout emoji emojis flags logo logos sites modules plugins plugin extensions common web "
-    "chunks _next _nuxt"
+STATEMENT_VERBS: Final = _row(
+    "those that write", "drop delete alter insert update grant revoke replace create merge exec call"
 )
-"""Folders of the files that pages load."""
+YES: Final = _row("values by which a key counts", "1 true yes on y ok")
+NO: Final = _row(
+    "values by which a key does not",
+    "0 no false off n none null never success successful done complete completed failed error",
+)
+MODULES: Final = _row("ends of the modules of a page that is being developed", "tsx jsx vue svelte")
+EXTENSIONS: Final = MODULES | _row(
+    "ends of programs and files",
+    "php php3 php5 phtml asp aspx ashx asmx axd jsp jspx jsf faces xhtml html htm shtml do action cgi pl py rb cfm cfml json "
+    "xml svc js mjs css map png jpg jpeg gif svg webp avif ico bmp woff woff2 ttf otf eot txt csv pdf ajax seam mvc dll exe "
+    "nsf go lua tpl tcl",
+)
+FILES: Final = _row(
+    "ends of files that pages load", "js mjs css map png jpg jpeg gif svg webp avif ico bmp woff woff2 ttf otf eot"
+)
+DOWNLOADS: Final = FILES | _row(
+    "ends of files that are loaded with a token where they are not for everybody",
+    "pdf zip docx xlsx mp4 mp3 webm json sh gradle",
+)
+FOLDERS: Final = _row(
+    "folders of such files",
+    "cdn asset assets static icon icons img imgs image images pic pics picture pictures media css js font fonts style styles "
+    "script scripts dist build public theme themes skin skins resource resources gfx graphics wp-content wp-includes wp-admin "
+    "vendor vendors lib libs node_modules packages npm bundles sprites svg png webjars ui templates template layout emoji "
+    "emojis flags logo logos sites modules plugins plugin extensions common web chunks _next _nuxt",
+)
+BUILDS: Final = _row(
+    "folders of built files, below which a folder may be called anything",
+    "_next _nuxt static assets dist build chunks bundles",
+)
+LEAVING_PAIRS: Final = frozenset(
+    {"log out", "log off", "sign out", "sign off", "end session", "power off", "shut down"}
+)
+PAIRS: Final = LEAVING_PAIRS | {
+    *("opt out", "factory reset", "mark read", "mark unread", "mark seen", "mark done", "mark paid", "mass action")
+}
+"""Two words, side by side, that are one verb."""

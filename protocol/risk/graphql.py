@@ -62,6 +62,6 @@ def is_query(document: str) -> bool:
             begins = text == "}" and not brackets
         elif kind == "name" and brackets == "{":
             order = order_of(text)
-            if order and order.kind != "changing":
+            if order and order.kind in ("clear", "weak"):
                 return False
     return begins and queries > 0

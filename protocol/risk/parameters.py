@@ -1,4 +1,4 @@
-"""The parameters of an address: whether one of them says what is to be done, and whether one names a record."""
+"""The parameters of an address: whether one of them says what is to be done, names a record, or proves where a link stood."""
 
 from __future__ import annotations
 
@@ -9,254 +9,252 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
-from protocol.risk.action_values import KEY_PARTS, last_part, value_order
-from protocol.risk.address_words import (
-    ACTIONS,
-    ADDS,
-    CARTS,
-    CHANGING_LAST,
-    CLEAR,
-    FILES,
-    IMPLIED,
-    MARKS,
-    METHODS,
-    NO,
-    NOT_GLUED,
-    NOUNS,
-    ON_OFF,
-    OPTIONS,
-    OVERRIDES,
-    PAIRS,
-    RECORD_VALUES,
-    ROUTES,
-    STATEMENT_VERBS,
-    STATEMENTS,
-    SWITCHED,
-    SWITCHES,
-    WEAK,
-    word_set,
-)
+from protocol.risk import address_words as V
+from protocol.risk.address_words import word_set
 from protocol.risk.letters import decoded, plain
-from protocol.risk.proofs import Last, Proofs
-from protocol.risk.segments import Order, is_glued, is_id, leaves, order_of, without_extension, words_in
+from protocol.risk.segments import Order, is_id, kind_of, leaves, order_of, without_extension, words_in
 
+_KEY_PARTS: Final = re.compile(r"[\[\].:]+")
 _ROUTE: Final = re.compile(r"[\w./:~-]{1,200}")
-_SPACE_NAME: Final = re.compile(r"[^\s/:]{2,24}:[^\s/:]{2,60}")
-_QUIET: Final = word_set(
-    "page pages view mode lang language sort order filter search tab template theme layout version section q term "
-    "category cat tag tags form label status list type title content text location date time field column link like "
-    "site app api format style all my own me this it these selected many batch login key token theme variant post "
-    "story reply quote exam expense plan host history"
-)
-"""Nouns that as a key choose what is shown."""
-_NO_ID_VALUE: Final = word_set(" 0 asc desc all none null true false new")
-_NO_RECORD: Final = word_set("sid sessionid phpsessid jsessionid gclid fbclid clientid trackid langid width")
-_IDS: Final = word_set("id ids uid gid pid tid cid fid nid pk no nr num idx item uuid")
-"""As the last word of a key they name a record."""
-_STRICT: Final = frozenset({"drop", "kill", "ban", "trash", "cancel", "wipe"})
-"""Weak verbs that are an order as a key whose value is an id: ``?kill=7``."""
-_MARKED: Final = frozenset({"forums", "topics"})
-"""What ``mark`` marks as read. Elsewhere it is a make of cars, a grade, or a word that is shown in colour."""
+_PROOF: Final = re.compile(r"t|tok|sig|signature|code|\w*(?:token|key|hash)")
+_PROOF_CHARS: Final = 3
+_TIME: Final = re.compile(r"\d{1,13}|(?:\d+[hms])+|all|day|week|month|year")
+"""What ``t`` is as often: when something was loaded, or where a film begins."""
+_CURRENCY: Final = re.compile(r"[A-Z]{2,3}")
 _PAIRS_MAX: Final = 1_000  # as PHP
+_VALUE_CHARS_MAX: Final = 200
 _JSON_CHARS_MAX: Final = 8_192
 _JSON_PAIRS_MAX: Final = 256
-_AUDITS: Final = word_set(
-    "audit audits auditlog audit-log audit_log auditlogs audit-logs audit_logs audit-trail audittrail"
-)
-_LOGS: Final = _AUDITS | word_set("log logs activity activity-log activitylog activity_log")
-_OF_LOG: Final = word_set("from to since until page level user sort limit q start end date actor")
-_DECISIONS: Final = word_set("decision response rsvp answer approval verdict")
-_DECIDED: Final = word_set("approve approved reject rejected accept accepted decline declined yes no deny denied")
-_SHOWN_BY: Final = word_set(
-    "q s query search term kw keyword keywords word t tab state status name title slug set label event events ea ev evt en e_a e "
-    "reason from source ref scope permission lemma kind change_type glyph"
-)
-"""Keys of what is searched for or shown, whatever their value says."""
-_DIRECT: Final = frozenset(
-    {
-        "stream.body",
-        "_switch_user",
-        "add2queue",
-        "invoke",
-        "invokeop",
-        "change_subscription_to",
-        "order_again",
-        "apply_coupon",
-        "newuseremail",
-        "adminhash",
-    }
-)
-"""Keys that are an order whatever their value: of Solr, Symfony, TeamCity, JMX, WooCommerce."""
-_BUTTONS: Final = (CLEAR | WEAK | CHANGING_LAST) - {"close", "cancel", "reset", "exit", "clear"} | word_set(
-    "save change connect send pay buy"
-)
-_QUERIED: Final = re.compile(
-    r"\s*(?:drop\s+(?:table|database|view|measurement|user|index)|truncate\s+table|insert\s+into|delete\s+from|"
-    r"alter\s+(?:table|user|database)|update\s+\w+\s+set|create\s+(?:table|database|user))\b",
-    re.IGNORECASE,
-)
-"""Statements of SQL that write, in words that nobody searches for where databases are asked."""
-_BARE: Final = ("delete", "remove", "destroy", "purge", "clear", "empty", "flush")
-"""A key without a value that begins so is an order: ``?clearcache``."""
+_PERIODS: Final = word_set("start end order close reset clear exit save disable enable leave")
+"""Verbs that as a key name a period, a button or an option."""
+_BUTTONS: Final = V.NOUNS | word_set("btn button do bulk mass submit action confirm")
+_QUERIES: Final = word_set("query exec sql execute")
+Route = Callable[[str], Order | None]
+"""Reads a value as a path within the application."""
 
 
 class Parameters:
     """The parameters of one address, in order."""
 
     def __init__(self, query: str) -> None:
-        self._pairs: list[tuple[str, str]] = []
+        self.pairs: list[tuple[str, str]] = []
+        """Names and values, decoded."""
         self.has_id = False
-        """Whether one of them names a record."""
+        """Whether one of them names a record, …"""
         self.has_number = False
-        """Whether one of them does by an id."""
-        self._called: set[str] = set()
-        """What they are called, as words are compared: each is asked for it, and there can be a thousand."""
+        """… and does so by an id."""
+        self.guarded = False
+        """Whether one of them is a token of a framework against forgery."""
+        self.nonce = False
+        """Whether it is the one of WordPress, which every action there needs."""
+        self._proofs: set[str] = set()
+        """The names of tokens of any kind, as links in mails have them."""
         self.add(query)
 
     @property
-    def keys(self) -> set[str]:
-        """What they are called."""
-        return {key for key, _ in self._pairs}
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Names and values, decoded."""
-        return tuple(self._pairs)
-
-    @property
     def proves(self) -> bool:
-        """Whether one of them is a token that proves where the link stood, or that whoever has it got it by mail."""
-        return Proofs(self._pairs).clearly
+        """Whether one of them is a token of any kind; but who logs in with another site comes back with a code and a state."""
+        return bool(self._proofs - {"code"}) or (
+            "code" in self._proofs and all(key != "state" for key, _ in self.pairs)
+        )
 
-    def __bool__(self) -> bool:
-        return bool(self._pairs)
+    @property
+    def names_holder(self) -> bool:
+        """Whether one of them is a token and certainly nothing else."""
+        return self.guarded or bool(self._proofs - {"code", "t"})
 
     def add(self, text: str) -> None:
         """More of them, as they are written in an address."""
         for piece in re.split("[&;]", text):
-            if piece and len(self._pairs) < _PAIRS_MAX:
+            if piece and len(self.pairs) < _PAIRS_MAX:
                 key, _, value = piece.partition("=")
-                self._pairs.append((decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip()))
-                self._called.add(plain(self._pairs[-1][0]))
-                names = _names_record(*self._pairs[-1])
-                self.has_id = self.has_id or names
-                self.has_number = self.has_number or (names and _is_number(*self._pairs[-1]))
+                self._note(decoded(unquote_plus(key)).strip(), decoded(unquote_plus(value)).strip())
 
-    def order(self, route: Callable[[str, Parameters], Order | None], *, path_has_id: bool, ends: Last) -> Order | None:
-        """What the first of them that says it orders.
+    def _note(self, key: str, value: str) -> None:
+        self.pairs.append((key, value))
+        name, words = plain(_last_part(key)), words_in(_last_part(key))
+        numbered = is_id(value) and (value not in ("0", "1") or name.endswith(("id", "ids")))
+        if _names_record(name, words, value):
+            self.has_id, self.has_number = True, self.has_number or numbered
+        if value and "".join(words) in V.TOKENS:
+            self.guarded, self.nonce = True, self.nonce or words[-1] == "wpnonce"
+        if len(value) >= _PROOF_CHARS and _PROOF.fullmatch(name) and name not in V.OF_CLIENTS:
+            self._proofs |= {name} - ({"t"} if _TIME.fullmatch(value) else set())
 
-        route: reads a value as a path within the application. path_has_id: whether the path names a record.
-        ends: the last segment of the path.
-        """
-        has_object, last, proofs = path_has_id or self.has_id, ends.name, Proofs(self._pairs)
-        logged = self._is_log(last) and not (path_has_id or self.has_number)
-        commanded = any(key == "type" and value == "command" for key, value in self._pairs)
+    def order(self, route: Route, *, path_has_id: bool, end: str) -> Order | None:
+        """What the first of them that says it orders. path_has_id: whether the path names a record. end: its last segment."""
+        record = path_has_id or self.has_id
+        keys = {plain(key) for key, _ in self.pairs}
+        looked_up = not V.LOGS.isdisjoint(words_in(end)[:1]) and not (path_has_id or self.has_number)
         for key, value in self._all():
-            key = "cmd" if commanded and key == "param" else key  # of Domoticz
+            name = plain(_last_part(key))
+            found = _hidden(name, value, end) or self._key(key, value)
             found = (
-                _hidden(key, value)
-                or _key_order(key, value)
-                or (
-                    not (logged and _looks_for(key, value))
-                    and value_order(key, value, has_object, len(self._pairs) > 1)
-                )
-                or proofs.of_pair(key, value)
-                or self._routed(key, value, route, has_object)
-                or self._switch(key, value, last)
-                or self._decided(key, value)
-                or self._put(key, value, last)
+                found
+                or (None if looked_up and _looks_for(name, value) else self._value(key, value, record))
+                or self._elsewhere(name, value)
             )
-            if found:
+            if found := found or self._put(name, value, end) or _routed(key, value, route, record):
                 return found
-        return proofs.at_end(ends, has_object=has_object)
-
-    def _is_log(self, last: str) -> bool:
-        """Whether a log is read, in which an action is looked for: ``/audit?action=delete&from=2024-01-01``."""
-        by = self._called & _OF_LOG
-        return (last in _AUDITS or last in _LOGS) and bool(
-            by - {"until"} or (last in _AUDITS and len(self._pairs) == 1)
-        )
+        return _pays(end, self.pairs) if keys & V.SUMS else None
 
     def _all(self) -> Iterator[tuple[str, str]]:
-        for key, value in self._pairs:
+        for key, value in self.pairs:
             yield key, value
             if value[:1] in ("{", "[") and len(value) <= _JSON_CHARS_MAX:
                 yield from _flat(value)
 
-    def _put(self, key: str, value: str, last: str) -> Order | None:
-        """What puts something into a cart: ``/cart?add=7``, ``/cart.php?do=add&item=7``."""
-        name = plain(key)
-        if (
-            name in ("q", "query", "statement")
-            and last in ("query", "exec", "sql", "execute")
-            and _QUERIED.match(value)
-        ):
-            return Order(words_in(value[:64])[0], "clear", whole=True)
-        if last in ("relay", "light", "roller", "switch", "cover") and name in ("state", "go", "brightness") and value:
-            return Order(f"{last} {name}", "changing", whole=True)
-        if name == "name" and plain(value) in CLEAR and "value" in self._called:
-            return Order(plain(value), "clear", whole=True)  # the name of a call, and what it is given
-        said = words_in(value)
-        if name in ACTIONS and self.has_id and words_in(last)[:1] == ["mark"] and said[-1:] and said[-1] in MARKS:
-            return Order(f"mark {said[-1]}", "changing", whole=False)
-        adds = last in CARTS and (
-            (name in ADDS and is_id(value)) or (name in ACTIONS and plain(value) in ADDS and self.has_id)
-        )
-        return Order(f"add to {last}", "changing", whole=False) if adds else None
-
-    def _switch(self, key: str, value: str, last: str) -> Order | None:
-        """A verb as a key, beside an id: ``?publish=1&id=7``; or what is on or off: ``/set?lamp=7&state=on``."""
-        name = plain(key)
-        if value.lower() in ON_OFF and (last in SWITCHES or name in SWITCHED):
-            return Order(f"{name}={value.lower()}", "changing", whole=True)
-        if name in CHANGING_LAST and self.has_number and value.lower() in ("", "0", "1", "true", "yes", "on"):
-            return Order(name, "changing", whole=True)
-        if name in RECORD_VALUES and _is_real_id(value):
-            return Order(name, "changing", whole=True)
-        if name == "mark" and plain(value) in _MARKED:
-            return Order(f"mark {plain(value)}", "changing", whole=True)
+    def _key(self, key: str, value: str) -> Order | None:
+        """The order in a key: ``?delete=7``, ``op[delete]``, ``remove_item``, ``empty-cart``, ``like=7``."""
+        for part in _KEY_PARTS.split(key) if plain(value) not in V.NO else ():
+            order, words = order_of(part), words_in(part)
+            if order and self._keyed(order, words, value):
+                return order
+            if self.guarded and words and kind_of(words[0]) and words[0] not in _PERIODS:
+                return Order(words[0], "changing")
         return None
 
-    def _decided(self, key: str, value: str) -> Order | None:
+    def _keyed(self, order: Order, words: list[str], value: str) -> bool:
+        real = is_id(value) and value not in ("0", "1")
+        switched = not value or plain(value) in V.YES
+        if self.guarded and order.word not in _PERIODS:
+            return True
+        if order.kind == "clear":
+            return order.whole or real or not value or len(words) == 1 or not _BUTTONS.isdisjoint(words)
+        if plain(value) == "".join(words) and order.whole and order.word not in _PERIODS:
+            return order.kind != "token"  # a button of a form, which is called as it says
+        if order.word in ("del", "rm"):
+            return "_" not in value
+        if order.kind == "weak" and plain(value) in V.IMPLIED:
+            return True
+        if order.word in V.BEFORE_RECORD:
+            return real
+        if order.word in _PERIODS or order.kind in ("name", "token") or order.word.startswith("set "):
+            return False
+        return real or (switched and (order.own or (order.whole and self.has_number)))
+
+    def _value(self, key: str, value: str, record: bool) -> Order | None:
+        """The order in the value of a key that says what is to be done: ``action=delete``, ``do=markRead``, ``op=ban&id=7``."""
+        words = words_in(_last_part(key))
+        name = "".join(words)
+        core = name in V.ACTIONS or name.endswith(("action", "cmd"))
+        core = core or (len(words) > 1 and words[-1] in V.ACTIONS and len(words[-1]) > 1)
+        if not value or len(value) > _VALUE_CHARS_MAX or not (core or name in V.ACTIONS_TOO or words[:1] == ["submit"]):
+            return None
+        if leaves(value):
+            return Order("log out", "clear")
+        order, said = order_of(without_extension(value)[0]), words_in(value)
+        many = len(self.pairs) > 1
+        if order and self._says(order, name, core=core, record=record, many=many):
+            return order
+        if not core or not said or " " in value:
+            return None
+        if self.nonce and key == "action" and V.SHOWN.isdisjoint(said) and not said[0].isdigit():
+            return Order(value[:40], "changing")
+        if record and (
+            said[0] in V.BESIDE_RECORD or (said[-1] in V.ON_OFF and (len(said) == 1 or said[0] in V.SWITCHED))
+        ):
+            return Order(said[0], "changing")
+        return _edge(said) if record or many or said[-1] in V.IMPLIED else None
+
+    def _says(self, order: Order, name: str, *, core: bool, record: bool, many: bool) -> bool:
+        if order.kind == "clear":
+            return core or record or name not in V.GENERIC
+        if order.kind == "weak":
+            return core or record
+        if order.kind == "changing":
+            asked = record or many or order.word.startswith("set ")
+            return self.guarded or (asked and (core or name in ("what", "mode", "submit")))
+        return self.guarded or (core and record and order.kind == "name")
+
+    def _elsewhere(self, name: str, value: str) -> Order | None:
         """A decision on a record, by any key: ``decision=approve``; or a clear verb: ``x=delete&id=7``."""
-        name, said = plain(last_part(key)), plain(value)
-        done = said.endswith("ed")  # what lists are filtered by, unless it is said of one
-        one = not done or not {"id", "item"}.isdisjoint(self._called)
-        if name in _DECISIONS and said in _DECIDED and self.has_number and one:
-            return Order(f"{name} {said}", "changing", whole=True)
-        shown = name in _QUIET | _SHOWN_BY or name.startswith("utm_") or leaves(said)
-        clear = said in CLEAR and self.has_number and not shown
-        return Order(said, "clear", whole=True) if clear else None
+        said = plain(value)
+        decides = name in V.DECISIONS and (kind_of(said) or said in V.YES | {"no"})
+        shown = name in V.SEARCHED | V.QUIET or name.startswith("utm_") or leaves(said)
+        return Order(said, "clear") if self.has_number and (decides or (said in V.CLEAR and not shown)) else None
 
-    def _routed(
-        self, key: str, value: str, route: Callable[[str, Parameters], Order | None], has_object: bool
-    ) -> Order | None:
-        name = (words_in(last_part(key)) or [""])[-1]
-        if not value and key.count("/") > 1:
-            return route(key, self)
-        if name not in ROUTES or "://" in value or not _ROUTE.fullmatch(value):
-            return None
-        stem, extension = without_extension(value)
-        if extension in FILES:
-            return None
-        if name == "q" and "/" not in stem:
-            return None  # a search, perhaps in a field: “delete:true”
-        if "/" in stem or ":" in stem:
-            return route(stem, self)
-        if leaves(stem):
-            return Order("log out", "clear", whole=True)
-        found = order_of(stem)
-        return found if found and found.kind == "clear" and (has_object or not found.whole) else None
+    def _put(self, name: str, value: str, end: str) -> Order | None:
+        """What puts something into a cart (``/cart?add=7``, ``/cart.php?do=add&item=7``), or switches it on (``/set?lamp=on``)."""
+        there = plain(end)
+        puts = (name in V.ADDS and is_id(value)) or (name in V.ACTIONS and plain(value) in V.ADDS and self.has_id)
+        if there in V.CARTS and puts:
+            return Order(f"add to {there}", "changing")
+        switched = plain(value) in V.ON_OFF and (name in V.SWITCHED or there in V.SWITCHES)
+        return Order(f"{name} {value.lower()}", "changing") if switched else None
 
 
-def _looks_for(key: str, value: str) -> bool:
-    """Whether a parameter of a log says what is looked for in it. What clears the log itself, it does not."""
+def _looks_for(name: str, value: str) -> bool:
+    """Whether a parameter of a log says what is looked for in it, and not what is done to the log."""
     words = words_in(value)
-    clears = not _OF_WHOLE_LOG.isdisjoint(words)
-    return plain(key) in ("action", "event", "type", "operation") and not clears and len(words) <= 2
+    return name in ("action", "event", "type", "operation") and len(words) <= 2 and V.LOG_ORDERS.isdisjoint(words)
 
 
-_OF_WHOLE_LOG: Final = word_set("clear purge empty flush truncate prune reset all wipe")
+def _edge(said: list[str]) -> Order | None:
+    """The verb of a name, beside a record or other parameters: ``reset_hitcounters``, ``article.trash``, ``add_product``."""
+    for at, word in enumerate(said):
+        kind = kind_of(word)
+        edge = at in (0, len(said) - 1) or said[at + 1] in V.NOUNS
+        if kind == "clear" or (edge and (kind in ("weak", "changing") or (word == "add" and len(said) > 1))):
+            return Order(word, kind or "changing", whole=False)
+    return Order("add", "changing") if said[0].startswith("add") and said[0][3:] in V.NOUNS else None
+
+
+def _hidden(name: str, value: str, end: str) -> Order | None:
+    """What replaces the method, or is a language of its own."""
+    lowered, said = value.lower(), words_in(value[:64])
+    if (name in V.OVERRIDES or name == "method") and lowered in V.METHODS and (name, lowered) != ("method", "post"):
+        return Order(f"{name}={value.upper()}", "clear")
+    if "mutation" in lowered and "{" in lowered.partition("mutation")[2]:
+        return Order("mutation", "clear")
+    if name == lowered and name in V.BUTTONS:
+        return Order(name, "changing")
+    asked = name in V.STATEMENTS or (name in ("q", "query") and plain(end) in _QUERIES)
+    if asked and said and (said[0] in V.STATEMENT_VERBS or (said[0] == "truncate")):
+        return Order(said[0], "clear")
+    space, colon, page = value.partition(":")
+    return (
+        Order("log out", "clear") if colon and not set(" /") & set(value) and len(space) > 1 and leaves(page) else None
+    )
+
+
+def _routed(key: str, value: str, route: Route, record: bool) -> Order | None:
+    name = (words_in(_last_part(key)) or [""])[-1]
+    if not value and key.count("/") > 1:
+        return route(key)
+    stem, extension = without_extension(value)
+    if name not in V.ROUTES or "://" in value or not _ROUTE.fullmatch(value) or extension in V.FILES:
+        return None
+    if name == "q" and "/" not in stem:
+        return None  # a search, perhaps in a field: “delete:true”
+    if "/" in stem or ":" in stem:
+        return route(stem)
+    if leaves(stem):
+        return Order("log out", "clear")
+    found = order_of(stem)
+    return found if found and found.kind == "clear" and (record or not found.whole) else None
+
+
+def _pays(end: str, pairs: list[tuple[str, str]]) -> Order | None:
+    """``/transfer?to=bob&amount=100``; not what converts into another currency."""
+    to = [value for key, value in pairs if plain(key) in V.PAYEES and value]
+    moves = words_in(end)[:1] and words_in(end)[0] in V.MONEY
+    return Order(end, "changing") if moves and to and not all(map(_CURRENCY.fullmatch, to)) else None
+
+
+def _last_part(key: str) -> str:
+    """The last name in a key: ``id`` of ``item[id]``, ``op`` of ``op[7]``."""
+    parts = [part for part in _KEY_PARTS.split(key) if part]
+    names = [part for part in parts if not part.isdigit()]
+    return (names or parts or [""])[-1]
+
+
+def _names_record(name: str, words: list[str], value: str) -> bool:
+    if not value or not words or name in V.NO_RECORDS or plain(value) in V.NO | {"asc", "desc", "all", "true", "new"}:
+        return False
+    if name.endswith(("id", "ids")) and (len(name) <= 4 or (is_id(value) and value not in ("0", "1"))):
+        return True
+    return words[-1] in V.IDS or (words[-1] in V.NOUNS and words[-1] not in V.QUIET)
 
 
 def _flat(text: str) -> Iterator[tuple[str, str]]:
@@ -275,86 +273,3 @@ def _flat(text: str) -> Iterator[tuple[str, str]]:
             waiting += [(key, each) for each in value]
         elif key:
             yield key, "" if value is None else str(value)
-
-
-def _names_record(key: str, value: str) -> bool:
-    name = plain(last_part(key))
-    if value.startswith(("cs_test_", "cs_live_")) and name == "session_id":
-        return False  # where Stripe leads back to, of a purchase that was given up
-    if not value or value.lower() in _NO_ID_VALUE or not name or name in _NO_RECORD:
-        return False
-    words = words_in(last_part(key))
-    if name.endswith(("id", "ids")) and (len(name) <= 4 or _is_real_id(value)):
-        return True
-    return bool(words) and (words[-1] in _IDS or (words[-1] in NOUNS and words[-1] not in _QUIET))
-
-
-def _hidden(key: str, value: str) -> Order | None:
-    """What replaces the method, or is a language of its own."""
-    name = plain(key)
-    lowered = value.lower()
-    if (name in OVERRIDES or name == "method") and lowered in METHODS and not (name == "method" and lowered == "post"):
-        return Order(f"{name}={value.upper()}", "clear", whole=True)
-    if "mutation" in lowered and "{" in lowered.partition("mutation")[2]:
-        return Order("mutation", "clear", whole=True)
-    if name in STATEMENTS and (words_in(value[:64]) or [""])[0] in STATEMENT_VERBS:
-        return Order(words_in(value[:64])[0], "clear", whole=True)
-    if name == lowered and name in _BUTTONS:
-        return Order(name, "changing", whole=True)  # a button of a form, which is called as it says
-    if name in _DIRECT and value:
-        return Order(name, "clear", whole=True)
-    if name == "cmd_mod" and value == "2":
-        return Order("commit", "changing", whole=True)  # of Nagios
-    if _SPACE_NAME.fullmatch(value) and leaves(value.partition(":")[2]):
-        return Order("log out", "clear", whole=True)
-    return None
-
-
-def _key_order(key: str, value: str) -> Order | None:
-    """The order in a key: ``?delete=7``, ``op[delete]``, ``remove_item``, ``empty-cart``."""
-    if value.lower() in NO:
-        return None
-    for part in KEY_PARTS.split(key):
-        words = words_in(part)
-        if not words or len(words) > 5:
-            continue
-        found = _key_words(words, value)
-        if found:
-            return found
-    return None
-
-
-def _key_words(words: list[str], value: str) -> Order | None:
-    first, last = words[0], words[-1]
-    if tuple(words[:2]) in PAIRS or (len(words) > 2 and (first, last) in PAIRS):
-        return Order(" ".join((first, last)), "clear" if first != "add" else "changing", whole=False)
-    if any(map(is_glued, words)) or (first in CLEAR and len(words) == 2 and last.isdigit()):
-        return Order(first, "clear", whole=False)
-    if len(words) == 1:
-        switches = not value and first.startswith(("status", "duplicate")) and first[6:].removeprefix("ate") in NOUNS
-        if switches:
-            return Order(first, "changing", whole=True)
-        if first in CLEAR or (not value and first.startswith(_BARE) and first not in NOT_GLUED):
-            return Order(first, "clear", whole=True)
-        chosen = (first in ("del", "rm") and "_" not in value) or (first in _STRICT and _is_real_id(value))
-        return Order(first, "weak", whole=True) if chosen or (first in WEAK and plain(value) in IMPLIED) else None
-    if first in CLEAR and words[1] not in OPTIONS and (last in NOUNS or _is_real_id(value)):
-        return Order(first, "clear", whole=False)
-    if last in CLEAR and (
-        words[-2] in NOUNS or words[-2] in ("btn", "button", "do", "bulk", "mass", "submit", "action", "confirm")
-    ):
-        return Order(last, "clear", whole=False)
-    if first in ("del", "rm") and words[1] not in OPTIONS:
-        return Order(first, "weak", whole=False)
-    owned = last in IMPLIED or last in CARTS or (last in NOUNS and _is_real_id(value))
-    if first in WEAK and first != "disable" and owned:
-        return Order(first, "weak", whole=False)
-    return None
-
-
-def _is_number(key: str, value: str) -> bool:
-    return is_id(value) and (value not in ("0", "1") or plain(key).endswith(("id", "ids")))
-
-
-def _is_real_id(value: str) -> bool:
-    return value not in ("0", "1") and is_id(value)

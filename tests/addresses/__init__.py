@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 TABLES: Final = ("developed", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 SITE: Final = "https://app.example"
-_HERE: Final = Path(__file__).parent
+HERE: Final = Path(__file__).parent
 
 
 class Row(NamedTuple):
@@ -29,7 +29,7 @@ def rows(table: str) -> list[Row]:
     before = {row.url for each in TABLES[: TABLES.index(table)] for row in rows(each)}
     found: dict[str, Row] = {}
     application = ""
-    for line in (_HERE / f"{table}.txt").read_text("utf-8").splitlines():
+    for line in (HERE / f"{table}.txt").read_text("utf-8").splitlines():
         if line.startswith("## "):
             application = line[3:]
         elif line[:2] in ("+ ", "- "):

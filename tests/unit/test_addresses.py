@@ -1,4 +1,4 @@
-"""Destructive addresses word by word, files that a page loads, queries of GraphQL, and what a guard says of a request."""
+"""Queries of GraphQL, the words of labels, and what a guard says of a request."""
 
 from __future__ import annotations
 
@@ -7,100 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol.risk.addresses import destructive_url, judge_address
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.reads import reads_by_form
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.words import words_of
 
 SITE = "https://shop.example"
-
-
-@pytest.mark.parametrize(
-    ("url", "word"),
-    [
-        ("/items/7/delete", "delete"),
-        ("/items/7/Delete", "delete"),
-        ("/items/deleteItem", "delete"),
-        ("/items/remove-it-now", "remove"),
-        ("/how-to-remove-stains", ""),
-        ("/delete-my-account-now", "delete"),
-        ("/delete-the-account-now", ""),
-        ("/delete-the-my-data", ""),
-        ("/delete-my-old-data", "delete"),
-        ("/account-delete-my-data", ""),
-        ("/delete-all-old-items", "delete"),
-        ("/how-to-do-it/delete", "delete"),
-        ("/close", ""),
-        ("/close-up", ""),
-        ("/a/close/b", ""),
-        ("/log-out", "log out"),
-        ("/please/cancel-my-order", "cancel"),
-        ("/cancel-order", "cancel"),
-        ("/account-close", "close"),
-        ("/item.delete.php", "delete"),
-        ("/delete.php", "delete"),
-        ("/delete.html", ""),
-        ("/items/7/delete.html", "delete"),
-        ("/delete.do", "delete"),
-        ("/close.jsp", ""),
-        ("/close.txt", ""),
-        ("/%64elete", "delete"),
-        ("/mugs", ""),
-        ("", ""),
-        ("/x?confirm=yes", ""),
-        ("/x?confirm", ""),
-        ("/x?confirm=no", ""),
-        ("/x?delete=7", "delete"),
-        ("/x?deleteItem=7", "delete"),
-        ("/x?delete_after=7", ""),
-        ("/x?action=remove", "remove"),
-        ("/x?my_action=remove-it", "remove"),
-        ("/x?action=close", "close"),
-        ("/x?action=view", ""),
-        ("/x?q=remove", ""),
-        ("/x?q=1&do=drop", "drop"),
-        ("/x?action=page&hash=ab12", ""),
-        ("/x?action=duplicate&post=7", "duplicate"),
-        ("/x?action=find_duplicate&id=2", ""),
-        ("/index.php?mark=forums&n=7", "mark forums"),
-        ("/cars?mark=all", ""),
-        ("/x?do=approvepost&hash=ab12", "approve"),
-        ("/password/reset?id=7&token=ab12", ""),
-        ("/reset-password?uid=7&token=ab12", ""),
-        ("/users/7/force-delete", "delete"),
-        ("/blocks/block-7", ""),
-        ("/items/7/move-up", "moveup"),
-        ("/sair.php", "sair"),
-        ("http://[broken", "nothing readable"),
-    ],
-)
-def test_an_address_that_may_destroy_is_told_by_its_word(url: str, word: str) -> None:
-    assert destructive_url(url) == word
-
-
-@pytest.mark.parametrize(
-    ("url", "kind", "file"),
-    [
-        ("/icons/delete.svg", "image", True),
-        ("/icons/DELETE.PNG", "image", True),
-        ("/icons/delete.svg", "document", True),
-        ("/delete.svg", "image", True),
-        ("/delete.svg", "document", False),
-        ("/delete.svg?x=1", "image", False),
-        ("/icons/delete.svg?v=12", "image", True),
-        ("/icons/delete.svg?id=7", "image", False),
-        ("/icons/24/delete.png", "image", True),
-        ("/images/7/delete.png", "image", False),
-        ("/items/7/delete.png", "image", False),
-        ("/items/delete", "image", False),
-        ("/a.js/delete", "script", False),
-        ("http://[broken.svg", "image", False),
-    ],
-)
-def test_a_file_of_a_page_is_named_and_asked_for_as_one(url: str, kind: str, file: bool) -> None:
-    """Guard: protocol/risk/addresses.py, Path._is_file."""
-    assert (judge_address(url, kind=kind) is None) is file
 
 
 def body(*queries: Any, **more: Any) -> str:
