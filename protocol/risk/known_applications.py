@@ -1,7 +1,8 @@
 """Addresses of known applications that the rules for words would misread: orders that hold no verb, and titles that are one.
 
-Written as the paths of ``policy.sites``: ``*`` any text within a segment, ``**`` any text; also ``#``, a number. Behind a ``?`` stand
-the parameters that it has, each a name or ``name=value``. All is in small letters, as it is compared. The first that fits decides.
+Written as the paths of ``policy.sites``: ``*`` any text within a segment, ``**`` any text; also ``#``, a number. Behind a ``?``
+stand the parameters that it has, each a name or ``name=value``. All is in small letters, as the address is compared. The first row
+that fits decides.
 """
 
 from __future__ import annotations

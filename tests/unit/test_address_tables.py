@@ -12,6 +12,7 @@ from protocol.risk.addresses import URL_CHARS_MAX, destructive_url, judge_addres
 from protocol.risk.known_applications import KNOWN, known_verdict
 from tests.addresses import HERE, SITE, TABLES, rows
 
+LOADED: Final = ("image", "script", "stylesheet", "font")
 MISJUDGED: Final = {
     "developed": (13, 7),
     "second": (5, 6),
@@ -35,18 +36,26 @@ def test_of_the_known_addresses_no_more_is_misjudged_than_is_published() -> None
         assert (len(missed) <= bounds[0], len(refused) <= bounds[1]) == (True, True), (table, missed, refused)
 
 
-def test_addresses_order_or_read_by_their_words_their_place_and_what_a_page_loads_them_as() -> None:
-    """Guard: protocol/risk/addresses.py, Path._is_file. Guard: protocol/risk/addresses.py, Path._proved. Guard:
-    protocol/risk/known_applications.py, known_verdict.
-    """
+def misjudged(*, loads: bool) -> list[str]:
+    """The lines of the table by kind that are judged otherwise. loads: those of what a page loads by itself."""
     wrong = []
     for line in (HERE / "loaded.txt").read_text("utf-8").splitlines():
-        if line[:2] in ("+ ", "- "):
-            kind, _, path = line[2:].partition(" ")
+        kind, _, path = line[2:].partition(" ")
+        if line[:2] in ("+ ", "- ") and (kind in LOADED) is loads:
             url = path if path.startswith("http") else SITE + path
             if bool(destructive_url(url, kind.strip("-"))) is not (line[0] == "+"):
                 wrong.append(line)
-    assert wrong == []
+    return wrong
+
+
+def test_what_a_page_loads_by_itself_is_a_file_or_an_order_by_its_place() -> None:
+    """Guard: protocol/risk/addresses.py, Path._is_file."""
+    assert misjudged(loads=True) == []
+
+
+def test_addresses_order_or_read_by_their_words_and_their_place() -> None:
+    """Guard: protocol/risk/addresses.py, Path._proved. Guard: protocol/risk/known_applications.py, known_verdict."""
+    assert misjudged(loads=False) == []
 
 
 def test_every_application_that_is_known_is_one_of_the_tables() -> None:
