@@ -66,15 +66,15 @@ CHANGING: Final = CHANGING_NAMES | _row(
     "approva approve aprobar aprovar archivar archiver archivieren arquivar ativar attiva batalkan decline decrement demote "
     "desbloquear disapprove dislike downvote duyet entsperren favorite favourite finalizar freigeben genehmigen goedkeuren "
     "impersonate increment markread movedown moveup mute odrzuc onayla opublikuj promote pubblica publicar publier publish "
-    "rechazar reddet reject rejeitar rejeter reopen reorder reprovar requeue rerun resend restart retry revert rifiuta "
+    "publiceren rechazar reddet reject rejeitar rejeter reopen reorder reprovar requeue rerun resend restart retry revert rifiuta "
     "rollback setujui toggle tolak unapprove unassign unban unblock undelete unfavorite unfavourite unfriend unlike unlock "
-    "unmute unpin unsuspend untrash unwatch upvote valider yayinla zatwierdz save insert update upgrade install rate pin vote "
-    "like follow lock accept restore enable",
+    "unmute unpin unsuspend untrash unwatch upvote valider yayinla veroffentlichen veroeffentlichen zatwierdz save insert update upgrade "
+    "install rate pin vote like follow lock accept restore enable",
 )
 NAMES: Final = CHANGING_NAMES | _row(
     "more of these, and of those that are said of a record: an order right behind one (`/posts/7/send`)",
     "accept ack acknowledge buy claim clone confirm duplicate enable enrol enroll follow freeze grant hijack hold like lock "
-    "masquerade pin redeem refund renew restore unfreeze unhold verify void vote flag unflag bookmark",
+    "masquerade pin redeem refund renew restore unfreeze unhold verify void vote flag unflag bookmark rotate regenerate reissue",
 )
 BEFORE_RECORD: Final = _row(
     "those of these that are an order in front of a record as well: `/like/7`, `/redeem/ABC123`",

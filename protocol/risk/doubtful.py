@@ -25,9 +25,10 @@ def _parts() -> tuple[str, ...]:
     ending = {verb for verb in V.CLEAR | V.WEAK if verb.isascii()}
     ending |= {verb.replace("-", "_") for verb in ending}
     short = {verb for verb in ending if len(verb) <= _SHORT_CHARS}
-    other = (V.CHANGING | V.NAMES) - {verb for verb in V.CHANGING if len(verb) >= _LONG_CHARS}
-    found = (ending - short) | (V.CHANGING - other) | {f"{sign}{verb}" for sign in _BEFORE_WORD for verb in short}
-    found |= {f"{sign}{verb}" for sign in "/=?&" for verb in other}
+    long = {verb for verb in V.CHANGING if len(verb) >= _LONG_CHARS}
+    keyed = (V.CHANGING - long - V.NAMES) | V.BEFORE_RECORD
+    found = (ending - short) | long | {f"{sign}{verb}" for sign in _BEFORE_WORD for verb in short}
+    found |= {f"{sign}{verb}" for sign in "/=?&" for verb in keyed} | {f"/{verb}" for verb in V.NAMES}
     found |= {f"/{verb}" for verb in V.TOKEN_VERBS | V.ADDS | V.ON_OFF | V.MONEY | V.OPERATIONS}
     found |= (
         {f"/{verb.replace('-', '_')}" for verb in V.OPERATIONS}
@@ -37,7 +38,13 @@ def _parts() -> tuple[str, ...]:
     found |= {f"{key}=" for key in V.TOKENS | V.DECISIONS} | {f"{key}=" for key in V.ACTIONS if len(key) > 1}
     found |= {f"{switch}{sign}{letter}" for switch in V.SWITCHED for sign in "=/-_" for letter in "ot"}
     found |= (
-        {f"/{switch}?" for switch in V.SWITCHES} | V.OVERRIDES | V.STATEMENTS | V.GLUED | V.PAIRS | literals() | _MORE
+        {f"/{switch}{end}" for switch in V.SWITCHES for end in ("?", "/?")}
+        | V.OVERRIDES
+        | V.STATEMENTS
+        | V.GLUED
+        | V.PAIRS
+        | literals()
+        | _MORE
     )
     found |= (
         {f"mark {mark}" for mark in V.MARKS}
