@@ -66,10 +66,10 @@ CHANGING: Final = CHANGING_NAMES | _row(
     "approva approve aprobar aprovar archivar archiver archivieren arquivar ativar attiva batalkan decline decrement demote "
     "desbloquear disapprove dislike downvote duyet entsperren favorite favourite finalizar freigeben genehmigen goedkeuren "
     "impersonate increment markread movedown moveup mute odrzuc onayla opublikuj promote pubblica publicar publier publish "
-    "publiceren rechazar reddet reject rejeitar rejeter reopen reorder reprovar requeue rerun resend restart retry revert rifiuta "
-    "rollback setujui toggle tolak unapprove unassign unban unblock undelete unfavorite unfavourite unfriend unlike unlock "
-    "unmute unpin unsuspend untrash unwatch upvote valider yayinla veroffentlichen veroeffentlichen zatwierdz save insert update upgrade "
-    "install rate pin vote like follow lock accept restore enable",
+    "publiceren rechazar reddet reject rejeitar rejeter reopen reorder reprovar requeue rerun resend restart retry revert "
+    "rifiuta rollback setujui toggle tolak unapprove unassign unban unblock undelete unfavorite unfavourite unfriend unlike "
+    "unlock unmute unpin unsuspend untrash unwatch upvote valider yayinla veroffentlichen veroeffentlichen zatwierdz save "
+    "insert update upgrade install rate pin vote like follow lock accept restore enable",
 )
 NAMES: Final = CHANGING_NAMES | _row(
     "more of these, and of those that are said of a record: an order right behind one (`/posts/7/send`)",
