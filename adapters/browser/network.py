@@ -227,7 +227,7 @@ class NetworkGuard:
             rule = None
         else:
             if writes and rule is None:
-                rule = self.sending.is_graver(asked, self.policy, masker(self.secrets)) or None
+                rule = self.sending.not_enough(asked, self.policy, masker(self.secrets)) or None
             if rule is not None and may_be_approved(rule) and not self.sending.is_own(asked):
                 rule = self._covered(method, url, body, headers, told, rule)
                 if rule is not None and hold is not None and hold(asked):

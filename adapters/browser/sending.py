@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from adapters.browser.activity import Activity
 from adapters.browser.view import Mask
 from adapters.ports import NOTHING, Given
@@ -64,8 +66,8 @@ class Sending:
         self._acts = self._opens = self._left = False
         self._listed: Listed | None = None
         self._level_min, self._level_max = NOTHING.level_min, NOTHING.level_max
-        self._own: set[tuple[str, str]] = set()
-        """Method and address of writes that no action caused."""
+        self._own: set[tuple[object, ...]] = set()
+        """Writes that no action caused."""
         self._sent: list[Effect] = []
         self._files: tuple[SentFile, ...] = ()
         """What the page was given to upload."""
@@ -105,14 +107,18 @@ class Sending:
         """Whether a request changes something, or may. rule: why ``policy`` refuses it."""
         return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
 
-    def is_graver(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> str:
-        """The rule by which a request is refused although ``policy`` names it: its class is not approved. Empty if it may leave.
+    def not_enough(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> str:
+        """The rule by which a request is refused although ``policy`` names it: its class is not approved, or there is a list, it is
+        not in that, and it was not named beside it. Empty if it may leave.
 
         An address that an action opens is that action, and was judged as such.
         """
-        if not policy.read_only or (self._opens and asked.is_main) or self._level_max >= _EVERY:
+        opened = self._opens and asked.is_main and asked.method == "GET" and not self._left
+        if not policy.read_only or opened or asked.announced:
             return ""
-        level = max(self.effect(asked, mask).level, self._level_min if self._causes(asked) else 1)
+        if self._listed is not None and self._causes(asked) and not self._listed.allows(asked.method, asked.url):
+            return "method"
+        level = self._graded(asked, mask).level
         return graver(level) if level > self._level_max else ""
 
     def lists(self, asked: Asked, mask: Mask) -> bool:
@@ -121,7 +127,7 @@ class Sending:
             return False
         if asked.announced:
             return self._listed.announces(asked.announced, asked.url)
-        return self._listed.takes(self.effect(asked, mask))
+        return self._listed.takes(self._graded(asked, mask))
 
     def is_own(self, asked: Asked) -> bool:
         """Whether, where there is a list, the page sends the request by itself: nobody is asked about it then."""
@@ -129,24 +135,38 @@ class Sending:
 
     def judged(self, asked: Asked, rule: str | None, mask: Mask) -> str | None:
         """Note a request that changes something: it leaves, or ``rule`` refuses it. Returns the rule that is told."""
-        causes = self._causes(asked)
-        if not causes and len(self._own) < _OWN_MAX:
+        causes, effect = self._causes(asked), self._graded(asked, mask)
+        if not causes and len(self._own) < _OWN_MAX and not asked.announced:
             self._own.add(_key(asked))
         if rule is None:
             if causes and not asked.announced and len(self._sent) <= limits.EFFECTS_PER_STEP_MAX:
-                self._sent.append(self.effect(asked, mask))
+                self._sent.append(effect)
             return None
         if self._listed is None or not may_be_allowed(rule):
             return rule
-        if causes and not asked.announced:
-            self._listed.refuse(self.effect(asked, mask))
-        return UNLISTED if causes else UNASKED
+        if not causes or self._listed.is_known(effect):
+            return UNASKED
+        self._listed.refuse(effect)
+        return UNLISTED
 
     def _causes(self, asked: Asked) -> bool:
         """Whether the request is sent because of the action at hand."""
-        if not self._acts or _key(asked) in self._own:
+        if not self._acts or self._is_own(asked):
             return False
         return asked.is_main or not (self._opens or self._left)
+
+    def _graded(self, asked: Asked, mask: Mask) -> Effect:
+        """The effect of a request, with the class of what causes it if that is graver."""
+        effect = self.effect(asked, mask)
+        least = self._level_min if self._causes(asked) else 1
+        return effect if effect.level >= least else msgspec.structs.replace(effect, level=least)
+
+    def _is_own(self, asked: Asked) -> bool:
+        if not self._own:
+            return False
+        key = _key(asked)
+        # Of a preflight no more is known than where it goes.
+        return any(each[:2] == key[:2] for each in self._own) if asked.announced else key in self._own
 
     def _is_read(self, asked: Asked, policy: GuardPolicy) -> bool:
         """Whether a request that ``policy`` lets through would leave without anybody having named it."""
@@ -171,10 +191,17 @@ class Sending:
 
     def effect(self, asked: Asked, mask: Mask) -> Effect:
         """What a request does. mask: takes the values of secrets out of a body before that is known by its digest."""
-        method = f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
+        method = asked.announced or asked.method
+        method = f"{method} as {asked.replaced_by}" if asked.replaced_by else method
         body = mask(asked.body) if asked.body else asked.body
         return effect_of(method, asked.url, asked.content_type, body, chosen=asked.chosen, files=self._files)
 
 
-def _key(asked: Asked) -> tuple[str, str]:
-    return asked.announced or asked.method, asked.url.partition("?")[0]
+def _key(asked: Asked) -> tuple[object, ...]:
+    """What tells a request from others that a page sends by itself, but for ids and times in it. Where one address takes many
+    commands, the names of fields tell them apart, and what chooses.
+    """
+    effect = effect_of(asked.method, asked.url, asked.content_type, asked.body, chosen=asked.chosen)
+    is_data = asked.content_type.partition(";")[0].strip().lower() == "application/json"
+    body = effect.body if is_data else effect.body.partition(":")[0]
+    return asked.announced or asked.method, asked.url.partition("?")[0], effect.fields, body, effect.chosen

@@ -15,7 +15,7 @@ from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.page.action import Extract
 from protocol.page.secrets import Secrets
-from protocol.recording.manifest import Effect, Listed, Varies, digest_of, words
+from protocol.recording.manifest import Effect, Listed, Varies, digest_of, refused_in, words
 from protocol.recording.replay import Rebase, replayable
 from protocol.recording.session import ChangedInput, Step
 from protocol.risk.pressing import reading
@@ -64,7 +64,7 @@ def _refused(said: str, digest: str) -> MeshError:
 
 
 def narrowed(guard: GuardPolicy, allow: tuple[str, ...]) -> GuardPolicy:
-    """``guard`` for a replay by a manifest: what the configuration lets be sent is not part of that. allow: named in the call."""
+    """``guard`` without what the configuration lets be sent. allow: named in the call."""
     return msgspec.structs.replace(reading(guard), allow=allow)
 
 
@@ -80,13 +80,18 @@ class Sends:
         secrets: Secrets,
         mapping: Rebase,
         changed: Sequence[ChangedInput],
+        allow: Sequence[str] = (),
+        steps: Sequence[Step] = (),
     ) -> None:
-        """by_manifest: whether the owner consents to the manifest; without it, the guard alone decides, as for any other work."""
+        """by_manifest: whether the owner consents to the manifest; without it, the guard alone decides, as for any other work.
+        allow: what was named besides. steps: all of the recording."""
         self._by_manifest = by_manifest
         self._gate = gate
         self._writes, self._secrets, self._mapping = writes, secrets, mapping
         self._values = {item.recorded: item.value for item in changed}
         """Declared variables: by the recorded value, that of this replay."""
+        self._allow = allow
+        self._refused = refused_in((step.url, step.blocked) for step in steps)
         self._listed: Listed | None = None
 
     def waits_for(self, step: Step) -> bool:
@@ -109,6 +114,8 @@ class Sends:
             varies=Varies(ids=same_row(step.evidence, prepared, self._secrets), values=self._values),
             level_max=self._gate.named_max(prepared.action, prepared.risk),
             closed=self._writes.mismatch,
+            allow=self._allow,
+            refused=self._refused,
         )
         return self._listed
 

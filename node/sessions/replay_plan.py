@@ -62,7 +62,9 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     on_note: Callable[[str], None] = lambda note: None
     """Told what there is to say of how a step was done."""
     by_manifest: bool = False
-    """Whether each step sends what the recording lists, and nothing else that changes something."""
+    """Whether each step sends what the recording lists, and nothing else that changes something, …"""
+    allow: tuple[str, ...] = ()
+    """… but for what was named besides (``--allow``)."""
     makes: Makes | None = None
     """The values of the login as the site has renewed it by now; None without a capsule."""
 

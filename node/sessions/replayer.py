@@ -69,6 +69,7 @@ class _Run:
         explains: bool,
         values: Mapping[str, str],
         changed: tuple[ChangedInput, ...],
+        steps: Sequence[Step],
     ) -> None:
         self._store = store
         self._page = page
@@ -111,6 +112,8 @@ class _Run:
             secrets=self._keyed,
             mapping=mapping,
             changed=changed,
+            allow=plan.allow,
+            steps=steps,
         )
         self.noticed = Noticed(page, self._secrets, shows=explains)
         self.blocked: list[str] = []
@@ -427,6 +430,7 @@ async def replay(
         explains=not missing,
         values=values,
         changed=changed,
+        steps=recorded.steps,
     )
     began_ms = clock.now_ms()
     await run.drive(steps, on_step)

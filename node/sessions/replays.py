@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from node.base import NO_LOGIN
 from node.live import (
     LoginForms,
@@ -99,9 +101,7 @@ class Replays:
 
             own = own_start(recorded.session, self._work.witness.node)
             named = named_by_owner(rebase(own, base_url).outward(own)) if own else ""
-            opens = (*allow, *opening(named))
-            guard, tabs = guard_for(self._work.config.policy, opens), has_tabs(recorded.steps)
-            guard = narrowed(guard, opens) if by_manifest else guard
+            guard, tabs = guard_for(self._work.config.policy, (*allow, *opening(named))), has_tabs(recorded.steps)
             start = base_url or recorded.session.start_url
             wish = self._work.wish("replay", guard, start, allow=allow, approve_class=approve_class)
             given = Secrets(secrets, begins=base_url or own)
@@ -112,12 +112,15 @@ class Replays:
                 self._told_if_ended(recorded, files, tell),
                 mounted_context(self._work.browsers, profile, capsule, wish, tabs=tabs) as (mount, context, page),
             ):
+                gate = mount.gate(self._work.gate(approve_class, mount.guard, named))
+                if by_manifest and gate.wall is not None:  # what a step may send is judged by the list
+                    gate = msgspec.structs.replace(gate, wall=narrowed(gate.wall, allow))
                 plan = ReplayPlan(
                     browser=await self._work.browsers.info(),  # of the browser that runs, as in ``record``
                     secrets=await mount.hiding(given),
                     uploads=Uploads(self._work.config.browser.upload_folders),
                     codes=self._work.browsers.codes,
-                    gate=mount.gate(self._work.gate(approve_class, mount.guard, named)),
+                    gate=gate,
                     base_url=base_url,
                     on_mismatch=on_mismatch,
                     ask=lambda question: self._work.questions.ask(session_id, question, tell),
@@ -129,6 +132,7 @@ class Replays:
                     forms=forms,
                     on_note=lambda note: tell({"note": note}),
                     by_manifest=by_manifest,
+                    allow=allow,
                     makes=partial(mount.makes, context) if mount.capsule else None,
                 )
                 done = await replay(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -17,6 +17,8 @@ import msgspec
 from protocol import limits
 from protocol.approval.forms import ID, NUMBER, UNREAD, media_type, path_form, request_form
 from protocol.approval.question import Level, level_of
+from protocol.risk.allowed import allows
+from protocol.risk.refused import site_of
 from protocol.wire import cbor
 
 _DOMAIN: Final = b"trailmesh-effects-v1\x00"
@@ -124,6 +126,16 @@ def digest_of(manifest: bytes, effects: Mapping[int, tuple[Effect, ...]]) -> str
     return f"sha256:{hashlib.sha256(_DOMAIN + cbor.encode([manifest, sends])).hexdigest()}"
 
 
+def refused_in(steps: Iterable[tuple[str, Sequence[str]]]) -> frozenset[str]:
+    """What the guard refused in a recording, each ``METHOD https://host/path``. steps: address after each, and ``Step.blocked``."""
+    found: set[str] = set()
+    for url, blocked in steps:
+        for line in blocked:
+            method, _, address = line.partition(" ")
+            found.add(f"{method} {site_of(url) if address.startswith('/') else ''}{address}")
+    return frozenset(found)
+
+
 class Varies(msgspec.Struct, frozen=True, kw_only=True):
     """What of an address may be another one than in the recording."""
 
@@ -144,13 +156,18 @@ class Listed:
         varies: Varies = Varies(),  # noqa: B008 - never changes
         level_max: int,
         closed: str = "",
+        allow: Sequence[str] = (),
+        refused: Collection[str] = (),
     ) -> None:
-        """told: a request as a recording would tell of it. level_max: the highest class that may leave. closed: why nothing may."""
+        """told: a request as a recording would tell of it. level_max: the highest class that may leave. closed: why nothing may.
+        allow: entries of ``--allow`` that were given besides. refused: what the recording was refused (``refused_in``).
+        """
         self._left = dict(enumerate(effects))
         self._told = told
         self._varies = varies
         self._level_max = level_max
         self._closed = closed
+        self._allow, self._known = allow, refused
         self.level_refused = 0
         """The highest class of what is listed and was refused for it."""
         self.refused: list[str] = []
@@ -181,6 +198,15 @@ class Listed:
         told = self._told(effect_of(method, url))
         left = () if self._closed else self._left.values()
         return any(each.method == told.method and self._same_address(each.url, told.url) for each in left)
+
+    def allows(self, method: str, url: str) -> bool:
+        """Whether a request was named besides."""
+        return any(allows(entry, method, url) for entry in self._allow)
+
+    def is_known(self, effect: Effect) -> bool:
+        """Whether the recording was refused such a request too: it went on without it, and so does the replay."""
+        told = self._told(effect)
+        return f"{told.method} {site_of(told.url)}{urlsplit(told.url).path}" in self._known
 
     def refuse(self, effect: Effect) -> None:
         """Note a request of the step that was refused."""

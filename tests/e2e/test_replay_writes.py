@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -21,6 +21,7 @@ from node.sessions.replayer import replay
 from protocol.page.action import Action, Click, Goto, Locator, Upload
 from protocol.recording.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
+from protocol.risk.sites import SiteRule
 from tests.e2e.test_record_replay import Node, loaded, planned
 from tests.gates import unreported
 
@@ -79,7 +80,7 @@ def _notes() -> Iterator[str]:
 
 
 @contextmanager
-def _as_it_is(**changes: object) -> Iterator[None]:
+def _as_it_is(**changes: Any) -> Iterator[None]:
     before = {name: getattr(_Notes, name) for name in changes}
     for name, value in changes.items():
         setattr(_Notes, name, value)
@@ -100,9 +101,16 @@ async def _page(browser: Browser, policy: GuardPolicy) -> AsyncIterator[Page]:
 
 
 async def _recorded(
-    node: Node, browser: Browser, url: str, *actions: Action, allow: str = "POST", risk_max: int = 7, **changes: object
+    node: Node,
+    browser: Browser,
+    url: str,
+    *actions: Action,
+    allow: str = "POST",
+    below: str = "/**",
+    risk_max: int = 7,
+    **changes: Any,
 ) -> Recorder:
-    policy = GuardPolicy(allow=(f"{allow} {url}/**",) if allow else ())
+    policy = GuardPolicy(allow=(f"{allow} {url}{below}",) if allow else ())
     gate = Gate(report=unreported, risk_max=risk_max, wall=policy)
     async with (
         _page(browser, policy) as page,
@@ -112,12 +120,14 @@ async def _recorded(
     return recorder
 
 
-async def _replayed(node: Node, browser: Browser, session: str, **changes: object) -> Replayed:
-    wall = GuardPolicy()
+async def _replayed(
+    node: Node, browser: Browser, session: str, *, sites: tuple[SiteRule, ...] = (), **changes: Any
+) -> Replayed:
+    wall, policy = GuardPolicy(), GuardPolicy(sites=sites)
     plan = ReplayPlan(
         browser=browser.info, gate=Gate(report=unreported, wall=wall), by_manifest=True, level="performed"
     )
-    async with _page(browser, wall) as page:
+    async with _page(browser, policy) as page:
         return await replay(
             await loaded(node, session),
             node.store,
@@ -180,8 +190,44 @@ async def test_what_leaves_in_a_replay_is_exactly_what_the_recording_lists(brows
             assert says in said, (name, said)
 
 
+async def test_what_the_page_sends_beside_its_steps_decides_nothing(browser: Browser, node: Node) -> None:
+    """What the recording was refused too, what one address takes while the page loads, and what the policy lets be sent."""
+    counts = 'navigator.sendBeacon("/count", "1")'
+    rpc, seen = 'write("/notes/rpc", {op: "keep", note: id})', 'write("/notes/rpc", {op: "seen", at: 1});'
+    table = (
+        (f"{_USUAL}; {counts}", "", f"{_USUAL}; {counts}", ["/notes/7?page=1"], "pass"),
+        (
+            f"{_USUAL}; {counts}",
+            "",
+            f"{_USUAL}; {counts.replace('/count', '/tell')}",
+            ["/notes/7?page=1"],
+            "would send",
+        ),
+        (rpc, seen, rpc, ["/notes/rpc"], "pass"),
+    )
+    with _notes() as url:
+        for body, more, later, arrives, says in table:
+            with _as_it_is(body=body, more=more):
+                session = (await _recorded(node, browser, url, _keep(0), below="/notes/**")).session
+                assert session.verdict is Verdict.PASS
+                _Notes.got.clear()
+                with _as_it_is(body=later):
+                    done = await _replayed(node, browser, session.id)
+            said = " ".join((done.report.verdict, *(found.met for found in done.differences)))
+            assert (later, _Notes.got) == (later, arrives)
+            assert says in said, (later, said)
+        # The owner's policy names what the page sends by itself, and widens no list.
+        session = (await _recorded(node, browser, url, _keep(0))).session
+        sites = (SiteRule(site=url, why="it reads by POST", post=("POST /**",)),)
+        for body, arrives in ((_USUAL, ["/seen", "/notes/7?page=1"]), (_USUAL.replace("note:", "text:"), ["/seen"])):
+            _Notes.got.clear()
+            with _as_it_is(body=body, more='write("/seen", {at: 1});'):
+                await _replayed(node, browser, session.id, sites=sites)
+            assert _Notes.got == arrives
+
+
 async def test_nothing_leaves_that_is_not_both_named_and_of_an_approved_class(browser: Browser, node: Node) -> None:
-    """Guard: adapters/browser/sending.py, Sending.is_graver."""
+    """Guard: adapters/browser/sending.py, Sending.not_enough."""
     deletes = 'fetch("/notes/" + id, {method: "DELETE"})'
     table: tuple[tuple[str, str, int, list[str]], ...] = (
         (_USUAL, "", 7, []),
@@ -224,7 +270,7 @@ async def test_a_form_with_files_is_sent_again_as_what_it_was(browser: Browser, 
         (effect,) = recorder.steps[-1].effects
         assert [file.name for file in effect.files] == ["a.txt"]
         # Handing over a file is more than a press, and needs its own approval.
-        plan = {"uploads": uploads, "gate": Gate(report=unreported, risk_max=4, wall=GuardPolicy())}
+        plan: dict[str, Any] = {"uploads": uploads, "gate": Gate(report=unreported, risk_max=4, wall=GuardPolicy())}
         _Notes.got.clear()
         done = await _replayed(node, browser, recorder.session.id, **plan)
         assert (done.report.verdict, _Notes.got) == (Verdict.PASS, ["/files"])
