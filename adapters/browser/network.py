@@ -32,6 +32,7 @@ from protocol.approval.forms import RequestForm, request_form
 from protocol.approval.leaving import request_exact
 from protocol.page.secrets import NO_SECRETS, Basic
 from protocol.risk.refused import (
+    CAPSULE_CLASS,
     PROBED_PAGE,
     SOCKET,
     SOCKET_FULL,
@@ -45,7 +46,7 @@ from protocol.risk.refused import (
     request_line,
     site_of,
 )
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests import EVERY_CLASS, GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket, page_url
 from protocol.trust.origin import origin_of
 
@@ -223,7 +224,9 @@ class NetworkGuard:
             is_main,
         )
         writes = self.sending.writes(asked, rule, self.policy)
-        if writes and self.sending.lists(asked, masker(self.secrets)):
+        if writes and self.sending.is_beyond(asked, self.policy, masker(self.secrets)):
+            rule = CAPSULE_CLASS  # before any yes, list or name
+        elif writes and self.sending.lists(asked, masker(self.secrets)):
             rule = None
         else:
             if writes and rule is None:
@@ -393,6 +396,8 @@ class NetworkGuard:
     async def _socket(self, socket: WebSocketRoute) -> None:
         """No rule can judge message by message what a WebSocket carries: one is opened only if an entry allows its address."""
         rule = judge_socket(socket.url, self.policy)
+        if rule is None and self.policy.class_max < EVERY_CLASS:
+            rule = CAPSULE_CLASS  # what goes over it may be anything
         if rule is None and self._sockets >= limits.SOCKETS_MAX:
             rule = SOCKET_FULL
         if rule is None and self._destinations is not None:

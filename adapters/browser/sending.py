@@ -30,12 +30,10 @@ from protocol.page.action import (
 from protocol.recording.manifest import Effect, Listed, SentFile, effect_of
 from protocol.risk.pressing import only_reads, reading
 from protocol.risk.refused import UNASKED, UNLISTED, graver, may_be_allowed
-from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.requests import EVERY_CLASS, GuardPolicy, judge_request
 
 _OPENS: Final = Goto | Back | Forward | Reload
 _LOOKS: Final = Wait | Assert | Extract
-_EVERY: Final = 7
-"""The highest class that there is."""
 _OWN_MAX: Final = 256
 
 
@@ -120,6 +118,16 @@ class Sending:
             return "method"
         level = self._graded(asked, mask).level
         return graver(level) if level > self._level_max else ""
+
+    def is_beyond(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> bool:
+        """Whether a request that changes something is graver than the mounted capsule allows. It has the class of the action
+        before it, if that is graver; one that cannot be read may be anything.
+        """
+        if policy.class_max >= EVERY_CLASS:
+            return False
+        unread = asked.body is None and not asked.announced
+        level = self.effect(asked._replace(method=asked.announced or asked.method), mask).level
+        return (EVERY_CLASS if unread else max(level, self._level_min)) > policy.class_max
 
     def lists(self, asked: Asked, mask: Mask) -> bool:
         """Whether the action lists a request that changes something, and may send it now."""

@@ -102,7 +102,7 @@ class Mounting:
                         answers=answers_of(within(used.state, header.policy.origins)),
                         renewed=_renewed,
                         class_max=used.header.policy.class_max,
-                        probes=_takes_copies(record, header),
+                        probes=header.policy.probes and not _asks_here(wish.task),
                         login=LoginShown(header.id, record.page, record.probe, over) if record.probe.decides else None,
                         used=UsedLogin(
                             name=header.name,
@@ -216,13 +216,10 @@ class Mounting:
             over(MeshError("capsule.revoked", capsule=capsule_id))
 
 
-def _takes_copies(record: CapsuleRecord, header: Header) -> bool:
-    """Whether controls may be tried with a copy of the state: its policy lets them, and the site was seen to take copies.
-
-    Where a login was made minimal, the site was shown copies of it one after the other and took each. One that gives another
-    secret at each visit may take a copy for a theft. A slice needs a browser of its own, which probes do not have.
-    """
-    return header.policy.probes and record.minimal and not header.slice_version
+def _asks_here(task: Task) -> bool:
+    """Whether the steps were written by somebody else than the owner of this login, who is asked about what may do more than read.
+    A search presses nothing that sounds grave, and needs no such care."""
+    return task != "explore" and current_caller().kind is CallerKind.PEER
 
 
 def _renewed(state: BrowserState) -> Iterable[str]:
@@ -238,7 +235,7 @@ def _narrowed(guard: GuardPolicy, policy: Policy, start_url: str) -> GuardPolicy
         raise MeshError(
             "capsule.origin", f"the work begins at {origin_of(start_url) or 'no site'}", origins=list(origins)
         )
-    narrowed = msgspec.structs.replace(guard, origins=origins, capsule=True)
+    narrowed = msgspec.structs.replace(guard, origins=origins, capsule=True, class_max=policy.class_max)
     # What the configuration allows to be written is the owner's own, and more than the issuer of a capsule for reading has allowed.
     peer = current_caller().kind is CallerKind.PEER
     return reading(narrowed) if peer or policy.class_max < APPROVAL_CLASS else narrowed

@@ -8,6 +8,7 @@ import click
 
 from node.base import counted
 from node.cli.common import Result, moment, table
+from protocol.capsule.policy import class_in_words, presses_in_words
 
 _MALICE: Final = (
     "The policy binds a node that follows it. Whoever changes the software of the peer has the login in clear:"
@@ -61,7 +62,8 @@ def rules(policy: Result) -> list[str]:
     lines = [
         f"purpose  {policy['purpose'] or 'not said'}",
         f"origins  {', '.join(policy['origins'])}",
-        f"work     {', '.join(policy['tasks'])}, classes up to {policy['class_max']}",
+        f"work     {', '.join(policy['tasks'])}",
+        f"sends    {class_in_words(policy['class_max'])}",
         f"ends     {moment(policy['expires_ms'])} UTC, or after {uses}",
         f"without word from its issuer  {policy['fresh_s']} s",
     ]
@@ -71,8 +73,7 @@ def rules(policy: Result) -> list[str]:
     lines.append(f"on other {' and '.join(where)}" if where else "on this machine, by this node")
     if policy["consent"]:
         lines.append("needs the consent of an owner")
-    may = "searches may try" if policy["probes"] else "no search tries"
-    lines.append(f"{may} controls in doubt with a copy of it")
+    lines.append(presses_in_words(probes=policy["probes"]))
     return lines
 
 

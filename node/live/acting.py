@@ -80,7 +80,7 @@ from protocol.risk.drops import dropped
 from protocol.risk.history import deed_of, judge_press
 from protocol.risk.pressing import PRESSES, is_grave, raised
 from protocol.risk.pressing import said as gravest
-from protocol.risk.refused import may_be_approved
+from protocol.risk.refused import may_be_approved, may_change
 
 NOTHING_KNOWN: Final = Nothing()
 _PRESSES: Final = Check | Click | Fill | Press | Select
@@ -337,9 +337,11 @@ class Driver:
         await self._gate.history.note(element, prepared.observation, press, deed)
 
     def _unsent(self, outcome: Outcome) -> bool:
-        """Whether something was refused that a yes could let through; but for what the page sends by itself."""
+        """Whether something was refused that a yes could let through, or nothing could; but for what the page sends by itself."""
         refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
-        return any(may_be_approved(rule) and line not in self._by_itself for line, rule in refused)
+        return any(
+            (may_be_approved(rule) or may_change(rule)) and line not in self._by_itself for line, rule in refused
+        )
 
     def _sought(self, prepared: Prepared) -> Sought:
         """What an owner would be asked about the action that is about to be performed."""

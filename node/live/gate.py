@@ -16,7 +16,7 @@ from protocol.page.action import Action, Goto
 from protocol.page.observation import Element
 from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.judgement import settled
-from protocol.risk.pressing import needs_yes
+from protocol.risk.pressing import UNSURE, needs_yes, surely_reads
 from protocol.risk.requests import GuardPolicy
 
 Approve = Callable[[Action, Risk], bool]
@@ -45,6 +45,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """The highest class that any yes lets pass: what the policy of a mounted capsule allows."""
     named: str = ""
     """The address that a person named for this work to begin at; empty if nobody did."""
+    sure: bool = False
+    """Whether a press needs a yes unless it certainly reads only, as with a capsule that forbids trials."""
     chooses: bool = False
     """Whether a program chooses what is pressed, as a search does."""
     wall: GuardPolicy | None = None
@@ -74,7 +76,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         """Why ``action`` on the page at ``url`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
         if self.wall is None:
             return "what leaves is not judged here"
-        return needs_yes(action, element, risk, self.wall, chosen_at=url if self.chooses else "")
+        why = needs_yes(action, element, risk, self.wall, chosen_at=url if self.chooses else "")
+        return UNSURE if not why and self.sure and not surely_reads(action, risk) else why
 
     def approves(self, action: Action, risk: Risk) -> bool:
         """Whether ``action`` passes without a yes of the owner's key."""
@@ -89,8 +92,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         Errors: ``risk.refused``, those of ``report``.
         """
         if free:
-            covers = await self.asking.covers(sought) if self.asking and sought else ()
-            return () if risk.level > self.class_max else covers  # no answer widens what the issuer of a capsule allows
+            if max(APPROVAL_CLASS, risk.level) > self.class_max:
+                return ()  # no answer widens what the issuer of a capsule allows
+            return await self.asking.covers(sought) if self.asking and sought else ()
         if risk.level > self.class_max:
             # Before anybody is asked: no answer of this node's owner widens what the issuer of a capsule allows.
             await self.report(action, risk, False)

@@ -78,7 +78,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     """What of a state is to be hidden like that; None without a capsule."""
     class_max: int = 7
     probes: bool = True
-    """Whether controls in doubt may be tried with a copy of the state."""
+    """Whether anything may be pressed that is not known to read only."""
     login: LoginShown | None = None
     """Judges the first page of each context; None where nothing tells the login from none."""
     used: UsedLogin | msgspec.UnsetType = msgspec.UNSET
@@ -134,8 +134,10 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
         if not self.capsule:
             return gate
         risk_max = min(gate.risk_max, self.class_max)
-        wall = self.guard if gate.wall is not None and self.probes else None
-        return msgspec.structs.replace(gate, class_max=self.class_max, risk_max=risk_max, wall=wall)
+        wall = None if gate.wall is None else self.guard
+        return msgspec.structs.replace(
+            gate, class_max=self.class_max, risk_max=risk_max, wall=wall, sure=not self.probes
+        )
 
 
 class Mounts(Protocol):

@@ -53,7 +53,10 @@ class PolicyParams(Params, frozen=True, kw_only=True):
         ),
     ] = ()
     class_max: Annotated[
-        int, option("The highest risk class of an action (docs/risk.md).", metavar="N", ge=1, le=7)
+        int,
+        option(
+            "The highest risk class of what leaves; 1 to 3: nothing but reads (docs/risk.md).", metavar="N", ge=1, le=7
+        ),
     ] = 2
     replays_max: Annotated[
         int, option("How often it may be used.", flag="--replays", metavar="N", ge=1, le=limits.CAPSULE_USES_MAX)
@@ -95,7 +98,7 @@ class PolicyParams(Params, frozen=True, kw_only=True):
         False
     )
     no_probes: Annotated[
-        bool, option("Let no search press controls in doubt with a copy of it, where nothing but reads can leave.")
+        bool, option("Let nothing be pressed without a yes but links and what certainly reads only.")
     ] = False
     whole: Annotated[
         bool, option("Keep all state of the origins, also what the page was seen to be shown without.")

@@ -38,7 +38,9 @@ class ChangePolicyParams(Params, frozen=True, kw_only=True):
         str,
         option("What the login is for, in one line.", metavar="TEXT", max_length=limits.CAPSULE_PURPOSE_CHARS_MAX),
     ] = ""
-    class_max: Annotated[int | None, option("The highest risk class of an action.", metavar="N")] = None
+    class_max: Annotated[
+        int | None, option("The highest risk class of what leaves; 1 to 3: nothing but reads.", metavar="N")
+    ] = None
     replays_max: Annotated[
         int | None, option("How often it may be used, those before counted.", flag="--replays", metavar="N")
     ] = None
@@ -56,7 +58,7 @@ class ChangePolicyParams(Params, frozen=True, kw_only=True):
     cross_device: Annotated[Choice, option("Whether other machines may use it.")] = ""
     cross_installation: Annotated[Choice, option("Whether other nodes may use it.")] = ""
     consent: Annotated[Choice, option("Whether an owner must have signed before.")] = ""
-    probes: Annotated[Choice, option("Whether searches may press controls in doubt with a copy of it.")] = ""
+    probes: Annotated[Choice, option("Whether more than links and what certainly reads may be pressed.")] = ""
 
 
 class ChangedPolicy(msgspec.Struct, frozen=True, kw_only=True):

@@ -65,7 +65,7 @@ WORK: Final = Verb(
     help="""Have a peer do work with a login of its own: the login stays there.
 
     The peer records an action file, or replays a session, in a browser that begins with its newest capsule for the address. It must
-    grant `login:use` for that address. It performs classes up to 2; for more, its owner is asked. What comes back is a signed
+    grant `login:use` for that address. Nothing but reads leaves there; for more, its owner is asked. What comes back is a signed
     verdict without any text of a page; with --fetch, and if the peer grants `login:read`, the signed session.
 
     \b

@@ -19,7 +19,7 @@ KIND_SEALING_KEY: Final = "sealing-key"
 KIND_USE: Final = "capsule-use"
 KIND_REVOCATION: Final = "capsule-revocation"
 KIND_CONSENT: Final = "capsule-consent"
-_TERMS_DOMAIN: Final = b"trailmesh-capsule-terms-v1\x00"
+_TERMS_DOMAIN: Final = b"trailmesh-capsule-terms-v2\x00"
 _LIFE_MS: Final = limits.SEALING_KEY_DAYS_MAX * 86_400_000
 
 

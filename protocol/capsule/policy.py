@@ -8,6 +8,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.risk.judgement import APPROVAL_CLASS
 from protocol.trust.origin import ANY, fits, parse_pattern, widest
 from protocol.wire.line import LINE_PATTERN
 
@@ -28,7 +29,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tasks: Annotated[tuple[Task, ...], msgspec.Meta(min_length=1, max_length=len(TASKS))]
     """Sorted, each once."""
     class_max: Annotated[int, msgspec.Meta(ge=1, le=7)]
-    """The highest risk class of an action."""
+    """The highest risk class of what leaves the browser; up to 3: nothing but reads."""
     replays_max: Annotated[int, msgspec.Meta(ge=1, le=limits.CAPSULE_USES_MAX)]
     """How often it may be used, by all holders together."""
     expires_ms: Time
@@ -43,7 +44,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     consent: bool
     """Whether a person must have consented, with a signature."""
     probes: bool
-    """Whether a search may try controls in doubt with a copy of the state, where nothing but reads can leave."""
+    """Whether anything may be pressed without a yes but links and what certainly reads only."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,3 +127,17 @@ def check_policy(policy: Policy) -> Policy:
     if policy.tasks != tuple(sorted(set(policy.tasks))):
         raise MeshError("capsule.invalid", "the tasks of a policy are sorted, each once")
     return policy
+
+
+def class_in_words(class_max: int) -> str:
+    """What ``class_max`` of a policy lets leave, for people."""
+    return (
+        "nothing but reads leaves"
+        if class_max < APPROVAL_CLASS
+        else f"requests up to class {class_max} leave once allowed"
+    )
+
+
+def presses_in_words(*, probes: bool) -> str:
+    """What ``probes`` of a policy lets be pressed, for people."""
+    return "anything may be pressed" if probes else "only links and what certainly reads are pressed without a yes"

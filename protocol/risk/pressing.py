@@ -13,7 +13,7 @@ import msgspec
 
 from protocol.page.action import Action, Check, Click, Drag, Fill, Press, Secret, Select
 from protocol.page.observation import Element
-from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Risk
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, WRITE_CLASS, Risk
 from protocol.risk.letters import decoded
 from protocol.risk.opaque import is_opaque
 from protocol.risk.requests import GuardPolicy
@@ -41,6 +41,7 @@ _ONE_ADDRESS: Final = frozenset(
 )
 """Segments of addresses that take every command of a site."""
 CHOSEN: Final = "a search presses nothing that sounds like it"
+UNSURE: Final = "the capsule lets nothing be pressed that is not known to read only"
 _TITLE_WORD_CHARS: Final = 4
 PRESSES: Final = Click | Check | Fill | Select | Press | Drag
 
@@ -89,11 +90,19 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
     return BY_ADDRESS if _reads_by_address(action, element) else ""
 
 
+def surely_reads(action: Action, risk: Risk) -> bool:
+    """Whether ``action`` is no press, or one of which the browser guarantees that it only reads: a link is followed, a form that
+    searches is sent, a part of the page is opened."""
+    return not isinstance(action, PRESSES) or (risk.level < WRITE_CLASS and not (risk.doubt or risk.unproven))
+
+
 def raised(risk: Risk, why: str) -> Risk:
     """The risk by which a yes is asked for the reason ``why``: for a GET that may be an order, and for a search, what it says
     counts although it is a link or a form that only reads; unless this node has seen it only read.
     """
     seen = any(each.source == "history" and each.certain and each.level < APPROVAL_CLASS for each in risk.evidence)
+    if why == UNSURE:
+        return msgspec.structs.replace(risk, level=max(risk.level, APPROVAL_CLASS))
     if why not in (BY_ADDRESS, CHOSEN) or seen or said(risk) <= risk.level:
         return risk
     gravest = max(risk.evidence, key=lambda each: each.level)

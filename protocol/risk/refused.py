@@ -26,6 +26,8 @@ WINDOW: Final = "window"
 """Rule: a window beside the page sends nothing."""
 CAPSULE: Final = "capsule"
 """Rule: while a capsule is mounted, only its origins are contacted."""
+CAPSULE_CLASS: Final = "capsule class"
+"""Rule: while a capsule is mounted, nothing graver leaves than it allows."""
 PROBED_PAGE: Final = "probe page"
 """Rule: in a probe the page stays. This reads only, and its answer would be the next page: no script of this one could have sent
 anything after it."""
@@ -48,6 +50,7 @@ _ALLOWABLE: Final = ("method", "address:")
 _PASTED: Final = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9/._~%=+-]*\Z")
 _UNALTERABLE: Final = (
     CAPSULE,
+    CAPSULE_CLASS,
     "origin",
     REFUSED,
     "private address",
@@ -62,6 +65,7 @@ _UNALTERABLE: Final = (
 _MEANINGS: Final = {
     "origin": "it is not among the origins that may be visited",
     CAPSULE: "the capsule that is mounted is not for its origin",
+    CAPSULE_CLASS: "the capsule that is mounted allows nothing so grave, whoever approves",
     "private address": "it lies on this machine or in a private network, and no origin names it",
     "address of no site": "its address is link-local, of a cloud metadata service, or otherwise of no site",
     "scheme": "only http and https are loaded",
@@ -147,7 +151,7 @@ def may_be_approved(rule: str) -> bool:
 
 def may_change(rule: str) -> bool:
     """Whether what was refused by ``rule`` is an order: it would have been sent, and may have changed something."""
-    return rule.startswith(_ALLOWABLE)
+    return rule == CAPSULE_CLASS or rule.startswith((*_ALLOWABLE, _GRAVER))
 
 
 def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool, page_url: str = "") -> str:

@@ -20,6 +20,10 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "QUERY", 
 """Methods that only read: those that the HTTP method registry of IANA calls safe, without TRACE, which no page can send."""
 
 
+EVERY_CLASS: Final = 7
+"""The highest class: nothing is graver."""
+
+
 class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which requests a browser context may send."""
 
@@ -35,6 +39,9 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What the owner has said of single sites."""
     capsule: bool = False
     """Whether ``origins`` were narrowed to those of a capsule: what is refused for its origin is then told so."""
+    class_max: int = EVERY_CLASS
+    """The gravest class of a request that changes something and may leave, whoever allows it: the policy of a mounted capsule. Up
+    to 3 nothing but reads leave, since every other request is of class 4 at least."""
     probe: bool = False
     """What a control would send is being found out: what only reads passes, but no form by POST whose answer is the next page. A
     page is left without asking it: what it has not saved is held back anyway."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ports import Browser, Page
+from adapters.ports import Browser, Given, Page
+from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.page.observation import encode
 from protocol.recording.session import Profile
+from protocol.risk.refused import CAPSULE_CLASS
 from protocol.risk.requests import GuardPolicy
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
@@ -78,6 +80,35 @@ async def test_a_beacon_and_a_worker_cannot_write(page: Page, site: PageServer) 
     later = await page.perform(Scroll())
     assert {*outcome.blocked, *later.blocked} == {"POST /beacon", "POST /worker"}
     assert site.reached == ["GET /shown.html"]
+
+
+async def test_no_name_and_no_yes_lets_a_write_leave_beside_a_login_for_reading(
+    browser: Browser, site: PageServer
+) -> None:
+    """Guard: adapters/browser/network.py, NetworkGuard.permits."""
+    html = (
+        "<button onclick=\"fetch('/send', {method: 'POST', body: '{}'}).catch(() => 0); navigator.sendBeacon('/beacon', 'x');"
+        " fetch('/keep', {method: 'POST', keepalive: true}).catch(() => 0); new WebSocket(`ws://${location.host}/echo`);"
+        " fetch('/account/close').catch(() => 0)\">Go</button>"
+        "<form method=post action=/form><button>Form</button></form>"
+    )
+    named = (*(f"{method} {site.origin}/**" for method in ("POST", "GET")), f"WS {site.origin}/**")
+    for most in (7, 3):
+        context = await browser.open(Profile(), GuardPolicy(allow=named, class_max=most))
+        page = await context.page()
+        seen = await shown(page, site, html)
+        site.reached.clear()
+        yes = Given(covers=(Cover(origin=site.origin, level=7),), level_max=7)
+        outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref, given=yes)
+        rules = set(outcome.blocked_by) | set((await page.perform(Scroll())).blocked_by)
+        seen = (await page.perform(Scroll())).observation
+        form = await page.perform(Click(target=ANY), ref=element(seen, "button", "Form").ref, given=yes)
+        await context.close()
+        if most == 7:
+            assert {"POST /send", "POST /form", "GET /account/close"} <= set(site.reached), "each way is open"
+        else:
+            assert site.reached == []
+            assert rules == {CAPSULE_CLASS} and set(form.blocked_by) == {CAPSULE_CLASS}
 
 
 async def test_a_graphql_query_passes_and_a_mutation_does_not(page: Page, site: PageServer) -> None:

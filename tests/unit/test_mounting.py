@@ -84,6 +84,7 @@ async def test_work_gets_the_origins_of_the_capsule_its_state_and_what_to_hide(n
     allowing = GuardPolicy(allow=(f"POST {SHOP}/orders",))
     async with mounted(Mounting(alice.capsules), "shop", wish(guard=allowing)) as mount:
         assert (mount.capsule, mount.guard.origins, mount.guard.capsule) == (kept.id, (SHOP,), True)
+        assert mount.guard.class_max == 2, "nor by a yes"
         assert mount.guard.allow == (), "a capsule for reading is not widened by the configuration"
         assert judge_request("GET", "https://other.example/x.js", "script", False, None, mount.guard) == "capsule"
         assert judge_request("GET", f"{SHOP}/x.js", "script", False, None, mount.guard) is None

@@ -184,7 +184,7 @@ def terms(made: Fields) -> bytes:
         "recipients": [each["node"] for each in made["recipients"]],
         "slice": bool(made["slice_version"]),
     }
-    return hashlib.sha256(b"trailmesh-capsule-terms-v1\0" + encoded(said)).digest()
+    return hashlib.sha256(b"trailmesh-capsule-terms-v2\0" + encoded(said)).digest()
 
 
 def capsule(made: Fields, state: bytes, *, told: Fields | None = None, **changes: Any) -> tuple[Fields, bytes]:

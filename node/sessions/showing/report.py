@@ -24,7 +24,7 @@ from node.sessions.showing.pictures import compare_pictures
 from node.sessions.showing.told import Told, ToldStep
 from node.verbs.session_results import Shown
 from protocol import ids
-from protocol.capsule.policy import Policy
+from protocol.capsule.policy import Policy, class_in_words, presses_in_words
 from protocol.page.markup import MarkupShown
 from protocol.recording.call_log import PageLine
 from protocol.recording.findings import in_words, where
@@ -240,13 +240,14 @@ def _rules(policy: Policy) -> list[str]:
     lines = [
         f"for {policy.purpose}" if policy.purpose else "",
         f"at {', '.join(policy.origins)}",
-        f"to {', '.join(policy.tasks)}, classes up to {policy.class_max}",
+        f"to {', '.join(policy.tasks)}",
+        class_in_words(policy.class_max),
         f"{counted(policy.replays_max, 'use')}, until {_moment(policy.expires_ms)}",
         f"without word from its issuer {policy.fresh_s} s",
         f"second factor at most {policy.mfa_s} s old" if policy.mfa_s else "",
         f"on other {' and '.join(where)}" if where else "on one machine, by one node",
         "with the consent of an owner" if policy.consent else "",
-        f"{'searches may try' if policy.probes else 'no search tries'} controls in doubt with a copy of it",
+        presses_in_words(probes=policy.probes),
     ]
     return [line for line in lines if line]
 

@@ -233,7 +233,7 @@ export function termsOf(header) {
     ['recipients', header.recipients.map((one) => one.get('node'))],
     ['slice', header.slice_version !== ''],
   ]
-  return hashIn('trailmesh-capsule-terms-v1', encode(new Map(fields)))
+  return hashIn('trailmesh-capsule-terms-v2', encode(new Map(fields)))
 }
 
 function consentUntil(header, sealed) {
