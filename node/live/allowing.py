@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Outcome
 from node.live.asking import Asking, Sought, askable
 from protocol.approval.forms import RequestForm
-from protocol.approval.question import Cover
+from protocol.approval.question import Cover, level_of
 from protocol.page.action import Action
 from protocol.page.secrets import Secrets
-from protocol.risk.pressing import PRESSES
+from protocol.risk.judgement import Risk
+from protocol.risk.pressing import PRESSES, said
 
-Allows = Callable[[Action, RequestForm], Awaitable[bool]]
-"""Whether a person allows requests of a form that a step sends, for the rest of the recording."""
+Allows = Callable[[Action, RequestForm, int], Awaitable[bool]]
+"""Whether a person allows requests of a form and a class that a step sends, for the rest of the recording."""
 
 
 class Quiet:
@@ -43,7 +44,7 @@ class Allowing:
         """What lets through what was allowed."""
         return (Cover(requests=tuple(self._yes)),) if self._yes else ()
 
-    async def again(self, action: Action, outcome: Outcome) -> bool:
+    async def again(self, action: Action, risk: Risk, outcome: Outcome) -> bool:
         """Ask about what was refused while ``action`` was performed; whether it is to be done again, since something was allowed.
 
         What a page sends while nothing is pressed, it sends by itself: nobody is asked about that, also not later.
@@ -54,6 +55,6 @@ class Allowing:
         self._asked.update(fresh)
         if not isinstance(action, PRESSES):
             return False
-        allowed = [form for form in fresh if await self._allows(action, form)]
+        allowed = [form for form in fresh if await self._allows(action, form, max(level_of(form), said(risk)))]
         self._yes += allowed
         return bool(allowed)

@@ -190,7 +190,8 @@ class Recorder:
                 act = partial(self._driver.act, action, evidence=evidence, answer=answer)
                 believed = not self._driver.unconfirmed
                 outcome = await act(more_covers=self._allowing.covers)
-                if await self._allowing.again(action, outcome):
+                done = self._driver.prepared
+                if done is not None and await self._allowing.again(action, done.risk, outcome):
                     outcome = await act(more_covers=self._allowing.covers)
                     # What was refused first has left by now, so the page may say so.
                     self._driver.unconfirmed = not believed or outcome.unsent

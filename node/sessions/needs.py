@@ -12,7 +12,6 @@ from node.sessions.consent import effects_digest, sends_of
 from node.sessions.replay_plan import Recorded
 from node.verbs.session_results import Needs, Sends
 from protocol.approval.forms import RequestForm, request_words
-from protocol.approval.question import level_of
 from protocol.errors import MeshError
 from protocol.page.action import Action, Fill, Secret, Upload
 from protocol.recording.replay import replayable
@@ -60,9 +59,9 @@ class Needing:
         self._level = 0
         self._stopped = ""
 
-    async def sends(self, action: Action, form: RequestForm) -> bool:
+    async def sends(self, action: Action, form: RequestForm, level: int) -> bool:
         """A step would send a request of this form. Nobody allows it here."""
-        self._sends[Sends(step=self._step, what=request_words(form), level=level_of(form))] = None
+        self._sends[Sends(step=self._step, what=request_words(form), level=level)] = None
         return False
 
     def note(self, step: Step, rules: Sequence[str]) -> None:
@@ -71,7 +70,8 @@ class Needing:
         for request, rule in zip(step.blocked, rules, strict=True):
             if known and may_be_allowed(rule):
                 self._allow[allow_entry(request, step.url)] = None
-        self._level = max(self._level, step.risk)
+        if not _is_free(step.action):
+            self._level = max(self._level, step.risk)
         self._step = step.index + 1
 
     def stop(self, error: MeshError) -> None:
@@ -81,8 +81,7 @@ class Needing:
 
     def found(self) -> Needs:
         """What is known by now."""
-        # Where a request is allowed by name, the action that causes it needs a yes for its class too.
-        level = max((self._level, *(each.level for each in self._sends))) if self._sends or self._stopped else 0
+        level = max((self._level, *(each.level for each in self._sends)))
         return Needs(
             secrets=tuple(sorted(self._file.secrets)),
             uploads=_uploads(self._file.actions),

@@ -36,7 +36,6 @@ from node.verbs.session_results import RecordedSession
 from node.verbs.session_upkeep import LearnedSession
 from protocol import ids
 from protocol.approval.forms import RequestForm, request_words
-from protocol.approval.question import level_of
 from protocol.errors import MeshError
 from protocol.page.action import Action, Extract, describe
 from protocol.page.markup import MarkupShown
@@ -301,9 +300,8 @@ class Recordings:
             for note in (f"step {step.index}: {said}" for said in (*doubts(step), *map(asks, recorder.challenges))):
                 tell({"note": note})
 
-        async def allows(action: Action, form: RequestForm) -> bool:
-            did = recorder.told(action)
-            sends, level = request_words(form), level_of(form)
+        async def allows(action: Action, form: RequestForm, level: int) -> bool:
+            did, sends = recorder.told(action), request_words(form)
             question = WriteQuestion(step=len(recorder.steps) + 1, action=did, sends=sends, risk=level)
             return bool(await self._work.questions.ask(recorder.session.id, question, tell))
 

@@ -147,6 +147,8 @@ async def test_what_leaves_in_a_replay_is_exactly_what_the_recording_lists(brows
 
     Each row: how the page is in the replay, what arrives, and what the replay says of it.
     """
+    own = _USUAL.replace('" + id + "', "7")
+    timed = f"{own}; setInterval(() => {own}, 20)"
     usual, twice = "/notes/7?page=1", f"{_USUAL}; {_USUAL}"
     table: tuple[tuple[str, dict[str, str | dict[str, str]], list[str], str], ...] = (
         ("as it was", {}, [usual], "pass"),
@@ -175,6 +177,7 @@ async def test_what_leaves_in_a_replay_is_exactly_what_the_recording_lists(brows
         ("one more while it loads", {"more": 'write("/seen", {at: 1})'}, [usual], "pass"),
         ("a beacon while it loads", {"more": 'navigator.sendBeacon("/seen", "1")'}, [usual], "pass"),
         ("one by a timer", {"more": 'write("/ping", {}); setInterval(() => write("/ping", {}), 20)'}, [usual], "pass"),
+        ("the listed one by a timer alone", {"body": "", "more": timed}, [], "it sent 0 of 1 requests"),
         ("late", {"body": f"setTimeout(() => {_USUAL}, 300)"}, [usual], "pass"),
         ("the same row with another id", {"rows": {"12": "Milk", "8": "Tea"}}, ["/notes/12?page=1"], "pass"),
     )
