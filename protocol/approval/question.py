@@ -11,7 +11,7 @@ import msgspec
 from protocol import ids, limits
 from protocol.approval.forms import ActionForm, RequestForm, request_form
 from protocol.risk import marks
-from protocol.risk.addresses import destructive_url
+from protocol.risk.addresses import destructive_url, judge_address
 from protocol.risk.classes import APPROVAL_CLASS
 from protocol.risk.segments import words_in
 from protocol.wire import cbor
@@ -80,7 +80,8 @@ def level_of(form: RequestForm) -> int:
     payment, else 4."""
     url = f"{form.origin}{form.path}" + (f"?{'&'.join(form.query)}" if form.query else "")
     replaced = any(each.lower() == "_method=delete" for each in (*form.query, *form.fields))
-    deletes = form.method == "DELETE" or replaced or any(map(destructive_url, (url, *_chosen(form))))
+    said = [each.level for each in map(judge_address, (url, *_chosen(form))) if each is not None]
+    deletes = form.method == "DELETE" or replaced or max(said, default=0) >= _DELETES
     typed = max((_of_field(each.partition("=")[0]) for each in (*form.query, *form.fields)), default=0)
     return _DELETES if deletes else max(APPROVAL_CLASS, typed)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from protocol.page.observation import CHECKABLE_ROLES, INTERACTIVE_ROLES, Element, Observation
 from protocol.risk import marks
-from protocol.risk.addresses import destructive_url, names_what, of_record
+from protocol.risk.addresses import destructive_url, judge_address, names_what, of_record
 from protocol.risk.fields import (
     FIELD_ROLES,
     asks_secret,
@@ -160,8 +160,9 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
         *_said(element, spoken, opens=leads and not in_navigation(element, page)),
     ]
     # The address of the form counts whatever the label: a harmless label may send a destructive request.
-    if traits.submits and (reason := destructive_url(traits.form_action)):
-        found.append(_request(f"form address says {reason}"))
+    if traits.submits and (address := judge_address(traits.form_action)) is not None:
+        reason = destructive_url(traits.form_action)
+        found.append(msgspec.structs.replace(address, says=f"form address says {reason}"))
     if _is_broken(element.url):
         found.append(Evidence(source="request", level=4, certain=True, says="its address cannot be read"))
     if element.role not in _CLICKED and traits.tag != "summary" and not _is_unnamed_control(element, page):
