@@ -45,7 +45,7 @@ from node.capsules import (
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
-from node.live import Browsers, History, KeptCodes, LiveSessions
+from node.live import Browsers, KeptCodes, LiveSessions
 from node.log import Audit, LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
@@ -171,11 +171,8 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     serving = Serving(home)
     keys_of_owners = OwnerKeys(witness, store, clock)
     approvals = Approvals(witness, store, clock, keys_of_owners)
-    browsers.history = history = History(own.element_key, store, clock)
     browsers.codes = KeptCodes(store, clock)
-    explorer = Explorer(
-        witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand, approvals, history
-    )
+    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
     sessions = Sessions(witness, config, store, clock, browsers, peers, approvals.asker)
     parts = Parts(explorer, sessions, peers, store, clock, config.name)
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)

@@ -175,7 +175,6 @@ HELD_TERMINAL_S: Final = 60  # a person is there
 HELD_CLIENT_S: Final = 20  # a client that can wait, before it gives its own call up
 HELD_LATE_S: Final = 10.0  # after an action: what it caused late, by a timer of its own, is held as well
 HELD_ANSWER_S: Final = 30.0  # after that nobody knows if what was let go has arrived
-QUESTION_BRANCHES_MAX: Final = 64
 QUESTIONS_OPEN_MAX: Final = 256
 QUESTIONS_PER_CALLER_MAX: Final = 64
 QUESTIONS_PER_SITE_MAX: Final = (
@@ -185,27 +184,6 @@ QUESTIONS_KEPT_MAX: Final = 1_000
 SITE_RULES_MAX: Final = 64
 SITE_ENTRIES_MAX: Final = 64
 
-# History and probes (docs/adr/0047-probing-under-the-guard.md)
-HISTORY_PRESSES_MIN: Final = 2  # quiet presses before they lower a class
-HISTORY_PRESSES_MAX: Final = 8  # more count as this many, which last three half-lives
-HISTORY_HALF_LIFE_DAYS: Final = 30
-HISTORY_ROWS_MAX: Final = 20_000
-HISTORY_ROWS_PER_ORIGIN_MAX: Final = 1_000  # a site cannot make a node forget others
-PROBES_PER_PAGE_MAX: Final = 6  # controls
-PROBES_PER_SEARCH_MAX: Final = 60  # controls
-PROBES_AT_LEISURE_MAX: Final = 240  # controls, where the search has nothing left to visit
-PROBE_FREE_MS: Final = 20_000  # of a search, spent on probes before their share of its time counts
-PROBE_FREE_PRESSES: Final = 20  # likewise where presses take long: a slow machine or site tries as much as others
-PROBE_EXPECTED_MS: Final = 2_000  # of the first press of a search
-PROBE_MS_MAX: Final = 8_000  # of one press, with opening the page again; what takes longer is given up
-PROBE_SHARE_MAX: Final = 0.25  # of the time of a search
-PROBE_SETTLE_MS: Final = 150  # what a script may show after the page is still
-PROBE_FIELDS_MAX: Final = 4  # filled in before a form is sent
-PROBE_AHEAD_MS: Final = 5_000  # timers that are due within so long run at once, …
-PROBE_AHEADS: Final = 2  # … so many times, since what they asked for may set others
-PROBE_AHEAD_SETTLE_MS: Final = 150  # what they send
-PROBE_UNTRIED_SHARE_MAX: Final = 0.08  # of the time of a search, on what the browser does by itself as far as is known
-PROBE_WAIT_S: Final = 1
 
 # Distrust (docs/protocol/distrust.md)
 DISTRUST_REASON_CHARS_MAX: Final = 300
@@ -453,7 +431,6 @@ TUNNEL_ADMITTED_S: Final = (
 SOCKETS_MAX: Final = 64  # WebSockets that one page opens
 SOCKET_MESSAGES_MAX: Final = 10_000  # over one WebSocket, both directions together
 SOCKET_BYTES_MAX: Final = 16 * MIB
-SOCKET_HEARD_BYTES_MAX: Final = 64 * KIB  # of a message that is told from others in a probe
 STREAMS_MAX: Final = 64  # addresses at which one page opens EventSources
 STREAM_EVENTS_MAX: Final = 10_000  # from one address
 STREAM_BYTES_MAX: Final = 16 * MIB

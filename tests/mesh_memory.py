@@ -25,7 +25,6 @@ from node.distrust.notices import Notices
 from node.explorer.explorer import Explorer
 from node.explorer.sharing.replica import Replica
 from node.live.browsers import Browsers
-from node.live.history import History
 from node.log.checkpoints import LogExchange
 from node.signing.identity import Identity
 from node.signing.witness import Witness
@@ -219,8 +218,6 @@ class MemoryNode:
             self.calls,
             TreeWriter,
             self.log_exchange.demand,
-            self.approvals if mesh.asks else None,
-            History(self.identity.element_key, self.store, mesh.clock) if mesh.probes else None,
         )
         self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()
@@ -309,10 +306,6 @@ class MemoryMesh:
         self.clock = QuickClock()
         self.site = site or shop_site()
         self.dead: set[str] = set()
-        self.asks = False
-        """Whether searches of nodes that start from now on ask the owner about what they leave alone."""
-        self.probes = False
-        """Whether they try what is in doubt."""
         self.network = MemoryNetwork(self._weather, bounds=Bounds(requests_per_s=2_000, requests_burst=2_000))
         self.nodes: list[MemoryNode] = []
 

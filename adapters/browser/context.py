@@ -87,9 +87,6 @@ class ChromiumContext:
 
     async def start(self) -> None:
         """Judge from now on; there must be no page yet."""
-        if self._policy.probe:
-            # A probe lets timers run ahead (``Page.pause``): what a script only sends after seconds is seen at once.
-            await self._context.clock.install()
         rules: list[Awaitable[object]] = [
             NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         ]
@@ -128,7 +125,7 @@ class ChromiumContext:
 
     def _activity(self) -> Activity:
         """That of a page, which ends with the context."""
-        activity = Activity(leaves=self._policy.probe)
+        activity = Activity()
         self._activities.add(activity)
         activity.gone.add_done_callback(lambda _: self._activities.discard(activity))
         return activity

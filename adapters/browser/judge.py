@@ -200,9 +200,6 @@ class BrowserJudge:
         """
         frame, windows, is_document = event["frameId"], opener.windows, event.get("resourceType") == "Document"
         if windows is None or target.get("subtype"):
-            if is_document and opener.policy.probe:
-                # A window with a name would be taken again for the next press, and no event tells of that.
-                self._coming[frame] = None
             _refused(event, opener)
             return None
         if not is_document:

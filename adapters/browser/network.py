@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
@@ -21,7 +20,7 @@ from adapters.browser.closely import Closely
 from adapters.browser.destinations import Attempt, Destinations
 from adapters.browser.holding import Held, Holding
 from adapters.browser.sending import Asked, Sending
-from adapters.browser.sockets import hold, pass_on, refuse
+from adapters.browser.sockets import pass_on, refuse
 from adapters.browser.streams import Streams, is_stream
 from adapters.browser.view import masker
 from adapters.browser.wall import Turned
@@ -33,8 +32,6 @@ from protocol.approval.leaving import request_exact
 from protocol.page.secrets import NO_SECRETS, Basic
 from protocol.risk.refused import (
     CAPSULE_CLASS,
-    PROBED_PAGE,
-    SOCKET,
     SOCKET_FULL,
     STREAM_FULL,
     UNASKED,
@@ -51,7 +48,6 @@ from protocol.risk.sockets import judge_socket, page_url
 from protocol.trust.origin import origin_of
 
 _BLOCKED_MAX: Final = 200
-_MARKS_MAX: Final = 16
 _LED_BY_MAX: Final = 20
 _REPLACING: Final = frozenset(
     {
@@ -125,8 +121,6 @@ class NetworkGuard:
         self._activity = activity
         self._destinations = destinations
         self._refused: dict[str, Refused] = {}
-        self._marks: dict[str, set[bytes]] = {}
-        """By the line of what was refused: digests of what was said by it."""
         self._forms: dict[RequestForm, None] = {}
         self._document: Refused | None = None
         self._led_by: list[str] = []
@@ -141,8 +135,6 @@ class NetworkGuard:
         self._pop_ups: dict[str, str] = {}
         self.sending = Sending(activity)
         """What of it changes something."""
-        self.stays = False
-        """Whether the page may open no other document (``Given.stays``)."""
         self._sockets = 0
         self.holding = activity.waiting = Holding()
         """What of its requests waits for a yes."""
@@ -158,17 +150,14 @@ class NetworkGuard:
 
     def begin(self, given: Given) -> None:
         """An action begins, which is performed with ``given``."""
-        self.stays = given.stays
         self._passed.clear()
         self.holding.begin(holds=given.holds)
 
-    def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...], tuple[frozenset[bytes], ...]]:
-        """What was refused since the last call, the forms of what an owner could allow, and in a probe the marks of each."""
-        marks = tuple(frozenset(self._marks.get(line, ())) for line in self._refused) if self.policy.probe else ()
+    def taken(self) -> tuple[tuple[Refused, ...], tuple[RequestForm, ...]]:
+        """What was refused since the last call, and the forms of what an owner could allow."""
         requests, self._refused = tuple(self._refused.values()), {}
         forms, self._forms = tuple(self._forms), {}
-        self._marks = {}
-        return requests, forms, marks
+        return requests, forms
 
     def expects_document(self) -> None:
         """The page is about to open an address: what was refused of another one before says nothing about it."""
@@ -240,8 +229,6 @@ class NetworkGuard:
                     self._asks(asked)
         if rule is None and is_stream(headers) and not self.streams.permits(url):
             rule = STREAM_FULL
-        if rule is None and self.stays and kind == "document" and url.startswith("http"):
-            rule = PROBED_PAGE
         if writes:
             rule = self.sending.judged(asked, rule, masker(self.secrets))
         if rule is None:
@@ -253,7 +240,7 @@ class NetworkGuard:
                 if len(self._led_by) < _LED_BY_MAX:
                     self._led_by.append(site_of(url))
             return True
-        self._refuse(refused(method, url, rule), kind, self._mark(method, url, body, headers))
+        self._refuse(refused(method, url, rule), kind)
         return False
 
     def _blocks(self, held: Held) -> None:
@@ -261,13 +248,6 @@ class NetworkGuard:
         if len(self._forms) < limits.QUESTION_REQUESTS_MAX:
             self._forms[held.leaving.form] = None
         self._refuse(refused(method, url, "method"), kind_of(held.event))
-
-    def _mark(self, method: str, url: str, body: str | None, headers: Mapping[str, str]) -> bytes:
-        """The digest of all that a request says; empty if that is not known, or nobody asks for it."""
-        if body is None or not self.policy.probe:
-            return b""
-        said = repr((method, url, sorted(headers.items()), body))
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
 
     def _covered(
         self, method: str, url: str, body: str | None, headers: Mapping[str, str], told: Said, rule: str
@@ -380,7 +360,7 @@ class NetworkGuard:
             await self._activity.changed(min(left, 0.02))
         return method in ("", "GET")
 
-    def _refuse(self, request: Refused, kind: str, mark: bytes = b"") -> None:
+    def _refuse(self, request: Refused, kind: str) -> None:
         if kind == "document":
             self._document = request
         if kind in CAUSED_KINDS and request.rule != UNASKED:
@@ -389,9 +369,6 @@ class NetworkGuard:
         line = request_line(request)
         if len(self._refused) < _BLOCKED_MAX:
             self._refused.setdefault(line, request)
-        if line in self._refused:
-            marks = self._marks.setdefault(line, set())
-            marks.add(mark if len(marks) < _MARKS_MAX else b"")
 
     async def _socket(self, socket: WebSocketRoute) -> None:
         """No rule can judge message by message what a WebSocket carries: one is opened only if an entry allows its address."""
@@ -403,14 +380,8 @@ class NetworkGuard:
         if rule is None and self._destinations is not None:
             rule = await self._destinations.refuse(page_url(socket.url), self.policy)
         if rule is not None:
-            line = refused("WS", socket.url, rule)
-            if rule == SOCKET and self.policy.holds_sockets and self._sockets < limits.SOCKETS_MAX:
-                self._sockets += 1
-                self._refuse(line, "websocket", self._mark("WS", socket.url, "", {}))
-                hold(socket, lambda said: self._refuse(line, "websocket", self._mark("WS", socket.url, said, {})))
-            else:
-                self._refuse(line, "websocket")
-                await refuse(socket)
+            self._refuse(refused("WS", socket.url, rule), "websocket")
+            await refuse(socket)
             return
         self._sockets += 1
         if self._destinations is not None:

@@ -21,7 +21,6 @@ from adapters.browser.downloads import Downloads
 from adapters.browser.far_labels import read_far_labels
 from adapters.browser.faults import hiding
 from adapters.browser.following import Following
-from adapters.browser.forms import Forms
 from adapters.browser.hands import Hands
 from adapters.browser.hidden_text import HIDDEN_TEXT, hidden_texts
 from adapters.browser.markup import read_markup
@@ -82,7 +81,6 @@ class ChromiumPage:
         self._patience = Patience(self._worlds)
         self._hands = Hands(page, activity, self._worlds)
         self._closed = Closed(page, session, self._worlds, self._hands.finding)
-        self._forms = Forms(self._worlds)
         self._navigation = Navigation(page, session, self._worlds, activity, guard)
         self._following = Following(activity, guard, self._navigation)
         self._downloads = Downloads(page, session, activity)
@@ -377,21 +375,14 @@ class ChromiumPage:
         whole = len(answers) == frames == len(self._page.frames)
         return await asyncio.to_thread(hidden_texts, answers, masker(self._secrets), whole=whole)
 
-    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
+    async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
-        ahead_ms = ahead_ms if self._guard.policy.probe else 0
         await self._activity.alive(
-            self._pass(pause_ms, ahead_ms),
-            timeout_ms=pause_ms + (limits.STEP_TIMEOUT_MS if ahead_ms else 1_000),
+            asyncio.sleep(pause_ms / 1000),
+            timeout_ms=pause_ms + 1_000,
             otherwise="browser.crashed",
             doing="waiting for the page",
         )
-
-    async def _pass(self, pause_ms: int, ahead_ms: int) -> None:
-        if ahead_ms:
-            with contextlib.suppress(PlaywrightError):  # of a timer of the page, or another document has come meanwhile
-                await self._page.clock.fast_forward(ahead_ms)
-        await asyncio.sleep(pause_ms / 1000)
 
     # --- performing ---
 
@@ -438,8 +429,6 @@ class ChromiumPage:
         self._guard.sending.begin(action, given)
         self._ahead.forget()
         self._following.begin()
-        if given.stays:
-            await self._forms.begin(self._known(ref)[0])
         await self._guard.closely.begin(action, self._secrets, grave=given.grave)
         await self._hands.filled.begin()
         extracted = ""
@@ -487,7 +476,6 @@ class ChromiumPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
-            blocked_marks=blocked.marks,
             sent=self._guard.sending.end(),
             leaving=self._guard.holding.told(),
             documents=self._activity.documents,
@@ -500,7 +488,6 @@ class ChromiumPage:
             grade=grade,
             notes=tuple(map(mask, (*self._activity.notes(), *self._hands.filled.notes()))),
             faults=self._activity.caused.end(self._activity.unanswered, self._page.url, mask),
-            form=await self._forms.fate() if given.stays else "",
             basic=basic,
             challenges=unanswered,
         )
@@ -586,9 +573,9 @@ class ChromiumPage:
 
     def blocked(self) -> Blocked:
         """``adapters.ports.Page.blocked``."""
-        mask, (refused, forms, marks) = masker(self._secrets), self._guard.taken()
+        mask, (refused, forms) = masker(self._secrets), self._guard.taken()
         requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
-        return Blocked(requests, tuple(each.rule for each in refused), forms, marks)
+        return Blocked(requests, tuple(each.rule for each in refused), forms)
 
     async def late(self) -> tuple[Leaving, ...]:
         """``adapters.ports.Page.late``."""

@@ -1,4 +1,4 @@
-"""Passes on the messages of a WebSocket that was let through, counts them, and closes it at a limit; holds those of a probe."""
+"""Passes on the messages of a WebSocket that was let through, counts them, and closes it at a limit."""
 
 from __future__ import annotations
 
@@ -41,24 +41,3 @@ def pass_on(page: WebSocketRoute, full: Callable[[], None]) -> None:
 
     page.on_message(passes(site))
     site.on_message(passes(page))
-
-
-def hold(page: WebSocketRoute, heard: Callable[[str | None], None]) -> None:
-    """Leave the WebSocket of a page open to nowhere: nothing is connected, and no answer comes.
-
-    heard: given what the page says on it, as text; None for a message too long to be told from others. On a refused WebSocket a
-    page says nothing, so nobody would know what it would have said.
-    """
-    flow = Flow(limits.SOCKET_MESSAGES_MAX, limits.SOCKET_BYTES_MAX)
-    closing: list[asyncio.Task[None]] = []
-
-    def message(content: str | bytes) -> None:
-        if closing:
-            return
-        fits = flow.takes(content)
-        # Of each message a digest is made, in the event loop.
-        heard(repr(content) if fits and len(content) <= limits.SOCKET_HEARD_BYTES_MAX else None)
-        if not fits:
-            closing.append(asyncio.ensure_future(refuse(page)))
-
-    page.on_message(message)

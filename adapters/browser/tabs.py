@@ -225,9 +225,9 @@ class Tabs:
         """``adapters.ports.Page.sent``."""
         return await self._front.sent(ref)
 
-    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
+    async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``."""
-        await self._asked(self._front.pause(pause_ms, ahead_ms=ahead_ms))
+        await self._asked(self._front.pause(pause_ms))
 
     async def late(self) -> tuple[Leaving, ...]:
         """``adapters.ports.Page.late``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -36,14 +36,6 @@ class Blocked(NamedTuple):
     """For each of them the rule that refused it (``protocol.risk.refused``)."""
     forms: tuple[RequestForm, ...] = ()
     """The forms of those that an owner could allow."""
-    marks: tuple[frozenset[bytes], ...] = ()
-    """Of a guard of probes for each of the requests: digests of all that was said by it, so that equal ones are known again; empty
-    bytes for what is not known whole."""
-
-
-FormFate = Literal["", "untouched", "complete", "missing"]
-"""What became of the forms of a page: none was about to be sent and none complained; one was, and nothing was missing in it; or a
-field was empty or complained. Empty: not known."""
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,8 +68,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """… and by which rules."""
     blocked_forms: tuple[RequestForm, ...] = ()
     """The forms of those that an owner could allow."""
-    blocked_marks: tuple[frozenset[bytes], ...] = ()
-    """As ``Blocked.marks``."""
     sent: tuple[Effect, ...] = ()
     """What the guard let through that changes something, or may, because of the action: not redacted."""
     leaving: tuple[Leaving, ...] = ()
@@ -117,8 +107,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Names of secrets that answered a site which asked for HTTP basic authentication."""
     challenges: tuple[str, ...] = ()
     """Who asked for HTTP authentication and got no answer: ``basic https://host``."""
-    form: FormFate = ""
-    """Of an action after which the page stays (``Given.stays``), in the page itself and not in a frame."""
 
 
 class GivenFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,8 +147,6 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the outcome is to say how much of what is shown a text is that was waited for."""
     arrival_ms: int = 0
     """How long a document may take that the page is on its way to; 0: as long as the action itself says."""
-    stays: bool = False
-    """The page stays: until the next action every other document that it asks for is refused, with ``PROBED_PAGE`` as the rule."""
     grave: bool = False
     """A control of grave words is pressed: until 10 s after the action each GET of the page is looked at, and what nobody can read
     is refused."""
@@ -316,11 +302,8 @@ class Page(SeenBeside, Holding, Protocol):
         None for what is neither, and for a password field. Errors: as ``read``.
         """
 
-    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
-        """Let the page go on for so long. Errors: ``browser.crashed``, ``browser.timeout``.
-
-        ahead_ms: where the guard is one of probes, timers of the page that are due within so long run first, each once.
-        """
+    async def pause(self, pause_ms: int) -> None:
+        """Let the page go on for so long. Errors: ``browser.crashed``, ``browser.timeout``."""
 
     async def perform(
         self,

@@ -8,7 +8,6 @@ import msgspec
 
 from protocol.limits import MIB
 from protocol.messages import Spend
-from protocol.risk.history import Past
 from protocol.trust.grants import Grants
 
 
@@ -177,18 +176,7 @@ class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     approval: bytes = b""
     """The signed answer."""
     answered_ms: int = 0
-    branches: tuple[bytes, ...] = ()
-    """The nodes of the search's tree that the action leads to."""
     uses: int = 0
     """How many actions it has let through."""
     seen_ms: int = 0
     """The latest time at which it was looked at: later than the clock says after it was set back."""
-
-
-class HistoryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What presses of one form of element did at one origin."""
-
-    key: bytes
-    """Keyed digest of the form of element (``protocol.risk.history``)."""
-    origin: str
-    past: Past

@@ -16,7 +16,6 @@ from adapters.ports.records import (
     AgentRecord,
     ArtefactRecord,
     DeltaRecord,
-    HistoryRecord,
     InviteRecord,
     LeaseRecord,
     LiveRecord,
@@ -313,20 +312,6 @@ class QuestionStore(Protocol):
     async def remove_question(self, question_id: str) -> bool: ...
 
 
-class HistoryStore(Protocol):
-    """What presses of controls did on this node."""
-
-    async def put_history(self, record: HistoryRecord) -> None:
-        """Insert a record, or replace the one with its key.
-
-        Of one origin the ``HISTORY_ROWS_PER_ORIGIN_MAX`` that were put last stay. A record goes too after
-        ``HISTORY_ROWS_MAX`` later puts.
-        """
-
-    async def history(self, origin: str) -> list[HistoryRecord]:
-        """The records of one origin, in the order in which they were put last."""
-
-
 class CapsuleStore(Protocol):
     """Capsules, and their ledger. What a row of the ledger says only grows (``adapters.capsule_records``)."""
 
@@ -424,7 +409,6 @@ class Store(
     QuestionStore,
     CapsuleStore,
     ScheduleStore,
-    HistoryStore,
     Protocol,
 ):
     """What a node remembers. Every method takes effect as a whole or not at all; a crash at any line leaves a store that opens.

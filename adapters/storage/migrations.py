@@ -156,6 +156,9 @@ _CAPSULES: Final = (
     "CREATE TABLE capsule_ledger (id TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT",
 )
 
+# What controls did was kept to decide about presses; now each request is judged as it leaves.
+_NO_HISTORY: Final = ("DROP TABLE history",)
+
 # Read whole when the node starts; the room that keeps them bounds their number.
 _WORKS: Final = ("CREATE TABLE works (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",)
 
@@ -177,6 +180,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _CAPSULES,
     _WORKS,
     _LEAVES,
+    _NO_HISTORY,
 )
 VERSION: Final = len(MIGRATIONS)
 

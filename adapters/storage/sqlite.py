@@ -47,7 +47,6 @@ from adapters.storage.capsule_tables import CapsuleMethods
 from adapters.storage.copying import Snapshot
 from adapters.storage.database import Database
 from adapters.storage.feed_table import told
-from adapters.storage.history_table import HistoryMethods
 from adapters.storage.question_table import QuestionMethods
 from adapters.storage.usage import usage_of
 from protocol.audit import Draft, Head
@@ -59,7 +58,7 @@ DATABASE_FILE: Final = "store.db"
 BLOBS_DIRECTORY: Final = "blobs"
 
 
-class SqliteStore(CapsuleMethods, QuestionMethods, HistoryMethods):
+class SqliteStore(CapsuleMethods, QuestionMethods):
     """Implements ``adapters.ports.Store``. The caller owns the data directory (``adapters.storage.lock``)."""
 
     def __init__(self, database: Database, blobs: Blobs) -> None:

@@ -279,25 +279,10 @@ class Approvals:
 
     # --- asking and using ---------------------------------------------------------------------------------------------
 
-    def branches(self, search: str) -> frozenset[bytes]:
-        """The nodes of the tree of ``search`` to which an answer that holds lets it go."""
-        now_ms = self._now_ms()
-        found = [item for item in self._items.values() if item.question.search == search and item.record.state == "yes"]
-        return frozenset(
-            key
-            for item in found
-            if item.held and now_ms < item.held.approval.expires_ms
-            for key in item.record.branches
-        )
-
     def asked_by(self, question_id: str) -> tuple[str, int] | None:
         """Who asked a question, and when; None if it is not known any more."""
         item = self._items.get(question_id)
         return (item.question.caller, item.question.asked_ms) if item else None
-
-    def waiting(self, search: str) -> int:
-        """How many questions of ``search`` are open."""
-        return sum(item.question.search == search and item.record.state == "open" for item in self._items.values())
 
     def answered(self, sought: Sought, caller: Caller, search: str = "") -> str:
         """The question whose answer lets this action be performed now; empty if there is none. Nothing is used up."""
@@ -311,7 +296,6 @@ class Approvals:
         requests: tuple[RequestForm, ...],
         caller: str,
         search: str,
-        branch: bytes = b"",
         waits: Waits | None = None,
     ) -> str:
         """The id of the question; empty if too many are open. waits: the request that waits for the answer. Errors: ``store.*``."""
@@ -322,7 +306,7 @@ class Approvals:
             if exacts and alike.record.held != "held":
                 alike.record = msgspec.structs.replace(alike.record, held="held")
                 await self._put(alike)
-            await self._count(alike, branch if alike.question.action == sought.form else b"")
+            await self._count(alike)
             return alike.record.id
         origin = sought.form.origin
         if not origin or (self._full(caller, origin) and not await self._retire(caller, origin, search)):
@@ -347,10 +331,8 @@ class Approvals:
             address=waits.address if waits else "",
             size=waits.size if waits else 0,
         )
-        branches, held = (branch,) if branch else (), "held" if exacts else ""
-        record = QuestionRecord(
-            id=question.id, asked_ms=now_ms, question=cbor.encode(question), branches=branches, held=held
-        )
+        held = "held" if exacts else ""
+        record = QuestionRecord(id=question.id, asked_ms=now_ms, question=cbor.encode(question), held=held)
         item = self._items[question.id] = Item(record=record, question=question)
         await self._put(item, Kind.QUESTION_ASKED)
         await self._make_room()
@@ -378,34 +360,12 @@ class Approvals:
                 return item
         return None
 
-    async def _count(self, item: Item, branch: bytes) -> None:
+    async def _count(self, item: Item) -> None:
         """The question of ``item`` was asked once more."""
-        known = item.record.branches
-        fresh = bool(branch) and branch not in known and len(known) < limits.QUESTION_BRANCHES_MAX
-        branches = (*known, branch) if fresh else known
-        item.record = msgspec.structs.replace(item.record, times=item.record.times + 1, branches=branches)
+        item.record = msgspec.structs.replace(item.record, times=item.record.times + 1)
         # Not at every time: a page could keep the disk busy.
-        if fresh or item.record.times & (item.record.times - 1) == 0:
+        if item.record.times & (item.record.times - 1) == 0:
             await self._put(item)
-
-    async def withdraw(self, caller: str, search: str, branch: bytes) -> bool:
-        """``search`` needs no answer for ``branch`` any more: it has found out itself what the action does. False: it was a no.
-
-        Errors: ``store.*``.
-        """
-        for item in list(self._items.values()):
-            asked = item.question
-            if (asked.caller, asked.search) != (caller, search) or branch not in item.record.branches:
-                continue
-            if item.record.state == "no":
-                return False
-            if item.record.state == "open":
-                left = tuple(each for each in item.record.branches if each != branch)
-                item.record = msgspec.structs.replace(
-                    item.record, branches=left, state=item.record.state if left else "over"
-                )
-                await self._put(item)
-        return True
 
     def _full(self, caller: str, origin: str) -> bool:
         """Whether as many questions are open as the owner should have to read."""
@@ -555,10 +515,10 @@ class Asker:
         """Implements ``Asking.stands``."""
         return bool(self._approvals.answered(sought, self._caller, self._search))
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
         """Implements ``Asking.ask``."""
         try:
-            return await self._approvals.note(sought, requests, str(self._caller), self._search, branch)
+            return await self._approvals.note(sought, requests, str(self._caller), self._search)
         except MeshError as error:
             log.warning("a question could not be noted: %s", error)
             return ""
@@ -590,11 +550,3 @@ class Asker:
             await self._approvals.became(question, fate)
         except MeshError as error:
             log.warning("it could not be noted what became of a request: %s", error)
-
-    async def withdraw(self, branch: bytes) -> bool:
-        """Implements ``Asking.withdraw``."""
-        try:
-            return await self._approvals.withdraw(str(self._caller), self._search, branch)
-        except MeshError as error:
-            log.warning("a question could not be withdrawn: %s", error)
-            return False

@@ -117,8 +117,6 @@ def show_summary(r: Result) -> None:
         click.echo(f"{counted(len(sends), 'action')} would have changed something, and nothing of it was sent:")
         for each in sends[:_SENDS_SHOWN]:
             click.echo(f"  {each}")
-    if r.get("questions"):
-        click.echo(f"{counted(r['questions'], 'question')} waiting for an answer: `trailmesh approve ls`")
     if r.get("proposes"):
         click.echo(f"a page asks for a login, and this node keeps one for its site: --capsule {quote(r['proposes'])}")
     if r["html"]:

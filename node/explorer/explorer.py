@@ -8,7 +8,6 @@ import logging
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
-from node.approvals import Approvals
 from node.base import Tasks, every_search, find_stored
 from node.config import Config
 from node.explorer.answers import Answers
@@ -21,7 +20,7 @@ from node.explorer.progress import Progress
 from node.explorer.sharing.log_proofs import Demand, LogProofs
 from node.explorer.sharing.replica import Replica
 from node.explorer.working.page_work import PageWork
-from node.live import Browsers, History
+from node.live import Browsers
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell, current_caller
@@ -55,26 +54,16 @@ class Explorer:
         calls: Calls,
         new_writer: NewTreeWriter,
         demand: Demand,
-        approvals: Approvals | None = None,
-        history: History | None = None,
     ) -> None:
-        """approvals: who asks the owner about what searches leave alone; None where nobody is asked.
-
-        history: what was found out about controls on this node before.
-        """
-        self._approvals = approvals
         self._witness = witness
         self._store = store
         self._clock = clock
         self._config = config
         self._calls, self._peers = calls, calls.peers
-        self._pages = PageWork(witness, config, store, clock, browsers, history)
+        self._pages = PageWork(witness, config, store, clock, browsers)
         self._expulsions = Expulsions(store)
         proofs = LogProofs(demand, clock)
         self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)
-        if approvals is not None:
-            self._searches.approved = approvals.branches
-            approvals.listeners.append(self._on_answer)
         self._tasks = Tasks()
         calls.peers.standing_changed = self._on_standing
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
@@ -84,10 +73,6 @@ class Explorer:
     def running(self) -> int:
         """Searches that are open here."""
         return len(self._searches)
-
-    def questions(self, search_id: str) -> int:
-        """How many questions of a search wait for the owner's answer."""
-        return self._approvals.waiting(search_id) if self._approvals else 0
 
     @property
     def tree_nodes(self) -> int:
@@ -120,13 +105,6 @@ class Explorer:
                 log.info("search %s continues", found.id)
             except MeshError as error:
                 log.error("search %s cannot continue: %s", found.id, error)
-
-    def _on_answer(self) -> None:
-        """The owner has answered a question: a search goes on where that was a yes."""
-        for search in self._searches.all():
-            search.replica.open(self._searches.approved(search.spec.id))
-            if search.coordinator is not None:
-                search.coordinator.wake()
 
     def _on_standing(self, node: str) -> None:
         self._tasks.start(self._searches.weigh(node), f"standing of {ids.short(node)}")

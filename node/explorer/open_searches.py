@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -82,8 +82,6 @@ class OpenSearches:
         self._new_writer = new_writer
         self.proofs = proofs
         """Of what peers hand in."""
-        self.approved: Callable[[str], frozenset[bytes]] = lambda search_id: frozenset()
-        """The nodes of a search's tree whose action the owner of this node has approved."""
         self._expulsions = Expulsions(store)
         self._open: dict[str, Open] = {}
         self._replicas: dict[str, Replica] = {}
@@ -179,7 +177,6 @@ class OpenSearches:
             self.check_open()  # the node may have stopped while this call waited
             spec = self.spec_of(found.spec)
             replica = await self._loaded(spec)
-            replica.open(self.approved(spec.id))
             exchange = Exchange(replica, self._calls, self._store, self._clock, self.proofs)
             search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
             if spec.coordinator != self._witness.node:

@@ -9,7 +9,7 @@ steps.
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """
 
-from node.live.acting import Driver, Gate, Prepared, judged, remembering
+from node.live.acting import Driver, Gate, Prepared, judged
 from node.live.allowing import Quiet
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
@@ -21,7 +21,6 @@ from node.live.document import document_of
 from node.live.first_look import LoginShown
 from node.live.following import Earlier, Following, Unlike
 from node.live.gate import unsent
-from node.live.history import Held, History, Known
 from node.live.keeping import Recording, covering_on
 from node.live.live_sessions import LiveSessions
 from node.live.login_forms import LoginForms, proposed
@@ -31,8 +30,6 @@ from node.live.mounting import CapsuleNames, Kept, Mount, Mounts, NoCapsules, Wi
 from node.live.personal import keeping
 from node.live.pictures import compacted, data_address
 from node.live.policy import guard_for, may_open, opening
-from node.live.probe_ledger import Ledger, Probes
-from node.live.probing import Probing
 from node.live.recorder import Recorder, record, record_actions
 from node.live.signer import Signer
 from node.live.uploads import NO_UPLOADS, Uploads
@@ -53,12 +50,8 @@ __all__ = [
     "End",
     "Following",
     "Gate",
-    "Held",
-    "History",
     "Kept",
     "KeptCodes",
-    "Known",
-    "Ledger",
     "Lent",
     "LiveSessions",
     "LiveVerbs",
@@ -68,8 +61,6 @@ __all__ = [
     "Mounts",
     "NoCapsules",
     "Prepared",
-    "Probes",
-    "Probing",
     "Quiet",
     "Recorder",
     "Recording",
@@ -93,7 +84,6 @@ __all__ = [
     "proposed",
     "record",
     "record_actions",
-    "remembering",
     "same_row",
     "seek",
     "unsent",

@@ -24,7 +24,6 @@ from node.live.gate import Gate as Gate
 from node.live.gate import Report as Report
 from node.live.gate import never as never
 from node.live.giving import accepting
-from node.live.history import Known, Nothing
 from node.live.holding import Holder
 from node.live.missing import explained
 from node.live.options import as_label, fit
@@ -77,12 +76,9 @@ from protocol.recording.manifest import Listed
 from protocol.risk.answers import accepts, with_answer
 from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.drops import dropped
-from protocol.risk.history import deed_of, judge_press
 from protocol.risk.pressing import PRESSES, is_grave, raised
-from protocol.risk.pressing import said as gravest
 from protocol.risk.refused import may_be_approved, may_change
 
-NOTHING_KNOWN: Final = Nothing()
 _PRESSES: Final = Check | Click | Fill | Press | Select
 _ON_CONTROLS: Final = Click | Check | Fill | Select | Upload | Press | Focus
 """Actions on a label that are actions on its control."""
@@ -165,7 +161,6 @@ class Driver:
         """What was extracted in this run, by name: text of pages."""
         self.on_tab = 0
         """The tab in front, by its number; 0 where there are no tabs."""
-        self._noise: frozenset[str] = frozenset()
         """Requests that were refused although nothing was done that history speaks of."""
         self._by_itself: frozenset[str] = frozenset()
         """Requests that were refused while nothing was pressed: the page sends them by itself."""
@@ -181,7 +176,6 @@ class Driver:
         evidence_onto: Evidence | None = None,
         answer: Answer | None = None,
         said: Grade = "part",
-        stays: bool = False,
         lists: Callable[[Prepared], Listed] | None = None,
         more_covers: tuple[Cover, ...] = (),
     ) -> Outcome:
@@ -190,8 +184,7 @@ class Driver:
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
         ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer; ``said``:
         how much of what the dialog says must be the expected text.
-        ``stays``: the page opens no other document (``Given.stays``). ``lists``: what a recording says that the action sends.
-        ``more_covers``: what else is allowed meanwhile.
+        ``lists``: what a recording says that the action sends. ``more_covers``: what else is allowed meanwhile.
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -206,7 +199,6 @@ class Driver:
         if self.observation is None:
             # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
-        await self._gate.history.about(self.observation.url)
         condition = condition_of(action)
         if condition is not None:
             # Its element may come only later, or be meant to be absent.
@@ -233,10 +225,9 @@ class Driver:
         given = msgspec.structs.replace(
             given,
             covers=(*covers, *more_covers),
-            stays=stays,
             holds=holds,
             grave=grave,
-            level_min=gravest(risk),
+            level_min=risk.gravest,
             level_max=self._gate.named_max(self.prepared.action, risk),
         )
         if lists is not None:
@@ -260,8 +251,7 @@ class Driver:
         if self._notes_fits and isinstance(action, Wait) and action.text:
             fits = (Fit(what="text", grade=outcome.grade),)
             self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
-        await self._learn(self.prepared, outcome)
-        asked = msgspec.structs.replace(sought, level=gravest(risk))
+        asked = msgspec.structs.replace(sought, level=risk.gravest)
         if self._holder is not None:
             self.held = await self._holder.ask(asked, outcome.leaving, self._secrets)
             if holds:
@@ -311,30 +301,12 @@ class Driver:
         self, action: Action, evidence: Evidence | None, onto: Evidence | None, observation: Observation
     ) -> tuple[Prepared, Observation]:
         """As ``prepare``, and with the element that a drag ends on."""
-        prepared, observation = await prepare(
-            self._page, observation, action, evidence=evidence, secrets=self._secrets, history=self._gate.history
-        )
+        prepared, observation = await prepare(self._page, observation, action, evidence=evidence, secrets=self._secrets)
         if isinstance(action, Drag):
             prepared = await _onto(self._page, prepared, onto, self._secrets)
         if self._notes_fits:
             prepared = await self._fitted(prepared, action)
         return prepared, observation
-
-    async def _learn(self, prepared: Prepared, outcome: Outcome) -> None:
-        """What history let pass may try more than it did before, and in a search what is harmless only by what it says may try more
-        than that; it counts at once. Errors: ``store.*``.
-        """
-        lowered = any(each.source == "history" for each in prepared.risk.evidence)
-        believed = prepared.risk.unproven and self._gate.history.wary and deed_of(prepared.action) == "press"
-        deed = deed_of(prepared.action)
-        if not (lowered or believed) or prepared.element is None or not deed:
-            self._noise |= frozenset(outcome.blocked)
-            return
-        home = prepared.observation.url if believed else ""
-        refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
-        press = judge_press(refused, self._noise, shows=False, home=home)
-        element = _pressed(prepared.element, prepared.observation) if deed == "press" else prepared.element
-        await self._gate.history.note(element, prepared.observation, press, deed)
 
     def _unsent(self, outcome: Outcome) -> bool:
         """Whether something was refused that a yes could let through, or nothing could; but for what the page sends by itself."""
@@ -404,14 +376,12 @@ async def prepare(
     *,
     evidence: Evidence | None = None,
     secrets: Secrets = NO_SECRETS,
-    history: Known = NOTHING_KNOWN,
 ) -> tuple[Prepared, Observation]:
     """``action`` with its element found and its risk classified, and the observation the element was found in.
 
     A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element.
     One without is found by role and name on ``observation``, then on a fresh one, should the page have changed since.
     evidence: what was recorded of the element; it must agree, and takes the place of ``nth``. secrets: what it is redacted by.
-    history: what presses did here before, of the origin of the page.
     Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.target_differs``, ``action.not_possible``,
     ``action.clipboard``, ``browser.*``.
     """
@@ -451,7 +421,7 @@ async def prepare(
         if target.within is not None and not other:
             found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
         action = with_target(action, found)
-    risk = await asyncio.to_thread(judged, action, box, observation, history)
+    risk = await asyncio.to_thread(judged, action, box, observation)
     prepared = Prepared(action=action, element=element, risk=risk, observation=observation, aim=aim, box=box)
     return prepared, observation
 
@@ -487,15 +457,12 @@ async def _onto(page: Page, prepared: Prepared, evidence: Evidence | None, secre
     )
 
 
-def judged(action: Action, element: Element, observation: Observation, history: Known = NOTHING_KNOWN) -> Risk:
-    """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it.
-
-    history: asked about what is in doubt.
-    """
+def judged(action: Action, element: Element, observation: Observation) -> Risk:
+    """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it."""
     if (labelled := observation.labelled(element)) is not element:
-        return judged(action, _called(labelled, element.name), observation, history)
+        return judged(action, _called(labelled, element.name), observation)
     if isinstance(action, Click) and (control := observation.sole_control(element)) is not element:
-        risk = remembering(action, control, observation, history)
+        risk = classify(action, control, observation)
         if control.name.strip() and control.role in CHECKABLE_ROLES:
             return risk  # a box and its label: both say what the form would send
         # What the box says counts as well: it may be all that names an icon.
@@ -503,12 +470,12 @@ def judged(action: Action, element: Element, observation: Observation, history: 
         both = [classify(action, each, observation) for each in (named, element)]
         return max(risk, *(each for each in both if not each.doubt), key=lambda each: each.level)
     if element.role in INTERACTIVE_ROLES and not element.inside:
-        return remembering(action, element, observation, history)
+        return classify(action, element, observation)
     around = observation.control_around(element)
     if isinstance(action, Click) and around is not None:
-        return remembering(action, around, observation, history)
+        return classify(action, around, observation)
     if not element.inside:
-        return remembering(action, element, observation, history)
+        return classify(action, element, observation)
     each = [classify(action, item, observation) for item in (element, around)]
     return max(each, key=lambda risk: risk.level)
 
@@ -518,24 +485,6 @@ def _called(control: Element, label: str) -> Element:
     if not label.strip() or same_name(control.name, label):
         return control
     return msgspec.structs.replace(control, traits=msgspec.structs.replace(control.traits, label=label))
-
-
-def _pressed(element: Element, observation: Observation) -> Element:
-    """The control that a press of ``element`` reaches; history speaks of that one (``judged``)."""
-    if element.role in INTERACTIVE_ROLES and not element.inside:
-        return element
-    return observation.control_around(element) or element
-
-
-def remembering(action: Action, element: Element, observation: Observation, history: Known) -> Risk:
-    """The risk of ``action`` on ``element`` itself; what is in doubt is settled by what it did before, if that is known.
-
-    So is, where ``history`` is wary, what is harmless only by what it says, or by what the browser does with it by itself.
-    """
-    risk = classify(action, element, observation)
-    open_question = risk.doubt or ((risk.unproven or risk.untried) and history.wary)
-    past = history.of(action, element, observation) if open_question else None
-    return risk if past is None else classify(action, element, observation, history=past)
 
 
 def _require_recorded(

@@ -11,7 +11,7 @@ from protocol.approval.question import Cover, level_of
 from protocol.page.action import Action
 from protocol.page.secrets import Secrets
 from protocol.risk.judgement import Risk
-from protocol.risk.pressing import PRESSES, said
+from protocol.risk.pressing import PRESSES
 
 Allows = Callable[[Action, RequestForm, int], Awaitable[bool]]
 """Whether a person allows requests of a form and a class that a step sends, for the rest of the recording."""
@@ -22,9 +22,8 @@ class Quiet:
 
     def __init__(self, asking: Asking) -> None:
         self.granted, self.covers, self.stands = asking.granted, asking.covers, asking.stands
-        self.withdraw = asking.withdraw
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
         """Nothing is noted."""
         return ""
 
@@ -55,6 +54,6 @@ class Allowing:
         self._asked.update(fresh)
         if not isinstance(action, PRESSES):
             return False
-        allowed = [form for form in fresh if await self._allows(action, form, max(level_of(form), said(risk)))]
+        allowed = [form for form in fresh if await self._allows(action, form, max(level_of(form), risk.gravest))]
         self._yes += allowed
         return bool(allowed)

@@ -85,15 +85,11 @@ class Asking(Protocol):
     async def stands(self, sought: Sought) -> bool:
         """Whether the owner has said yes to this action. Nothing is used up."""
 
-    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = (), branch: bytes = b"") -> str:
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
         """Note a question, unless the same one is noted; its id, empty if there are too many. Never raises.
 
-        requests: what the guard refused; without them the question is about the action. branch: the node of the search tree that
-        the action leads to.
+        requests: what the guard refused; without them the question is about the action.
         """
-
-    async def withdraw(self, branch: bytes) -> bool:
-        """The node ``branch`` of the search tree needs no yes any more. False: the owner has said no to it. Never raises."""
 
 
 class HoldAsking(Asking, Protocol):

@@ -21,7 +21,6 @@ from adapters.ports import (
 )
 from node.live.codes import NO_CODES, Codes
 from node.live.first_look import LoginShown
-from node.live.history import Held, Known, Nothing
 from node.live.metering import Metering, Unmetered, until_spent
 from node.live.mounting import Mounts, NoCapsules
 from node.live.places import Places
@@ -69,18 +68,12 @@ class Browsers:
         """Counts the time that a caller has a context. Set by whoever knows the budgets of callers."""
         self.mounts: Mounts = NoCapsules()
         """Opens capsules. Set by whoever keeps them."""
-        self.history: Known = Nothing()
-        """What presses of controls did on this node before. Set by whoever keeps it."""
         self.codes: Codes = NO_CODES
         """Makes one-time codes. Set by whoever keeps which were used."""
 
     def wall(self, guard: GuardPolicy) -> GuardPolicy | None:
         """What judges each message that leaves under ``guard``; None where something can leave unjudged."""
         return None if self._attached else guard
-
-    def known(self, guard: GuardPolicy) -> Known:
-        """What is known of controls, for work under ``guard``."""
-        return Held(self.history, guard)
 
     async def _start(self) -> Browser:
         browser = await self._open_browser()

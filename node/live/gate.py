@@ -8,7 +8,6 @@ import msgspec
 
 from adapters.ports import Outcome
 from node.live.asking import Asking, Sought
-from node.live.history import Known, Nothing
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
@@ -39,8 +38,6 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     risk_max: int = APPROVAL_CLASS - 1
     """The highest class that may be performed without asking; from ``APPROVAL_CLASS`` on a person has approved it."""
     approve: Approve = never
-    history: Known = Nothing()
-    """What presses of controls did on this node before."""
     class_max: int = 7
     """The highest class that any yes lets pass: what the policy of a mounted capsule allows."""
     named: str = ""

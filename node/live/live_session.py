@@ -282,10 +282,8 @@ class LiveSession:
             raise MeshError("action.not_possible", "the page has opened nothing yet: open an address first")
         first = self.record.sessions[0] if self.record.sessions else ""
         fixed = self._plan
-        known = fixed.recording.gate.history
         gate = msgspec.structs.replace(
             Gate(report=fixed.report, risk_max=fixed.risk_max, approve=self._approves, asking=fixed.asking),
-            history=known,
             class_max=fixed.recording.gate.class_max,
             wall=fixed.recording.gate.wall,
         )

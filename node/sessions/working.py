@@ -65,7 +65,6 @@ class Working:
             report=self.witness.trail.gate,
             risk_max=risk_max,
             asking=asking if asks or asking is None else Quiet(asking),
-            history=self.browsers.known(guard),
             named=named,
             wall=self.browsers.wall(guard),
         )

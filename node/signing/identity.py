@@ -27,7 +27,6 @@ from protocol.wire import cbor, envelope
 
 KEY_FILE = "witness.key"
 _TOKENS_FOR = b"trailmesh: tokens for personal data"
-_ELEMENTS_FOR = b"trailmesh: forms of elements"
 LOG_FILE = "keylog.cbor"
 SEED_BYTES = 32
 _NEVER_S = 2**63
@@ -60,11 +59,6 @@ class Identity:
         file of its own; after a change of key, older recordings are compared as those of another installation.
         """
         return Tokens(hmac.digest(bytes(self.key), _TOKENS_FOR, "sha256"))
-
-    @property
-    def element_key(self) -> bytes:
-        """What controls are known again by (``protocol.risk.history``); after a change of key they are new."""
-        return hmac.digest(bytes(self.key), _ELEMENTS_FOR, "sha256")
 
     @property
     def public_key(self) -> bytes:

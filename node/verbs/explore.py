@@ -140,8 +140,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """As ``Listed.caller``."""
     html: str = ""
     """Path of the report, if one was written."""
-    questions: int = 0
-    """How many questions of it wait for the owner's answer."""
     would_send: tuple[str, ...] = ()
     """What presses of this node wanted to send that may change something, and by which action. None of it left."""
     proposes: str = ""

@@ -45,29 +45,23 @@ from protocol.page.action import (
 from protocol.page.observation import CHECKABLE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url
 from protocol.risk.fields import FIELD_ROLES, LIST_ROLES, any_choice, chosen, sent_by_a_button, takes_text, typed
-from protocol.risk.history import deed_of
-from protocol.risk.judgement import APPROVAL_CLASS, WRITE_CLASS, Evidence, Risk, experienced, raised, settled, worst
+from protocol.risk.judgement import APPROVAL_CLASS, WRITE_CLASS, Risk, raised, settled, worst
 from protocol.risk.keys import ENTER, entered, pressed
 from protocol.risk.structure import clicked
 
 __all__ = ["APPROVAL_CLASS", "WRITE_CLASS", "Risk", "classify"]
 
 
-def classify(action: Action, element: Element | None, page: Observation, *, history: Evidence | None = None) -> Risk:
-    """The risk of ``action`` on ``element`` (None when it has no target) of ``page``.
-
-    history: what this action on this form of element did on this site before, as this node observed it; None if nothing is known.
-    """
-    risk = _judged(action, element, page, history)
+def classify(action: Action, element: Element | None, page: Observation) -> Risk:
+    """The risk of ``action`` on ``element`` (None when it has no target) of ``page``."""
+    risk = _judged(action, element, page)
     if element is not None and element.traits.label:
         # A person who presses the label reads what it says.
-        risk = worst(risk, _judged(action, msgspec.structs.replace(element, name=element.traits.label), page, history))
-    open_ = history is None and risk.level < APPROVAL_CLASS and not risk.unproven
-    open_ = open_ and not (isinstance(action, Fill) and risk.level == 1)
-    return msgspec.structs.replace(risk, untried=True) if open_ and element is not None and deed_of(action) else risk
+        risk = worst(risk, _judged(action, msgspec.structs.replace(element, name=element.traits.label), page))
+    return risk
 
 
-def _judged(action: Action, element: Element | None, page: Observation, history: Evidence | None) -> Risk:
+def _judged(action: Action, element: Element | None, page: Observation) -> Risk:
     match action:
         case Goto(url=url):
             reason = destructive_url(url)
@@ -88,20 +82,16 @@ def _judged(action: Action, element: Element | None, page: Observation, history:
         case Scroll() | Wait() | Extract() | Assert():
             return settled(1, "reads the page")
         case Press(key=key):
-            return pressed(key, element, page, history)
+            return pressed(key, element, page)
         # Without an element nothing is known about the effect, so it fails closed.
         case _ if element is None:
             return settled(4, "its element is unknown")
         case Fill():
-            filled = _filled(action, element, page)
-            # A field that searches may send what is typed, to suggest what to search for: the network guard judges that.
-            return filled if filled.level == 1 else experienced(filled, history)
+            return _filled(action, element, page)
         case Select(option=option, also=also) if element.role in LIST_ROLES:
             later = sent_by_a_button(element, page)
-            return experienced(worst(*(chosen(element, label, sent_later=later) for label in (option, *also))), history)
+            return worst(*(chosen(element, label, sent_later=later) for label in (option, *also)))
         case Check() if element.role in CHECKABLE_ROLES:
-            if history is not None:
-                return clicked(element, page, history)
             return chosen(element, "", sent_later=sent_by_a_button(element, page))
         case Select() | Check():
             return _no_control(element)
@@ -112,9 +102,9 @@ def _judged(action: Action, element: Element | None, page: Observation, history:
             # Scripts of the page can read the file at once, whatever is sent later.
             return raised(clicked(element, page), 4, "hands over a file")
         case Click(button="right"):
-            return _menu(clicked(element, page, history))
+            return _menu(clicked(element, page))
         case Click():
-            return clicked(element, page, history)
+            return clicked(element, page)
 
 
 def _filled(action: Fill, element: Element, page: Observation) -> Risk:

@@ -18,9 +18,9 @@ APPROVAL_CLASS: Final = 4
 GRAVE_CLASS: Final = 5
 """From this class on evidence that is certain outweighs everything that speaks for less."""
 
-Source = Literal["structure", "claim", "history", "request", "surroundings", "words"]
+Source = Literal["structure", "claim", "request", "surroundings", "words"]
 """Where evidence comes from. ``structure`` is what the browser guarantees about an element; ``claim`` what only the page says of it
-(an ARIA role or state, a CSS class); ``history`` what it did here before; ``request`` what it would send."""
+(an ARIA role or state, a CSS class); ``request`` what it would send."""
 
 NOT_UNDERSTOOD: Final = "not understood"
 
@@ -46,14 +46,7 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     """Everything that was weighed, the worst first."""
     doubt: bool = False
-    """Class 4 because it is not understood, not because it is known to write. What it does can be found out by trying it where no
-    write can leave."""
-    unproven: bool = False
-    """Class 3 or lower only by what it says, or by what the page claims of it: a button that says “Next” may send anything. A
-    search finds out before it relies on that."""
-    untried: bool = False
-    """Class 3 or lower by what the browser does with it by itself: it follows a link, fills in a field. Scripts may do more, which
-    no document tells. A search with time to spare tries that too."""
+    """Class 4 because it is not understood, not because it is known to write."""
 
     @property
     def gravest(self) -> int:
@@ -66,7 +59,7 @@ def weigh(found: Iterable[Evidence]) -> Risk:
 
     The first rule that applies decides; within a rule the highest class, then the order of ``Source``.
     1. Certain evidence of ``GRAVE_CLASS`` and above.
-    2. Certain history, then certain structure: they also lower what words only lean to.
+    2. Certain structure: it also lowers what words only lean to.
     3. Certain claims of the page, unless something leans to ``GRAVE_CLASS`` or above.
     4. Certain words or a certain request; of class 3 and below with the same exception.
     5. Otherwise the action is not understood: class 4, in doubt.
@@ -79,22 +72,18 @@ def weigh(found: Iterable[Evidence]) -> Risk:
 
     decided = (
         first(lambda each: each.level >= GRAVE_CLASS)
-        or first(lambda each: each.source == "history")
         or first(lambda each: each.source == "structure")
         or (first(lambda each: each.source == "claim") if leaning is None else None)
         or first(lambda each: each.source != "claim" and (leaning is None or each.level >= APPROVAL_CLASS))
     )
     if decided is not None:
-        unproven = decided.level < APPROVAL_CLASS and decided.source in _SAID
-        return Risk(level=decided.level, reason=decided.says, evidence=evidence, unproven=unproven)
+        return Risk(level=decided.level, reason=decided.says, evidence=evidence)
     unsure = leaning or next((each for each in evidence if not each.certain), None)
     reason = f"{NOT_UNDERSTOOD}: {unsure.says}" if unsure is not None else NOT_UNDERSTOOD
     return Risk(level=APPROVAL_CLASS, reason=reason, evidence=evidence, doubt=True)
 
 
-_SAID: Final = ("claim", "words")
-"""Sources that the page writes as it likes: nothing that the browser guarantees, and nothing that was observed."""
-_SOURCES: Final = ("structure", "claim", "history", "request", "surroundings", "words")
+_SOURCES: Final = ("structure", "claim", "request", "surroundings", "words")
 
 
 def _order(evidence: Evidence) -> tuple[int, int, str, bool]:
@@ -106,24 +95,11 @@ def settled(level: int, reason: str) -> Risk:
     return Risk(level=level, reason=reason)
 
 
-def experienced(risk: Risk, history: Evidence | None) -> Risk:
-    """``risk`` of typing, choosing or sending, with what that did before. What is known to be dangerous stays so."""
-    if history is None or (risk.level >= APPROVAL_CLASS and not risk.doubt):
-        return risk
-    level = max(history.level, WRITE_CLASS) if risk.doubt else max(history.level, risk.level)
-    return Risk(level=level, reason=history.says, evidence=tuple(sorted((*risk.evidence, history), key=_order)))
-
-
 def worst(*risks: Risk) -> Risk:
-    """The risk of an action that does all of these things: the highest class; of equal ones the one that is not in doubt, then one
-    that is not proven, then the first."""
-    return max(risks, key=lambda risk: (risk.level, not risk.doubt, risk.unproven))
+    """The risk of an action that does all of these things: the highest class; of equal ones one that is not in doubt."""
+    return max(risks, key=lambda risk: (risk.level, not risk.doubt))
 
 
 def raised(risk: Risk, level: int, reason: str) -> Risk:
     """``risk``, or one of ``level`` if that is higher."""
-    return (
-        risk
-        if risk.level >= level
-        else msgspec.structs.replace(risk, level=level, reason=reason, doubt=False, unproven=False)
-    )
+    return risk if risk.level >= level else msgspec.structs.replace(risk, level=level, reason=reason, doubt=False)

@@ -18,7 +18,7 @@ from protocol.risk.fields import (
     takes_text,
     typed,
 )
-from protocol.risk.judgement import APPROVAL_CLASS, Evidence, Risk, experienced, raised, settled, weigh, worst
+from protocol.risk.judgement import Evidence, Risk, raised, settled, weigh, worst
 from protocol.risk.structure import clicked, submitted
 
 ENTER: Final = Stroke(frozenset(), "Enter")
@@ -35,8 +35,8 @@ _BEGINS_OR_SENDS: Final = weigh(
 )
 
 
-def pressed(key: str, element: Element | None, page: Observation, history: Evidence | None = None) -> Risk:
-    """The risk of ``key`` on ``element``, or on what has the focus. history: as for a click on it."""
+def pressed(key: str, element: Element | None, page: Observation) -> Risk:
+    """The risk of ``key`` on ``element``, or on what has the focus."""
     stroke = read_key(key)
     if stroke is None:
         return settled(4, "a key that is not known")
@@ -50,17 +50,17 @@ def pressed(key: str, element: Element | None, page: Observation, history: Evide
     if element is None:
         return settled(4, "a key for an unknown element")
     if stroke.name == "Enter":
-        return entered(stroke, element, page, history)
+        return entered(stroke, element, page)
     if takes_text(element):
         return _edited(stroke, element)
     if stroke.name == "Space":
-        return clicked(element, page, history)
+        return clicked(element, page)
     if element.role in LIST_ROLES and not stroke.commands and len(stroke.name) == 1:
         return any_choice(element)  # a letter chooses the option that begins with it
     return settled(4, "a shortcut key")
 
 
-def entered(stroke: Stroke, element: Element, page: Observation, history: Evidence | None = None) -> Risk:
+def entered(stroke: Stroke, element: Element, page: Observation) -> Risk:
     """Enter, with whatever modifiers: it activates a control, and submits the form of a field."""
     traits = element.traits
     if takes_text(element):
@@ -68,27 +68,22 @@ def entered(stroke: Stroke, element: Element, page: Observation, history: Eviden
         if traits.tag == "textarea" and not stroke.commands and not finds:
             # It begins a line, or a script sends what stands there: chats do, and have Shift for a new line.
             begins = "Shift" in stroke.modifiers
-            return experienced(typed(element) if begins else worst(typed(element), _BEGINS_OR_SENDS), history)
+            return typed(element) if begins else worst(typed(element), _BEGINS_OR_SENDS)
         sent = worst(typed(element), _sent(element, page))
         if (mail_address(element) or reads_by_get(element)) and sends_mail_address(element, page):
             sent = raised(sent, 6, "sends an e-mail address")
-        return experienced(sent, history)
+        return sent
     # A check box, a radio button and a list submit their form as a text field does.
     if element.role in CHECKABLE_ROLES | LIST_ROLES and traits.form_method:
-        sent = worst(clicked(element, page), _sent(element, page))
-        return experienced(sent, history)
-    return clicked(element, page, history)
+        return worst(clicked(element, page), _sent(element, page))
+    return clicked(element, page)
 
 
 def _sent(element: Element, page: Observation) -> Risk:
     """Submitting the form of ``element``, which presses its first button."""
     sent = submitted(element, page, recognised=searches(element))
     button = default_button(element, page)
-    if button is None:
-        return sent
-    pressing = clicked(button, page)
-    # What a form in doubt sends a probe finds out, if its button says nothing grave: “Update” may be a filter.
-    return sent if sent.doubt and pressing.level <= APPROVAL_CLASS else worst(sent, pressing)
+    return sent if button is None else worst(sent, clicked(button, page))
 
 
 def _edited(stroke: Stroke, element: Element) -> Risk:

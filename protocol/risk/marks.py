@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from protocol.risk.address_words import ADDS, CHANGING, CLEAR, WEAK
 from protocol.risk.segments import words_in
 from protocol.risk.words.text import read
 
@@ -44,12 +43,7 @@ _OF_MEDIA: Final = frozenset({
 })  # fmt: skip
 _MOVED: Final = frozenset({"seek", "volume", "progress", "zoom", "price", "before", "after", "position"})
 """What the names of sliders of players and of lists of goods are about."""
-_COMMANDING: Final = (
-    CLEAR | WEAK | CHANGING | ADDS | {"confirm", "order", "book", "apply", "create", "transfer", "invite", "reply"}
-)
-"""What tells two controls of one label apart: ``data-action=approve``."""
 _SEARCHING: Final = frozenset({"search", "find", "query", "filter", "keyword", "keywords", "lookup", "q", "sort"})
-_MEANT: Final = _DESTROYING | _PAYING | _CHANGING | _VIEWING | _SEARCHING | _COMMANDING
 _CARD: Final = re.compile(r"\b(?:card(?: number)?|cvc|cvv|iban|bic|sort code|account number)\b")
 _OTHERS: Final = {
     "card": re.compile(r"card (?:title|text|description|composer|search|front|back|message|recipient|filter|header)"),
@@ -126,11 +120,6 @@ _CHOOSERS: Final = frozenset({"autocomplete", "picker", "select", "clearable", "
 def of_media(tokens: tuple[str, ...], name: str) -> bool:
     """Whether a slider moves along a film, a picture or a range of prices: nothing is set by it."""
     return not _OF_MEDIA.isdisjoint(tokens) or not _MOVED.isdisjoint([*tokens, *read(name).split()])
-
-
-def meant(tokens: tuple[str, ...]) -> frozenset[str]:
-    """Those of ``tokens`` that say what a control does. Others are names, states (``active``), or made up anew at each load."""
-    return frozenset(tokens) & _MEANT
 
 
 def searching(tokens: tuple[str, ...]) -> bool:

@@ -46,11 +46,6 @@ _TITLE_WORD_CHARS: Final = 4
 PRESSES: Final = Click | Check | Fill | Select | Press | Drag
 
 
-def said(risk: Risk) -> int:
-    """The gravest class that anything about an action speaks for, 1 to 7, also what decided nothing."""
-    return max([risk.level, *(each.level for each in risk.evidence)])
-
-
 def only_reads(guard: GuardPolicy) -> bool:
     """True if ``guard`` lets nothing but reads leave. A page may send to any site, so the rules of all sites count."""
     return guard.read_only and not guard.allow and not any(rule.post or rule.connect for rule in guard.sites)
@@ -78,12 +73,12 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
     """
     if not isinstance(action, PRESSES) or (isinstance(action, Fill) and isinstance(action.value, Secret)):
         return "it is more than a press"
-    if said(risk) >= GRAVE_CLASS and carries_many(guard):
+    if risk.gravest >= GRAVE_CLASS and carries_many(guard):
         return MANY
     index = rule_at(guard.sites, chosen_at)
     if chosen_at and index is not None and not guard.sites[index].probe:
         return "the rule of this site keeps searches from pressing what is not understood"
-    if said(risk) < GRAVE_CLASS:
+    if risk.gravest < GRAVE_CLASS:
         return ""
     if chosen_at:
         return "" if element is not None and _is_text(element) else CHOSEN
@@ -93,17 +88,19 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
 def surely_reads(action: Action, risk: Risk) -> bool:
     """Whether ``action`` is no press, or one of which the browser guarantees that it only reads: a link is followed, a form that
     searches is sent, a part of the page is opened."""
-    return not isinstance(action, PRESSES) or (risk.level < WRITE_CLASS and not (risk.doubt or risk.unproven))
+    if not isinstance(action, PRESSES):
+        return True
+    told = {each.source for each in risk.evidence if each.says == risk.reason}
+    return risk.level < WRITE_CLASS and told <= {"structure"}
 
 
 def raised(risk: Risk, why: str) -> Risk:
     """The risk by which a yes is asked for the reason ``why``: for a GET that may be an order, and for a search, what it says
-    counts although it is a link or a form that only reads; unless this node has seen it only read.
+    counts although it is a link or a form that only reads.
     """
-    seen = any(each.source == "history" and each.certain and each.level < APPROVAL_CLASS for each in risk.evidence)
     if why == UNSURE:
         return msgspec.structs.replace(risk, level=max(risk.level, APPROVAL_CLASS))
-    if why not in (BY_ADDRESS, CHOSEN) or seen or said(risk) <= risk.level:
+    if why not in (BY_ADDRESS, CHOSEN) or risk.gravest <= risk.level:
         return risk
     gravest = max(risk.evidence, key=lambda each: each.level)
     return msgspec.structs.replace(risk, level=gravest.level, reason=gravest.says)
@@ -111,7 +108,7 @@ def raised(risk: Risk, why: str) -> Risk:
 
 def is_grave(action: Action, risk: Risk) -> bool:
     """Whether ``action`` is a press that anything calls grave: an address that nobody can read may be its order then."""
-    return isinstance(action, PRESSES) and said(risk) >= GRAVE_CLASS
+    return isinstance(action, PRESSES) and risk.gravest >= GRAVE_CLASS
 
 
 def _reads_by_address(action: Action, element: Element | None) -> bool:

@@ -28,9 +28,6 @@ CAPSULE: Final = "capsule"
 """Rule: while a capsule is mounted, only its origins are contacted."""
 CAPSULE_CLASS: Final = "capsule class"
 """Rule: while a capsule is mounted, nothing graver leaves than it allows."""
-PROBED_PAGE: Final = "probe page"
-"""Rule: in a probe the page stays. This reads only, and its answer would be the next page: no script of this one could have sent
-anything after it."""
 UNSEEN: Final = "unseen"
 """Rule: a feature of the browser wanted to send it past the guard, and the tunnel did not let it."""
 UNLISTED: Final = "unlisted"
@@ -80,7 +77,6 @@ _MEANINGS: Final = {
     UNSEEN: "the browser wanted to send it by itself, where no request of the page was judged",
     UNLISTED: "the recording does not list it",
     UNASKED: "no step caused it",
-    PROBED_PAGE: "in a probe the page stays",
     REFUSED: "the rule of this site in `policy.sites` does not list it (`trailmesh policy explain`)",
 }
 

@@ -12,7 +12,7 @@ from protocol.risk.allowed import allows
 from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.opaque import holds_card, is_opaque
 from protocol.risk.reads import reads_by_form
-from protocol.risk.refused import CAPSULE, CARD, OPAQUE, PROBED_PAGE, TYPED
+from protocol.risk.refused import CAPSULE, CARD, OPAQUE, TYPED
 from protocol.risk.sites import REFUSED, SiteRule, judge_site
 from protocol.trust.origin import ANY, fits, origin_of
 
@@ -42,11 +42,6 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     class_max: int = EVERY_CLASS
     """The gravest class of a request that changes something and may leave, whoever allows it: the policy of a mounted capsule. Up
     to 3 nothing but reads leave, since every other request is of class 4 at least."""
-    probe: bool = False
-    """What a control would send is being found out: what only reads passes, but no form by POST whose answer is the next page. A
-    page is left without asking it: what it has not saved is held back anyway."""
-    holds_sockets: bool = False
-    """In a probe: a WebSocket that is refused looks open to its page, so that what the page says on it is seen."""
 
 
 def judge_request(
@@ -110,10 +105,7 @@ def judge_request(
         return f"address: {word}" if word else _hidden_order(url, grave=grave, tells=tells)
     # The body of the announced POST is not known yet; the POST itself is judged when it comes.
     reads = not word and not commanded and (bool(announced) or _reads(url, is_navigation, content_type, body_text))
-    if not reads:
-        return "method"
-    # In a probe the page stays, and what was sent in its place could only be seen on the next one.
-    return PROBED_PAGE if policy.probe and is_navigation and not announced else None
+    return None if reads else "method"
 
 
 def _hidden_order(url: str, *, grave: bool, tells: bool) -> str | None:

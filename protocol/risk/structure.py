@@ -20,8 +20,7 @@ from protocol.risk.fields import (
     sends_mail_address,
     sent_by_a_button,
 )
-from protocol.risk.history import has_label
-from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, experienced, settled, weigh
+from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, Risk, settled, weigh
 from protocol.risk.segments import words_in
 from protocol.risk.surroundings import answers_cookies, beside, in_navigation, in_row, is_way_out
 from protocol.risk.words import Spoken, asks, cancels, closes, is_cross, only_sends, say
@@ -46,23 +45,21 @@ _LINK_CHARS_MAX: Final = 10
 """In scripts without spaces. A longer text of a link is a title (“Delete files in Linux”), not a command."""
 
 
-def clicked(element: Element, page: Observation, history: Evidence | None = None) -> Risk:
-    """The risk of a click on ``element`` of ``page``. history: what clicks on it did here before, as observed by this node."""
-    remembered = [history] if history is not None else []
+def clicked(element: Element, page: Observation) -> Risk:
+    """The risk of a click on ``element`` of ``page``."""
     traits = element.traits
     if not traits.handler and answers_cookies(element, page):
-        return weigh([_words(1, True, "answers a question about cookies"), *remembered])
+        return weigh([_words(1, True, "answers a question about cookies")])
     if traits.submits:  # whatever role the page gives it
-        return weigh([*_button(element, page), *chosen_beside(element, page), *remembered])
+        return weigh([*_button(element, page), *chosen_beside(element, page)])
     if element.role == "slider" or element.role in CHECKABLE_ROLES:
-        switched = chosen(element, "", sent_later=sent_by_a_button(element, page))
-        return weigh([*switched.evidence, *remembered])
+        return weigh(chosen(element, "", sent_later=sent_by_a_button(element, page)).evidence)
     if element.role in FIELD_ROLES and traits.tag in ("input", "textarea"):
-        return experienced(settled(1, "sets the focus"), history)
+        return settled(1, "sets the focus")
     if _opens_page(element, page):
         found = _link(element) if element.role == "link" else _called_otherwise(element, page)
-        return weigh([*found, *remembered])
-    return weigh([*_button(element, page), *remembered])
+        return weigh(found)
+    return weigh(_button(element, page))
 
 
 def _opens_page(element: Element, page: Observation) -> bool:
@@ -92,7 +89,7 @@ def _drafts_mail(element: Element) -> bool:
 def _link(element: Element) -> list[Evidence]:
     spoken = say(element.name)
     if _orders(element, spoken):
-        # What a page says is all that tells a command by GET (“Approve”) from a page of a form. No probe sends it to find out.
+        # What a page says is all that tells a command by GET (“Approve”) from a page of a form.
         found = [_words(spoken.level, True, f"link to one record says “{spoken.text}”")]
     else:
         found = [_unless_scripted(element, "a link")]
@@ -151,8 +148,7 @@ def _button(element: Element, page: Observation) -> list[Evidence]:
     spoken = say(element.name)
     ends = closes(element.name) or is_cross(element.name)
     if ends and (in_row(element, page) or (cancels(element.name) and not is_way_out(element, page))):
-        # “Cancel” or “×” in a row of orders, or “Cancel” beside nothing that is filled in, cancels that order. Whether it does, a
-        # probe finds out.
+        # “Cancel” or “×” in a row of orders, or “Cancel” beside nothing that is filled in, cancels that order.
         spoken = msgspec.structs.replace(spoken, certain=False)
     leads = _opens_here(element) and traits.tag not in _NATIVE_VIEWS  # nothing would try these first
     found = [
@@ -231,12 +227,12 @@ def _submits(element: Element, spoken: Spoken, page: Observation) -> Evidence:
         if asks_secret(element, page):
             return _structure(4, _INTO_ADDRESS)
         if spoken.kind == "change" and not only_sends(element.name):
-            # Devices keep settings by GET (“Save”). A probe would have to send it, too, to find out.
+            # Devices keep settings by GET (“Save”).
             return _words(4, True, f"a form by GET says “{spoken.text}”")
         return _unless_scripted(element, "a form that only reads")
     if finds:
         return _words(1, True, "searches, sorts or filters")
-    # Mostly a script sends it. Where none does, the browser writes the password into the address: a probe would find a plain read.
+    # Mostly a script sends it. Where none does, the browser writes the password into the address.
     # Forms without an address cannot be told apart: one that says what it shows is another one than the login.
     if traits.form_method == "get" and not spoken.views and asks_secret(element, page):
         return _structure(4, _INTO_ADDRESS)
@@ -317,12 +313,17 @@ def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Ev
     says = f"its id, class or icon says “{token}”"
     # Where a link leads, its address and its label tell better than its colour, if they tell anything else. A red button that opens
     # a menu is in doubt.
-    told = has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
+    told = _has_label(element) and spoken.legible and not (spoken.certain and spoken.level >= GRAVE_CLASS)
     # Bulma calls the cross that closes a message “delete”, and nothing else; Bootstrap's dialogs often have a red “Close”.
     closer = element.role == "button" and not element.url and closes(element.name) and not cancels(element.name)
     crosses = closer and (marks.paints(token) or marks.crosses(element.traits.tokens))
     certain = not ((marks.paints(token) and told and leads) or crosses)
     return [Evidence(source="claim", level=7, certain=certain, says=says)] if token else []
+
+
+def _has_label(element: Element) -> bool:
+    """Whether its label tells ``element`` from others: “×” or “12” stands on controls that do different things."""
+    return sum(letter.isalpha() for letter in element.name) > 1
 
 
 def _structure(level: int, says: str) -> Evidence:

@@ -22,7 +22,6 @@ widening).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import msgspec
@@ -42,7 +41,6 @@ RISK_PENALTY: Final[F64] = np.array([0, 0, 0.05, 0.15, 0.5, 0.8, 0.9, 1.0])
 """Penalty by risk class; class 0 stands for "nobody names it"."""
 UNVERIFIED_MAX: Final = 0.7
 """A value that this node has not seen itself counts at most this much."""
-_OPENED_PRIOR: Final = 0.5
 _MEDIAN_PEERS_MIN: Final = 3
 _MEDIAN_VISITS_MIN: Final = 2
 
@@ -90,7 +88,6 @@ class Uct:
         self._buffer: F32 = np.empty(limits.SEARCH_PARTICIPANTS_MAX * limits.CANDIDATES_PER_STATE_MAX, np.float32)
         self.base: F32 = np.empty(0, np.float32)
         """The score without the exploration term, shape ``(capacity,)``; -inf for what is never chosen."""
-        self._opened: set[int] = set()
         self.inv: F32 = np.empty(0, np.float32)
         """1/sqrt(n + VL + n0), shape ``(capacity,)``."""
         self.refresh(np.arange(tree.rows, dtype=np.intp))
@@ -122,23 +119,11 @@ class Uct:
         cost_ms = totals[:, COST_MS] / np.maximum(visits, 1)
         cost = cost_ms / (cost_ms + weights.cost_reference_ms)
         risk = totals[:, RISK]
-        if self._opened:
-            opened = np.isin(rows, list(self._opened))
-            # A person said yes to it: it is tried as if it were harmless and promising, and then by what came of it.
-            risk = np.where(opened, np.minimum(risk, APPROVAL_CLASS - 1), risk)
-            value = np.where(opened, value + weights.pseudo_visits * _OPENED_PRIOR / weight, value)
         base: F64 = value - weights.risk * RISK_PENALTY[risk] - weights.cost * cost
         # Not selectable: unnamed rows, classes that need an approval, closed nodes, and rows not connected to the root.
         never = (risk == 0) | (risk >= APPROVAL_CLASS) | (totals[:, CLOSED] > 0) | (tree.depth[rows] < 0)
         base[never] = -np.inf
         return base.astype(np.float32), (1.0 / np.sqrt(weight)).astype(np.float32)
-
-    def open(self, rows: Iterable[int]) -> None:
-        """Let ``rows`` be chosen although their class needs an approval: the owner has given it."""
-        new = set(rows) - self._opened
-        if new:
-            self._opened |= new
-            self.refresh(np.fromiter(new, np.intp))
 
     def quality(self, rows: Rows) -> F64:
         """Q of ``rows`` in 0..1: half the mean, half the best value; values of others are capped.

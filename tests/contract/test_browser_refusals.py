@@ -6,7 +6,6 @@ import pytest
 
 from adapters.ports import Browser, Given, Page
 from protocol.approval.question import Cover
-from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.page.observation import encode
 from protocol.recording.session import Profile
@@ -17,21 +16,6 @@ from tests.sites.pages.visits import element, shown
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANY = Locator()
-
-
-async def test_a_probed_page_is_left_though_it_asks_not_to_be(launched: Browser, site: PageServer) -> None:
-    site.extra["/draft.html"] = "<button onclick='onbeforeunload = e => e.preventDefault()'>Wug</button>"
-    for probe in (True, False):
-        context = await launched.open(Profile(), GuardPolicy(probe=probe))
-        page = await context.page()
-        seen = (await page.perform(Goto(url=site.origin + "/draft.html"))).observation
-        await page.perform(Click(target=ANY), ref=element(seen, "button", "Wug").ref)
-        if probe:
-            assert (await page.perform(Goto(url=site.origin + "/form.html"))).observation.url.endswith("/form.html")
-        else:
-            with pytest.raises(MeshError, match="given up"):
-                await page.perform(Goto(url=site.origin + "/form.html"))
-        await context.close()
 
 
 async def test_built_files_below_a_route_that_is_called_by_a_verb_load(page: Page, site: PageServer) -> None:

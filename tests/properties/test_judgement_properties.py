@@ -9,7 +9,7 @@ from protocol.risk.judgement import APPROVAL_CLASS, GRAVE_CLASS, Evidence, weigh
 from protocol.risk.words import say
 from protocol.risk.words.text import read
 
-SOURCES = st.sampled_from(["structure", "claim", "history", "request", "surroundings", "words"])
+SOURCES = st.sampled_from(["structure", "claim", "request", "surroundings", "words"])
 EVIDENCE = st.builds(
     Evidence, source=SOURCES, level=st.integers(1, 7), certain=st.booleans(), says=st.sampled_from(["a", "b"])
 )

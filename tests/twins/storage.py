@@ -20,7 +20,6 @@ from adapters.ports import (
     AgentRecord,
     ArtefactRecord,
     DeltaRecord,
-    HistoryRecord,
     InviteRecord,
     LeaseRecord,
     LiveRecord,
@@ -63,7 +62,6 @@ class MemoryStore(MemoryCapsules):
         self._lives: dict[str, bytes] = {}
         self._agents: dict[str, bytes] = {}
         self._questions: dict[str, bytes] = {}
-        self._history: dict[bytes, tuple[int, str, bytes]] = {}
         self._puts = 0
         self._schedules: dict[str, bytes] = {}
         self._runs: dict[tuple[str, int], bytes] = {}
@@ -415,23 +413,6 @@ class MemoryStore(MemoryCapsules):
     async def remove_question(self, question_id: str) -> bool:
         self._open()
         return self._questions.pop(question_id, None) is not None
-
-    # --- history ---
-
-    async def put_history(self, record: HistoryRecord) -> None:
-        self._open()
-        self._history.pop(record.key, None)
-        self._puts += 1
-        self._history[record.key] = (self._puts, record.origin, pack(record))
-        here = [key for key, (_, origin, _) in self._history.items() if origin == record.origin]
-        crowded = here[: max(0, len(here) - limits.HISTORY_ROWS_PER_ORIGIN_MAX)]
-        old = [key for key, (number, _, _) in self._history.items() if number <= self._puts - limits.HISTORY_ROWS_MAX]
-        for key in {*crowded, *old}:
-            del self._history[key]
-
-    async def history(self, origin: str) -> list[HistoryRecord]:
-        self._open()
-        return [unpack(body, HistoryRecord) for _, of, body in self._history.values() if of == origin]
 
     # --- schedules ---
 

@@ -412,21 +412,6 @@ async def test_what_a_search_left_behind_does_not_keep_the_next_one_from_asking(
     assert await bench.approvals.asker(OWNER).ask(made_up(1)), "so does a live session"
 
 
-async def test_a_search_that_finds_out_itself_withdraws_its_question_once_no_branch_needs_the_answer(
-    bench: Asks,
-) -> None:
-    one, other = (bench.approvals.asker(OWNER, f"sea-{letter * 21}") for letter in "AB")
-    for asker, branch in ((one, b"x"), (one, b"y"), (other, b"x")):
-        assert await asker.ask(made_up(0), branch=branch)
-    await one.withdraw(b"x")
-    assert len(await bench.questions()) == 2, "it is still needed for the other branch"
-    await one.withdraw(b"y")
-    (left,) = await bench.questions()
-    assert left.search.startswith("sea-B")
-    await bench.approvals.load()
-    assert [each.id for each in await bench.questions()] == [left.id], "it stays so after a restart"
-
-
 async def test_the_same_form_is_counted_and_hardly_ever_written(bench: Asks) -> None:
     written: list[str] = []
     put = bench.store.put_question

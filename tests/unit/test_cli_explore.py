@@ -122,7 +122,6 @@ def test_progress_counts_down_and_names_who_has_visited() -> None:
     }  # fmt: skip
     line = "    26 s left: 1 lease, 2 actions found, 4 visits (NODEABC 3, N 1), best 0.46, 1 claim"
     assert progress_line(event) == line
-    assert progress_line(event | {"probes": {"probed": 6}}) == line.replace("best", "6 controls tried, best")
     assert progress_line(event | {"seconds": 31}).startswith("     0 s left")
     assert progress_line({"x": 1}) == ""
 

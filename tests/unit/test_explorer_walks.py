@@ -14,6 +14,7 @@ from node.live import Gate
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Locator
 from protocol.page.observation import Element
+from protocol.page.secrets import NO_SECRETS, GivenSecret, Secrets
 from protocol.risk.classes import Risk
 from protocol.risk.requests import GuardPolicy
 from protocol.search.entry import encode_action, node_key
@@ -181,11 +182,14 @@ async def test_a_click_that_leaves_the_address_as_it_was_gives_no_address_to_ope
 # --- addresses of links, and what was refused --------------------------------------------------------------------------
 
 
-def pressing(site: MemorySite, addresses: Mapping[bytes, str] | None = None) -> tuple[Walker, list[str]]:
+def pressing(
+    site: MemorySite, addresses: Mapping[bytes, str] | None = None, secrets: Secrets = NO_SECRETS
+) -> tuple[Walker, list[str]]:
     """A walker of a search, before whose pages the guard stands, and what it notes of refused writes."""
     gate, told = Gate(report=no_report, wall=GuardPolicy(), chooses=True), list[str]()
     page = timed_page(site, ManualClock())
-    return Walker(page, f"{ORIGIN}/", gate, lambda: None, addresses=addresses, would_send=told), told
+    walker = Walker(page, f"{ORIGIN}/", gate, lambda: None, secrets, addresses=addresses, would_send=told)
+    return walker, told
 
 
 def button(name: str, **effect: Any) -> Control:
@@ -221,6 +225,15 @@ async def test_an_action_that_only_wants_to_change_something_is_noted_and_its_pa
     assert (refused.value.code, told) == ("risk.refused", ["POST /rows, by click button “Zorp”"])
     await walker.reach([])
     assert site.reached == ["GET /", "GET /"], "what the page shows since is not believed"
+
+
+async def test_what_an_action_would_have_sent_is_told_without_secrets() -> None:
+    site, secrets = site_of(), Secrets({"pin": GivenSecret(value="hunter2", origins=(ORIGIN,))})
+    site.documents[f"{ORIGIN}/"] = Document(title="Page /", controls=(button("Zorp", fetch=(("POST", "/r/hunter2"),)),))
+    walker, told = pressing(site, secrets=secrets)
+    with pytest.raises(MeshError):
+        await walker.reach([pressed(b"root", "Zorp")])
+    assert told == ["POST /r/‹secret:pin›, by click button “Zorp”"]
 
 
 async def test_what_opened_beside_a_refused_write_is_a_page_and_unconfirmed_until_it_is_opened_anew() -> None:

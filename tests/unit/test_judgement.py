@@ -15,14 +15,11 @@ def said(source: Source, level: int, *, certain: bool = True) -> Evidence:
     ("found", "level", "reason", "doubt"),
     [
         # certain class 5 to 7 decides, the highest first, whatever speaks for less
-        ([said("words", 7), said("structure", 1), said("history", 1)], 7, "words 7", False),
+        ([said("words", 7), said("structure", 1)], 7, "words 7", False),
         ([said("words", 5), said("surroundings", 7)], 7, "surroundings 7", False),
         ([said("claim", 7), said("structure", 1)], 7, "claim 7", False),
-        ([said("history", 6), said("structure", 1)], 6, "history 6", False),
         ([said("request", 7), said("words", 1)], 7, "request 7", False),
-        # then history, then what the browser guarantees: they lower what is not certain, and words of class 4
-        ([said("history", 1), said("structure", 4), said("words", 4)], 1, "history 1", False),
-        ([said("history", 4), said("structure", 1)], 4, "history 4", False),
+        # then what the browser guarantees: it lowers what is not certain, and words of class 4
         ([said("structure", 1), said("words", 4)], 1, "structure 1", False),
         ([said("structure", 1), said("words", 7, certain=False)], 1, "structure 1", False),
         # then what the page claims, unless something leans to class 5 to 7
@@ -38,7 +35,6 @@ def said(source: Source, level: int, *, certain: bool = True) -> Evidence:
         ([], 4, NOT_UNDERSTOOD, True),
         ([said("words", 1, certain=False)], 4, f"{NOT_UNDERSTOOD}: words 1", True),
         ([said("structure", 4, certain=False)], 4, f"{NOT_UNDERSTOOD}: structure 4", True),
-        ([said("history", 1, certain=False)], 4, f"{NOT_UNDERSTOOD}: history 1", True),
     ],
 )
 def test_the_first_rule_that_applies_decides(found: list[Evidence], level: int, reason: str, doubt: bool) -> None:
@@ -46,22 +42,6 @@ def test_the_first_rule_that_applies_decides(found: list[Evidence], level: int, 
     risk = weigh(found)
     assert (risk.level, risk.reason, risk.doubt) == (level, reason, doubt)
     assert sorted(risk.evidence, key=repr) == sorted(found, key=repr)
-
-
-@pytest.mark.parametrize(
-    ("found", "unproven"),
-    [
-        ([said("words", 1)], True),
-        ([said("claim", 1), said("words", 1)], True),
-        ([said("structure", 1), said("words", 1)], False),
-        ([said("history", 1), said("words", 1)], False),
-        ([said("words", 4)], False),
-        ([said("claim", 7)], False),
-        ([], False),
-    ],
-)
-def test_what_is_harmless_only_by_what_the_page_says_is_unproven(found: list[Evidence], unproven: bool) -> None:
-    assert weigh(found).unproven is unproven
 
 
 def test_of_two_things_that_an_action_does_the_worse_one_counts() -> None:

@@ -13,7 +13,6 @@ from adapters.ports import LiveRecord
 from adapters.storage.records import pack
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers import Browsers
-from node.live.history import Nothing
 from node.live.metering import Unmetered
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
@@ -26,11 +25,9 @@ from node.verbs.session_upkeep import Purged
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.page.action import Action
-from protocol.page.observation import Element, Observation, Traits
+from protocol.page.observation import Element, Traits
 from protocol.recording.manifest import effect_of
 from protocol.recording.session import Profile, Session, Verdict
-from protocol.risk.judgement import Evidence
 from protocol.trust.origin import origin_of
 from tests.given_secrets import as_params
 from tests.session_samples import sample_session, sample_steps
@@ -134,13 +131,6 @@ async def bench() -> Bench:
     await made.witness.load()
     await made.peers.load()
     return made
-
-
-class Harmless(Nothing):
-    """Believes every control to be harmless."""
-
-    def of(self, action: Action, element: Element, page: Observation) -> Evidence | None:
-        return Evidence(source="history", level=1, certain=True, says="only read when it was pressed before")
 
 
 def code_and_detail(error: MeshError) -> tuple[str, dict[str, Any]]:

@@ -67,7 +67,6 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "revoked_as": lambda store: store.revoked_as("shop"),
     "feed": lambda store: store.feed(after=0),
     "feed newest": lambda store: store.feed(),
-    "history": lambda store: store.history("https://shop.example"),
     "usage": lambda store: store.usage(),
     "check": lambda store: store.check(),
     "remove_session": lambda store: store.remove_session("ses-1"),

@@ -18,7 +18,6 @@ from protocol.feed import Kind, News
 from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
 from tests.contract.test_store_agents import agent
 from tests.contract.test_store_capsules import capsule, ledger, taken, work
-from tests.contract.test_store_history import remembered
 from tests.contract.test_store_live import live
 from tests.contract.test_store_questions import question
 from tests.contract.test_store_schedules import run
@@ -78,7 +77,6 @@ async def fill(store: Store) -> None:
     await store.append_delta(delta())
     await store.put_lease(lease())
     await store.put_live(live())
-    await store.put_history(remembered())
     await store.put_question(question())
     await store.add_agent(agent())
     await store.keep_schedule(schedule(), was=0, runs=[run(1)])
@@ -144,8 +142,6 @@ async def _everything(store: Store) -> None:
     await store.put_question(question())
     await store.questions()
     await store.remove_question("que-1")
-    await store.put_history(remembered())
-    await store.history("https://shop.example")
     await _capsules(store)
     await store.lease("lea-1")
     await _logs(store)

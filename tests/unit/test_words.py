@@ -173,20 +173,3 @@ def test_a_label_is_quickly_read() -> None:
 def test_two_letters_that_a_page_has_put_apart_are_one_word(apart: str, joined: str) -> None:
     assert say(apart) == say(joined)
     assert say(apart).certain
-
-
-@pytest.mark.parametrize(
-    "name", ["43 minutes ago", "Plum jam", "Product 7", "vor 3 Tagen", "季节", "Newest first", "Overview", "Ann Berg"]
-)
-def test_a_name_asks_for_nothing(name: str) -> None:
-    assert say(name).asks_nothing
-
-
-@pytest.mark.parametrize("name", ["Nudge", "Eject", "Raise hand", "Mute", "Sure"])
-def test_what_may_change_something_does_not_pass_for_a_name(name: str) -> None:
-    """Guard: protocol/risk/words/__init__.py, Spoken.asks_nothing."""
-    spoken = say(name)
-    assert (
-        spoken.kind in ("other", "view", "search") and not spoken.leans
-    )  # the most likely is that it asks for nothing
-    assert not spoken.asks_nothing

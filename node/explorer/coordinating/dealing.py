@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -17,7 +16,6 @@ from node.explorer.coordinating.diligence import Diligence
 from node.explorer.coordinating.lease_desk import LeaseDesk
 from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica
-from node.explorer.sharing.tree_view import TreeView
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell
@@ -125,49 +123,31 @@ class Dealing:
                 continue
             if self._claims.is_liar(worker) or worker in self._replica.expelled:
                 continue
-            branch = self._next_branch(own=worker == self._me)
+            branch = (self._whole() if worker == self._me else None) or self._promising()
             if branch is None:
                 continue
             await self._grant(worker, branch)
 
-    def _next_branch(self, *, own: bool) -> bytes | None:
-        """The branch to lease next: first what the owner has approved, then the children of the start page by prior, then what UCT
-        finds most promising. The only worker of a search gets the whole tree, and finds its way in it.
-
-        own: for this node. What its owner has approved, a peer would refuse, and the branch would count as closed.
-        Leases count as losses in the scores, so workers spread over the tree.
-        """
-        branch = self._approved(fresh=True) if own else None
-        branch = branch or (self._whole() if own else None) or self._promising(own)
-        return branch or (self._approved(fresh=False) if own else None)
-
     def _whole(self) -> bytes | None:
-        """The root, where nobody else takes part."""
+        """The root, where nobody else takes part: the only worker of a search finds its way in the whole tree."""
         view, root = self._replica.view, self._replica.root
         if self.others() or self._explore.workers > 1 or view.closed(root):
             return None
         return root if not view.expanded(root) or view.descend(root) else None
 
-    def _approved(self, *, fresh: bool) -> bytes | None:
-        """A branch that the owner has approved; fresh: that was not visited since. What is around it may be closed."""
-        view, leased = self._replica.view, self._desk.branches
-        for key in sorted(self._replica.opened):
-            if key not in leased and _open(view, key) and not (fresh and view.visits(key)):
-                return key
-        return None
+    def _promising(self) -> bytes | None:
+        """First the children of the start page by prior, then what UCT finds most promising.
 
-    def _promising(self, own: bool) -> bytes | None:
+        Leases count as losses in the scores, so workers spread over the tree.
+        """
         leased = self._desk.branches
-        barred = frozenset() if own else self._replica.opened
         # Priors are guesses from labels. Later, what was found says more than a guess about what nobody has tried.
         first_half = self._progress.used_ms * 2 < self._progress.limit_ms
         if first_half:
             for child in self._replica.view.choosable(self._replica.root):
-                if child not in leased and child not in barred and not self._replica.view.visits(child):
+                if child not in leased and not self._replica.view.visits(child):
                     return child
         way = self._replica.view.descend(self._replica.root)
-        if barred:
-            way = list(itertools.takewhile(lambda key: key not in barred, way))
         # Prefer a branch two levels down: a deeper one leaves its worker too little to explore.
         for depth in range(min(2, len(way)), 0, -1):
             if way[depth - 1] not in leased:
@@ -184,9 +164,6 @@ class Dealing:
 
     def anything_left(self) -> bool:
         """Whether there is a branch that is not exhausted, leased or not."""
-        view = self._replica.view
-        if any(_open(view, key) for key in self._replica.opened):
-            return True
         root = self._replica.root
         return not self._replica.view.closed(root) and (
             not self._replica.view.expanded(root) or bool(self._replica.view.descend(root))
@@ -232,8 +209,3 @@ class Dealing:
             self._tell({"peer": lease.worker, "error": error.code})
             await self._desk.end(lease.id, Event.EXPIRE)
             self._wake.set()
-
-
-def _open(view: TreeView, key: bytes) -> bool:
-    """Whether there is something to try at ``key``, and a way to it."""
-    return view.connected(key) and not view.closed(key)

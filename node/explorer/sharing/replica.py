@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.base import every_delta
@@ -60,9 +60,6 @@ class Replica:
         """Peers that are out of this search, and the error code that put them there."""
         self.aside: dict[str, str] = {}
         """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
-        self.opened: frozenset[bytes] = frozenset()
-        """Nodes that this node may choose whatever class they were named with, as its owner has approved them. No peer gets them as
-        a branch."""
         self.would_send: list[str] = []
         """What actions of this node's own work wanted to send, and was refused; each once."""
         self.login_at = ""
@@ -171,11 +168,6 @@ class Replica:
             self.own.forget()
         self.own.recall(update)
 
-    def open(self, keys: Iterable[bytes]) -> None:
-        """Let this node choose ``keys``, whatever class they were named with."""
-        self.opened |= frozenset(keys)
-        self.uct.open(row for key in self.opened if (row := self.tree.row(key)) is not None)
-
     # --- own results -------------------------------------------------------------------------------------------------
 
     def adopt(self, branch: bytes, prefix: Sequence[bytes]) -> None:
@@ -198,7 +190,6 @@ class Replica:
                 for delta in self._writer.flush(update):
                     await self._keep_own(delta)
             self._broken = False
-        self.open(())  # those that were named here only now
 
     async def _keep_own(self, delta: Delta) -> None:
         me, payload = self._witness.node, encode_delta(delta)

@@ -73,11 +73,6 @@ class TreeView:
             key = self._entry(key).parent
         return key == branch
 
-    def connected(self, key: bytes) -> bool:
-        """Whether a way from the start page to ``key`` is known: a peer that was put out takes along what it alone has named."""
-        row = self._tree.row(key)
-        return row is not None and int(self._tree.depth[row]) >= 0
-
     def closed(self, key: bytes) -> bool:
         """Whether any node reports that nothing is left to try below ``key``."""
         row = self._tree.row(key)
@@ -102,10 +97,8 @@ class TreeView:
             self._tree.key(child) for child in self._tree.children(row).tolist() if self._uct.base[child] > -math.inf
         ]
 
-    def untried(
-        self, key: bytes, *, risk_class_max: int, opened: frozenset[bytes] = frozenset()
-    ) -> list[tuple[bytes, NodeEntry]]:
-        """Children of ``key`` that nobody has tried and that may be performed; opened: those whose class does not matter.
+    def untried(self, key: bytes, *, risk_class_max: int) -> list[tuple[bytes, NodeEntry]]:
+        """Children of ``key`` that nobody has tried and that may be performed.
 
         What was just named here is not merged before the next flush, so the own share is asked as well.
         """
@@ -113,9 +106,7 @@ class TreeView:
         return [
             (child, entry)
             for child, entry in found.items()
-            if (entry.risk <= risk_class_max or child in opened)
-            and child not in self._own.registers
-            and not self.visits(child)
+            if entry.risk <= risk_class_max and child not in self._own.registers and not self.visits(child)
         ]
 
     def descend(self, key: bytes) -> list[bytes]:

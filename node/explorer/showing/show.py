@@ -59,14 +59,9 @@ async def summarise(parts: Parts, search_id: str) -> Summary:
     summary = await _proposing(parts, progress, _summary(parts, found, spec, progress, replica, leases))
     if found.status == "failed":
         code = progress.error if progress.error in CODES else "search.not_found_goal"
-        told = ""
-        if summary.questions:
-            waiting = counted(summary.questions, "question")
-            told = f"{CODES[code].meaning} {waiting} of it wait for an answer: `trailmesh approve ls`, then resume it"
-        more: dict[str, Any] = {"questions": summary.questions} if summary.questions else {}
+        told, more = "", dict[str, Any]()
         if summary.proposes:
-            told = f"{told or CODES[code].meaning} {proposed(summary.proposes)}"
-            more["proposes"] = summary.proposes
+            told, more = f"{CODES[code].meaning} {proposed(summary.proposes)}", {"proposes": summary.proposes}
         detail = {"nodes": summary.nodes, "branches": summary.branches, "claims": summary.claims, **more}
         raise MeshError(code, told, search=spec.id, **detail)
     return summary
@@ -137,7 +132,6 @@ def _summary(
         path=tuple(describe(decode_action(step)) for step in verified.path) if verified else (),
         spend=tuple(spend),
         reason=progress.error,
-        questions=parts.explorer.questions(spec.id),
         would_send=tuple(replica.would_send or progress.would_send),
     )
 

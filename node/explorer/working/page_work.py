@@ -21,7 +21,6 @@ from node.live import (
     Browsers,
     Driver,
     Gate,
-    History,
     Lent,
     Mount,
     Recording,
@@ -59,9 +58,7 @@ class PageWork:
         store: SessionStore,
         clock: Clock,
         browsers: Browsers,
-        history: History | None = None,
     ) -> None:
-        """history: what was found out about controls on this node before."""
         self._kept = KeptPages(browsers)
         self._frontiers: dict[str, Frontier] = {}
         """What the work in each search has seen, by its id."""
@@ -70,9 +67,7 @@ class PageWork:
         self._store = store
         self._clock = clock
         self._browsers = browsers
-        self._gate = Gate(
-            report=witness.trail.gate, risk_max=config.policy.risk_class_max, history=history or browsers.history
-        )
+        self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
         # All searches share the limit on concurrent exploring; this node's own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
         self._mounted: dict[str, Mounted] = {}
@@ -125,9 +120,8 @@ class PageWork:
 
     def _gate_of(self, guard: GuardPolicy) -> Gate:
         """The gate of work in a search. It asks nobody: what is refused is noted, and the search goes on elsewhere."""
-        history = self._browsers.known(guard)
         wall = self._browsers.wall(guard) if self._config.policy.probe else None
-        return msgspec.structs.replace(self._gate, history=history, wall=wall, chooses=True)
+        return msgspec.structs.replace(self._gate, wall=wall, chooses=True)
 
     async def try_start(self, spec: SearchSpec) -> str:
         """Open the start page, so that a search that cannot begin fails with the reason. Its origin if it asks for a login.

@@ -19,7 +19,7 @@ from node.explorer.sharing.visit import Visit, WalkStep
 from node.explorer.working.frontier import Frontier, Kind
 from node.explorer.working.mounted import Makes
 from node.explorer.working.walker import Walker
-from node.live import Gate, remembering, with_closed
+from node.live import Gate, with_closed
 from protocol import limits
 from protocol.capsule.login import asks_for_login
 from protocol.errors import MeshError
@@ -325,14 +325,13 @@ class Worker:
 
         Where each message out is judged by itself, a class only says what to try later.
         """
-        class_max, known = min(WRITE_CLASS - 1, self._config.policy.risk_class_max), self._gate.history
+        class_max = min(WRITE_CLASS - 1, self._config.policy.risk_class_max)
 
         def weigh(action: Action, element: Element | None, page: Observation) -> _Weighed:
-            risk = classify(action, element, page) if element is None else remembering(action, element, page, known)
+            risk = classify(action, element, page)
             why = self._gate.needs_yes(action, element, risk, page.url)
             return _Weighed(raised(risk, why).level if why else min(risk.level, class_max), risk.gravest)
 
-        await known.about(page.url)
         # As ``value`` is.
         met = partial(self._frontier.knows, depth=depth, page=page)
         rated = await asyncio.to_thread(candidates, self._goal, page, classify=weigh, known=met)
@@ -351,7 +350,6 @@ class Worker:
         open_children = self._replica.view.untried(
             path[-1] if path else self._replica.root,
             risk_class_max=self._config.policy.risk_class_max,
-            opened=self._replica.opened,
         )
         if typed is not None:
             open_children = [(key, entry) for key, entry in open_children if _sends(decode_action(entry.action), typed)]

@@ -39,7 +39,6 @@ _SHOWN_CHARS: Final = 40
 _LIKELY: Final = 0.5
 _GRAVE_CLASS: Final = 5
 _GRAVE: Final = ("pay", "access", "destroy")
-_ASK_NOTHING: Final = ("view", "search", "other")
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +51,6 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     certain: bool = False
     leans: int = 0
     """The highest class that it leans to without being certain; 0 if none."""
-    may_change: bool = False
-    """Whether the model holds a change for too likely to take it for the name of something."""
     text: str = ""
     """What was read, shortened."""
     legible: bool = True
@@ -63,11 +60,6 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     def views(self) -> bool:
         """Whether it certainly only shows, opens, moves on, closes or searches."""
         return self.certain and self.level == 1
-
-    @property
-    def asks_nothing(self) -> bool:
-        """Whether it was read, and is far more likely the name of something than anything that changes something."""
-        return self.legible and self.kind in _ASK_NOTHING and not self.leans and not self.may_change
 
 
 NOTHING: Final = Spoken()
@@ -138,8 +130,7 @@ def _say(text: str) -> Spoken:
 
 def _fixed(kind: str, text: str) -> Spoken:
     certain = kind not in ("begin", "other")
-    # A fixed label of no kind can mean anything: “Sure?” in a dialog, “Sure” on its button.
-    return Spoken(kind=kind, level=LEVELS.get(kind, 0), certain=certain, may_change=kind == "other", text=_shown(text))
+    return Spoken(kind=kind, level=LEVELS.get(kind, 0), certain=certain, text=_shown(text))
 
 
 def _pictures(text: str) -> Spoken:
@@ -166,8 +157,7 @@ def _judged(text: str) -> Spoken:
     likely = chances[kind] >= _LIKELY and kind not in ("card", "secret")
     level = LEVELS.get(kind, 0) if likely else 0
     certain = changing >= limits.change and kind == "change"
-    may = changing >= limits.quiet
-    return Spoken(kind=kind, level=4 if certain else level, certain=certain, leans=leans, may_change=may, text=shown)
+    return Spoken(kind=kind, level=4 if certain else level, certain=certain, leans=leans, text=shown)
 
 
 def _hidden(text: str) -> int:
@@ -192,11 +182,8 @@ def _worse(one: Spoken, other: Spoken, text: str) -> Spoken:
     if other.certain and other.level > one.level:
         return msgspec.structs.replace(other, text=_shown(text), legible=one.legible)
     if one.views and not other.views:
-        return msgspec.structs.replace(
-            one, certain=False, leans=max(one.leans, other.leans), may_change=other.may_change
-        )
-    may = one.may_change or other.may_change
-    return msgspec.structs.replace(one, leans=max(one.leans, other.leans), may_change=may)
+        return msgspec.structs.replace(one, certain=False, leans=max(one.leans, other.leans))
+    return msgspec.structs.replace(one, leans=max(one.leans, other.leans))
 
 
 def field_says(label: str) -> Spoken:

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from adapters.browser.view import Mask, masker
-from adapters.ports import NOTHING, Blocked, FormFate, Given, Leaving, Outcome
+from adapters.ports import NOTHING, Blocked, Given, Leaving, Outcome
 from protocol.approval.leaving import Fate
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -89,14 +89,11 @@ class MemoryPage:
         self._led_by: list[str] = []
         """Sites that led to the last address, the last one last."""
         self._secrets = NO_SECRETS
-        self._late: list[tuple[str, str]] = []
         self._dialogs: list[Dialog] = []
         self._downloads: list[Download] = []
         self._told = 0
         """How many downloads earlier steps have told of."""
         self._followed = False
-        self._fate: FormFate = ""
-        """What the last action did to a form."""
         self.beside: Callable[[str], bool] | None = None
         """What opens an address beside the page; without it, the page goes there itself."""
         self._given = NOTHING
@@ -199,13 +196,9 @@ class MemoryPage:
     def keep_back(self, number: int) -> None:
         """``adapters.ports.Page.keep_back``."""
 
-    async def pause(self, pause_ms: int, *, ahead_ms: int = 0) -> None:
+    async def pause(self, pause_ms: int) -> None:
         """``adapters.ports.Page.pause``; nothing here takes time."""
         self._require_alive()
-        if ahead_ms and self._policy.probe:
-            due, self._late = self._late, []
-            for method, url in (*due, *self._shown.document.late):
-                self._traffic.send(method, urljoin(self._shown.url, url), "fetch")
 
     # --- performing ---
 
@@ -225,7 +218,6 @@ class MemoryPage:
         self._traffic.begin(given)
         self._given = given
         self._followed = False
-        self._fate = ""
         before = self._shown
         try:
             extracted = self._do(action, ref)
@@ -243,13 +235,11 @@ class MemoryPage:
             blocked=blocked.requests,
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
-            blocked_marks=blocked.marks,
             dialogs=dialogs,
             downloads=downloads,
             tab=self._followed,
             asked=self._traffic.asked,
             faults=self._traffic.faults(self._shown.url, mask),
-            form=self._fate if given.stays else "",
             notes=("the page was still loading",)
             if self._shown.document.unfinished and self._shown is not before
             else (),
@@ -375,7 +365,6 @@ class MemoryPage:
 
     def _trigger(self, control: Control) -> None:
         effect = control.effect
-        self._fate = effect.form
         if effect.stores:
             self._kept.store(self._shown.url)
         if effect.shows:
@@ -387,8 +376,7 @@ class MemoryPage:
             met = Dialog(kind=effect.dialog, message=effect.asks)
             self._dialogs.append(msgspec.structs.replace(met, accepted=self._given.accepts(met)))
         for method, url in effect.fetch:
-            self._traffic.send(method, urljoin(self._shown.url, url), "fetch", says=effect.says)
-        self._late += effect.late
+            self._traffic.send(method, urljoin(self._shown.url, url), "fetch")
         if effect.post:
             self._show("POST", urljoin(self._shown.url, effect.post))
         target = effect.go or effect.popup or (control.element.url if control.element.role == "link" else "")
@@ -459,7 +447,6 @@ class MemoryPage:
         else:
             self._shown = Shown(url, self._kept.shown(url, document))
             self._traffic.shows(url, document.status)
-            self._late = []
             for sent, address in self._shown.document.pending:
                 self._traffic.send(sent, urljoin(url, address), "fetch")
         if left != "about:blank":

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from adapters.ports import FormFate
 from protocol.page.dialogs import DialogKind
 from protocol.page.downloads import Download
 from protocol.page.hidden_text import HiddenText
@@ -22,10 +21,6 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """Address it submits to by a POST, and then shows."""
     fetch: tuple[tuple[str, str], ...] = ()
     """``(method, address)`` of requests by scripts; ``WS`` for a socket."""
-    says: str = ""
-    """What stands in them."""
-    late: tuple[tuple[str, str], ...] = ()
-    """The same of a timer, which runs when a probe lets time pass."""
     stores: bool = False
     """Whether it stores an item for its origin."""
     shows: tuple[Control, ...] = ()
@@ -36,8 +31,6 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     dialog: DialogKind | None = None
     asks: str = ""
     """What the dialog says."""
-    form: FormFate = ""
-    """What becomes of the form around it."""
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True):

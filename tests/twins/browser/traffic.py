@@ -10,7 +10,7 @@ from adapters.ports import NOTHING, Blocked, Given
 from protocol.approval.forms import RequestForm, request_form
 from protocol.approval.question import level_of
 from protocol.recording.session import RequestFault
-from protocol.risk.refused import PROBED_PAGE, Refused, graver, may_be_approved, refused, request_line
+from protocol.risk.refused import Refused, graver, may_be_approved, refused, request_line
 from protocol.risk.requests import GuardPolicy, judge_request
 from protocol.risk.sockets import judge_socket
 from tests.twins.browser.site import MemorySite
@@ -22,30 +22,25 @@ class Traffic:
     def __init__(self, site: MemorySite, policy: GuardPolicy) -> None:
         self._site, self._policy = site, policy
         self._refused: list[Refused] = []
-        self._marks: dict[str, set[bytes]] = {}
         self._forms: dict[RequestForm, None] = {}
         self._caused = Caused()
         self._unanswered: list[tuple[str, str]] = []
         self._given = NOTHING
-        self._stays = False
 
     def begin(self, given: Given) -> None:
         """A step begins, with what the owner has given it."""
         self._caused.begin()
         self._unanswered.clear()
-        self._given, self._stays = given, given.stays
+        self._given = given
 
     def acted(self) -> None:
-        """The step has acted: what comes later is not covered by what it was given. A probe stays on its page."""
+        """The step has acted: what comes later is not covered by what it was given."""
         self._given = NOTHING
 
-    def send(self, method: str, url: str, kind: str, *, navigation: bool = False, says: str = "") -> bool:
-        """Whether a request got through; it is in the site's log or among the refused ones afterwards. says: its body."""
+    def send(self, method: str, url: str, kind: str, *, navigation: bool = False) -> bool:
+        """Whether a request got through; it is in the site's log or among the refused ones afterwards."""
         if rule := self._judge(method, url, kind, navigation):
-            told = refused(method, url, rule)
-            self._refused.append(told)
-            if self._policy.probe:
-                self._marks.setdefault(request_line(told), set()).add(f"{url} {says}".encode())
+            self._refused.append(refused(method, url, rule))
             if method != "WS":
                 self._caused.refused(method, url.partition("?")[0])
             return False
@@ -76,8 +71,6 @@ class Traffic:
                     rule = ""
                 else:
                     self._forms[request_form(method, url)] = None
-        if not rule and self._stays and kind == "document":
-            rule = PROBED_PAGE
         return rule or ""
 
     def shows(self, url: str, status: int) -> None:
@@ -108,6 +101,4 @@ class Traffic:
         refused, self._refused = self._refused, []
         forms, self._forms = tuple(self._forms), {}
         requests = tuple(mask(request_line(each, url)) for each in refused)
-        marks = tuple(frozenset(self._marks.get(request_line(each), ())) for each in refused)
-        self._marks = {}
-        return Blocked(requests, tuple(each.rule for each in refused), forms, marks if self._policy.probe else ())
+        return Blocked(requests, tuple(each.rule for each in refused), forms)
