@@ -12,13 +12,15 @@ from adapters.browser.network import NetworkGuard
 from adapters.browser.sending import Asked
 from adapters.ports import Given
 from node.live.gate import Gate
+from node.live.giving import accepting
 from node.live.mounting import Mount
 from protocol.approval.forms import request_form
 from protocol.approval.question import Cover
 from protocol.page.action import Click, Fill, Locator
+from protocol.page.dialogs import Answer, Dialog
 from protocol.page.observation import Element
 from protocol.recording.manifest import Listed, effect_of
-from protocol.risk.classes import classify
+from protocol.risk.classes import Risk, classify
 from protocol.risk.pressing import UNSURE, raised
 from protocol.risk.refused import CAPSULE_CLASS, may_be_allowed, what_helps
 from protocol.risk.requests import GuardPolicy
@@ -93,6 +95,15 @@ def test_a_capsule_that_forbids_trials_follows_links_and_opens_what_certainly_re
         risk = classify(action, on, PAGE)
         assert gate.needs_yes(action, on, risk, PAGE.url) == UNSURE, on.name
         assert raised(risk, UNSURE).level >= 4
+
+
+async def test_no_dialog_is_accepted_that_asks_for_more_than_the_capsule_allows() -> None:
+    gate = Mount(guard=GuardPolicy(), capsule="cap-1", class_max=4).gate(Gate(report=unreported, risk_max=7))
+    answer = Answer(kind="confirm", text="Sure?", accept=True)
+    said = {"Sure?": True, "Sure? This will delete the account.": False}
+    for message, taken in said.items():
+        accepts = accepting(answer, Risk(level=4, reason="x"), gate.approved_max)
+        assert accepts(Dialog(kind="confirm", message=message)) is taken
 
 
 def test_by_default_a_capsule_lets_anything_be_typed_and_pressed() -> None:

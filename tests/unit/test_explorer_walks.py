@@ -227,13 +227,17 @@ async def test_an_action_that_only_wants_to_change_something_is_noted_and_its_pa
     assert site.reached == ["GET /", "GET /"], "what the page shows since is not believed"
 
 
-async def test_what_an_action_would_have_sent_is_told_without_secrets() -> None:
+async def test_what_an_action_would_have_sent_is_told_without_secrets_and_tokens() -> None:
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
     site, secrets = site_of(), Secrets({"pin": GivenSecret(value="hunter2", origins=(ORIGIN,))})
-    site.documents[f"{ORIGIN}/"] = Document(title="Page /", controls=(button("Zorp", fetch=(("POST", "/r/hunter2"),)),))
+    sends = (("POST", "/r/hunter2"), ("POST", f"/reset/{token}"))
+    site.documents[f"{ORIGIN}/"] = Document(title="Page /", controls=(button("Zorp hunter2", fetch=sends),))
     walker, told = pressing(site, secrets=secrets)
-    with pytest.raises(MeshError):
-        await walker.reach([pressed(b"root", "Zorp")])
-    assert told == ["POST /r/‹secret:pin›, by click button “Zorp”"]
+    with pytest.raises(MeshError) as refused:
+        await walker.reach([pressed(b"root", "Zorp hunter2")])
+    assert len(told) == 1 and told[0].startswith("POST /r/‹secret:pin›, POST /reset/")
+    assert told[0].endswith("by click button “Zorp ‹secret:pin›”")
+    assert not any(each in text for each in ("hunter2", token) for text in (told[0], refused.value.message))
 
 
 async def test_what_opened_beside_a_refused_write_is_a_page_and_unconfirmed_until_it_is_opened_anew() -> None:

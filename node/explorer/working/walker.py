@@ -14,7 +14,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Reload, describe
 from protocol.page.observation import Observation
-from protocol.page.redaction import redact_text
+from protocol.page.redaction import redact_address, redact_text
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.risk.refused import may_change
 from protocol.search.places import has_opened
@@ -187,14 +187,19 @@ class Walker:
         if moved:
             return outcome
         if lines and not has_opened(before, after):
-            raise MeshError("risk.refused", f"it would send {', '.join(lines)}, and does nothing else")
+            raise MeshError("risk.refused", f"it would send {self._told(lines)}, and does nothing else")
         self.unconfirmed = True
         return outcome
 
     def _note(self, step: WalkStep, lines: tuple[str, ...]) -> None:
-        told = redact_text(f"{', '.join(lines)}, by {describe(step.action)}", self._secrets)[: limits.REASON_CHARS_MAX]
+        deed = redact_text(describe(step.action), self._secrets)
+        told = f"{self._told(lines)}, by {deed}"[: limits.REASON_CHARS_MAX]
         if told not in self._would_send and len(self._would_send) < limits.SEARCH_REFUSED_MAX:
             self._would_send.append(told)
+
+    def _told(self, lines: tuple[str, ...]) -> str:
+        """Refused writes as they may be told and kept: an address may hold a token."""
+        return ", ".join(redact_address(line, self._secrets) for line in lines)
 
     def _writes(self, outcome: Outcome) -> tuple[str, ...]:
         """What an action wanted to send that may change something, and was refused."""
