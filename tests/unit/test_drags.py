@@ -10,7 +10,7 @@ from protocol.page.action import Drag, Locator, describe
 from protocol.page.observation import Element, Traits
 from protocol.page.redaction import redact_action
 from protocol.risk.drops import dropped
-from tests.twins.browser import Control, Document
+from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
 
@@ -68,8 +68,10 @@ async def test_a_drag_is_recorded_with_both_elements_and_replayed() -> None:
     assert replayed.report.steps[1].error == "action.target_missing"
 
 
-async def test_a_drag_onto_something_that_deletes_needs_the_approval_of_that() -> None:
-    bench = await bench_with(board("Beer", lists=("Delete",)))
+async def test_what_a_drag_onto_something_that_deletes_sends_needs_the_approval_of_that() -> None:
+    lists = (Control(element=Element(ref="", role="list", name="Delete")),)
+    sends = Control(element=Element(ref="", role="listitem", name="Beer"), effect=Effect(fetch=(("POST", "/cards"),)))
+    bench = await bench_with(Document(title="Board", controls=(sends, *lists)))
     allow = (f"POST {ORIGIN}/cards",)
     refused = await bench.refused("record", actions=STEPS.replace("Done", "Delete"), approve_class=4, allow=allow)
     assert (refused.code, refused.detail["level"]) == ("risk.refused", 7)

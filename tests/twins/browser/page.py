@@ -322,6 +322,7 @@ class MemoryPage:
                 self._trigger_change(control)
             case Drag():
                 shown.target(self._given.onto)
+                self._trigger(control)
             case Upload():
                 self._require(control.element.traits.input_type == "file")
             case Select(option=option, also=also):
