@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypedDict
 
-from protocol.page.action import Action, Fill, Secret
+from protocol.page.action import Action, Fill, Goto, Secret
 from protocol.page.secret_search import Search
 from protocol.page.secrets import NO_SECRETS, Secrets
 
@@ -31,6 +31,8 @@ class Closely:
     def __init__(self) -> None:
         self.pauses: Callable[[], Awaitable[None]] = _nothing
         """Has each request pause; awaited before the action."""
+        self._opens = ""
+        """The address that the action opens."""
         self._acts = False
         """A grave press is being performed."""
         self._until = 0.0
@@ -49,10 +51,18 @@ class Closely:
         """No request may leave without being judged."""
         return self.grave or bool(self._typed)
 
-    async def begin(self, action: Action, secrets: Secrets, *, grave: bool) -> None:
-        """``action`` is about to be performed; from here on nothing leaves unseen if it is one of those that count."""
+    async def begin(self, action: Action, secrets: Secrets, *, grave: bool, url: str = "") -> None:
+        """``action`` is about to be performed; from here on nothing leaves unseen if it is one of those that count.
+
+        url: the address of the page. What stands in it, its site knows: it is no secret there.
+        """
         self._acts = grave
-        if isinstance(action, Fill) and isinstance(action.value, Secret):
+        self._opens = action.url if isinstance(action, Goto) else ""
+        if (
+            isinstance(action, Fill)
+            and isinstance(action.value, Secret)
+            and not _tells(action.value.secret, secrets, url)
+        ):
             self._typed[action.value.secret] = secrets.get(action.value.secret, "")
             self._search, self._secrets = Search(self._typed), secrets
         if self.looks:
@@ -65,5 +75,11 @@ class Closely:
 
     def says(self, url: str) -> Watched:
         """What is known of a request to ``url``."""
-        found = self._search.find(url) if self._search is not None else []
+        # An address that the action opens is the author's, and names only secrets that may stand in it.
+        opened = bool(self._opens) and url.partition("#")[0] == self._opens.partition("#")[0]
+        found = self._search.find(url) if self._search is not None and not opened else []
         return Watched(grave=self.grave, tells=any(not self._secrets.may_stand_in(each.name, url) for each in found))
+
+
+def _tells(name: str, secrets: Secrets, url: str) -> bool:
+    return bool(Search({name: secrets.get(name, "")}).find(url))

@@ -429,7 +429,7 @@ class ChromiumPage:
         self._guard.sending.begin(action, given)
         self._ahead.forget()
         self._following.begin()
-        await self._guard.closely.begin(action, self._secrets, grave=given.grave)
+        await self._guard.closely.begin(action, self._secrets, grave=given.grave, url=self._page.url)
         await self._hands.filled.begin()
         extracted = ""
         if isinstance(action, Goto):

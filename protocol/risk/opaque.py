@@ -28,8 +28,12 @@ _CAPABILITIES: Final = word_set(
     "newsletter newsletters confirm location"
 )
 """Nouns behind which a token orders something as often as it names a record."""
-_STATES: Final = word_set("v ver version rev hash build cb ts cursor after before page etag lang locale")
-"""Keys whose value says which part, or which edition, is read."""
+_STATES: Final = word_set(
+    "v ver version rev hash build cb ts cursor after before page etag lang locale session sid state code nonce challenge"
+)
+"""Keys whose value says which part, or which edition, is read; and those by which a login goes from page to page (OAuth)."""
+_LOGINS: Final = frozenset({"access token", "auth token", "id token", "csrf token", "xsrf token"})
+"""Keys by which a page says who asks."""
 _CARD_KEYS: Final = re.compile(
     r"(?:cc|card|credit card|debit card)(?: ?(?:no|nr|num|number))?|pan|(?:(?:cc|card) )?(?:cvc2?|cvv2?|csc|security code)|iban"
 )
@@ -71,7 +75,8 @@ def _orders(key: str, value: str) -> bool:
     if not value:
         return is_token(key)
     names = words_in(key)
-    return is_token(value) and not (names and (names[-1] in _STATES or _is_noun(names[-1])))
+    known = names and (names[-1] in _STATES or _is_noun(names[-1]) or " ".join(names) in _LOGINS)
+    return is_token(value) and not known
 
 
 def _is_noun(name: str) -> bool:

@@ -82,7 +82,7 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
         return ""
     if chosen_at:
         return "" if element is not None and _is_text(element) else CHOSEN
-    return BY_ADDRESS if _reads_by_address(action, element) else ""
+    return BY_ADDRESS if _reads_by_address(action, element) and _is_said(element, risk) else ""
 
 
 def surely_reads(action: Action, risk: Risk) -> bool:
@@ -109,6 +109,12 @@ def raised(risk: Risk, why: str) -> Risk:
 def is_grave(action: Action, risk: Risk) -> bool:
     """Whether ``action`` is a press that anything calls grave: an address that nobody can read may be its order then."""
     return isinstance(action, PRESSES) and risk.gravest >= GRAVE_CLASS
+
+
+def _is_said(element: Element | None, risk: Risk) -> bool:
+    """Whether something certain is grave, or words that only lean to it are more than one: “Out” alone says too little."""
+    certain = risk.level >= GRAVE_CLASS or any(each.certain and each.level >= GRAVE_CLASS for each in risk.evidence)
+    return certain or element is None or len(words_in(element.name)) > 1 or not element.name.isascii()
 
 
 def _reads_by_address(action: Action, element: Element | None) -> bool:
