@@ -58,12 +58,9 @@ class Closely:
         """
         self._acts = grave
         self._opens = action.url if isinstance(action, Goto) else ""
-        if (
-            isinstance(action, Fill)
-            and isinstance(action.value, Secret)
-            and not _tells(action.value.secret, secrets, url)
-        ):
-            self._typed[action.value.secret] = secrets.get(action.value.secret, "")
+        typed = action.value.secret if isinstance(action, Fill) and isinstance(action.value, Secret) else ""
+        if typed and not _tells(typed, secrets, url):
+            self._typed[typed] = secrets.get(typed, "")
             self._search, self._secrets = Search(self._typed), secrets
         if self.looks:
             await self.pauses()

@@ -78,11 +78,11 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
     index = rule_at(guard.sites, chosen_at)
     if chosen_at and index is not None and not guard.sites[index].probe:
         return "the rule of this site keeps searches from pressing what is not understood"
-    if risk.gravest < GRAVE_CLASS:
+    if risk.gravest < GRAVE_CLASS or not _is_said(element, risk):
         return ""
     if chosen_at:
         return "" if element is not None and _is_text(element) else CHOSEN
-    return BY_ADDRESS if _reads_by_address(action, element) and _is_said(element, risk) else ""
+    return BY_ADDRESS if _reads_by_address(action, element) else ""
 
 
 def surely_reads(action: Action, risk: Risk) -> bool:
