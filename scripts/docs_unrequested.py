@@ -6,7 +6,7 @@ from adapters.browser.unrequested import DEEDS
 
 _HEAD = """# What acts without a request
 
-The [network guard](risk.md#network-guard) judges each request of a page. Some things that a page can do send none, or send it past
+The [network guard](guard.md) judges each request of a page. Some things that a page can do send none, or send it past
 the guard. One table says how each is kept. A test tries every row in Chromium.
 
 - **off**: it is not there, or refused at once

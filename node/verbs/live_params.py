@@ -52,7 +52,7 @@ class OpenParams(Params, frozen=True, kw_only=True):
     secrets: Annotated[
         dict[Name, GivenSecret],
         option(
-            "A secret that actions may name, for the password fields of a site, and its source (docs/risk.md). Repeat for more.",
+            "A secret that actions may name, for the password fields of a site, and its source (docs/secrets.md). Repeat for more.",
             flag="--secret",
             metavar="NAME@ORIGIN=SOURCE",
             reads="secrets",

@@ -13,7 +13,7 @@ from protocol.risk.allowed import AllowedRequest
 
 _SESSION: Final = argument("Id of the session.", metavar="SESSION")
 SECRETS: Final = option(
-    "A secret that the actions name, for the password fields of a site, and its source (docs/risk.md). Repeat for more.",
+    "A secret that the actions name, for the password fields of a site, and its source (docs/secrets.md). Repeat for more.",
     flag="--secret",
     metavar="NAME@ORIGIN=SOURCE",
     reads="secrets",

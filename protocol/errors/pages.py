@@ -229,7 +229,7 @@ PAGES: Final[dict[str, Code]] = {
         _C,
         False,
         "The action needs a secret that was not given.",
-        "Pass it with `--secret NAME@https://shop.example=SOURCE`, for example `=prompt:` (docs/risk.md).",
+        "Pass it with `--secret NAME@https://shop.example=SOURCE`, for example `=prompt:` (docs/secrets.md).",
     ),
     "action.secret_elsewhere": Code(
         _C,

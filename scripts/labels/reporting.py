@@ -19,7 +19,7 @@ _LANGUAGES: Final = (
 _INTRODUCTION: Final = """\
 # How well the text model reads labels
 
-Written by `python -m scripts.labels.train`; do not edit. What the model decides is in [risk](risk.md#words), why it is built like
+Written by `python -m scripts.labels.train`; do not edit. What it decides is in [controls](controls.md#words), why it is built like
 this in [ADR 40](adr/0040-judgement-by-evidence.md).
 
 A rule on the English original (`scripts/labels/rules.py`) says what a label asks for, and its translations are held to that. The
