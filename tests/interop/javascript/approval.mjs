@@ -20,7 +20,7 @@ const APPROVAL = {
 }
 
 export const ownerId = (publicKey) => ownId('own', hashIn('trailmesh-owner-v1', publicKey))
-export const digestOf = (question) => hashIn('trailmesh-question-v1', question)
+export const digestOf = (question) => hashIn('trailmesh-question-v2', question)
 
 /** A path with its ids replaced. */
 export function pathForm(path) {

@@ -2,7 +2,9 @@
 
 import { demand } from './errors.mjs'
 
-const VERSIONS = { protocol: 2, assignment: 2, bundle: 2, capsule: 2, delta: 2, 'log-opening': 2, 'replay-report': 2, result: 2, search: 2 }
+const VERSIONS = {
+  protocol: 2, approval: 2, assignment: 2, bundle: 2, capsule: 2, delta: 2, 'log-opening': 2, 'replay-report': 2, result: 2, search: 2,
+}
 
 export const versionOf = (name) => VERSIONS[name] ?? 1
 
