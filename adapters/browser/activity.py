@@ -213,7 +213,7 @@ class Activity:
     def _answered(self, response: Response) -> None:
         asked = _asked(response.request)
         if self.waiting is not None:
-            self.waiting.answered(*asked)
+            self.waiting.answered(*asked, _body(response.request))
         if len(self.answers) < _ANSWERS_MAX:
             self.answers.append(asked)
         self._changed.set()
@@ -224,8 +224,8 @@ class Activity:
 
     def _request_failed(self, request: Request) -> None:
         asked = _asked(request)
-        if self.waiting is not None:
-            self.waiting.gave_up(*asked)
+        if self.waiting is not None and self.waiting.gave_up(*asked, _body(request)):
+            return  # it never left, so nobody waited for its end
         # A page that gives up its own request, or leaves, has not met a fault.
         if self._requests[asked] > self._earlier[asked] and request.failure != _GIVEN_UP:
             self.caused.failed(*asked)
@@ -367,6 +367,11 @@ class Activity:
         return list((self._requests - self._earlier - self._streams).elements())
 
     @property
+    def at(self) -> str:
+        """The address of the page; empty until it is followed."""
+        return self._page.url if self._page is not None else ""
+
+    @property
     def main_frame(self) -> str:
         """Id of the main frame; empty until the page is followed."""
         return self._main
@@ -451,6 +456,13 @@ class Activity:
                 task.cancel()
             # Retrieved here, so that a late failure is not reported as one nobody looked at.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+def _body(request: Request) -> bytes | None:
+    """None if there is none, or it is not known."""
+    with contextlib.suppress(PlaywrightError):
+        return request.post_data_buffer
+    return None
 
 
 def _asked(request: Request) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final
 
 from adapters.ports import Leaving
@@ -18,6 +18,7 @@ from protocol import limits
 from protocol.approval.forms import UNREAD, request_form
 from protocol.approval.leaving import Fate, request_exact
 from protocol.recording.manifest import Effect
+from protocol.trust.origin import origin_of
 
 _ANSWERS_S: Final = 1.0  # a page that says nothing for so long waits for a synchronous request
 
@@ -25,9 +26,10 @@ _ANSWERS_S: Final = 1.0  # a page that says nothing for so long waits for a sync
 class Held:
     """One request that waits, until its fate is known."""
 
-    def __init__(self, leaving: Leaving, event: Mapping[str, Any], *, document: bool) -> None:
+    def __init__(self, leaving: Leaving, event: Mapping[str, Any], body: str, *, document: bool) -> None:
         loop = asyncio.get_running_loop()
         self.leaving, self.event, self.document = leaving, event, document
+        self.body = body.encode("utf-8", "surrogateescape")
         self.decision: asyncio.Future[bool] = loop.create_future()
         """Whether it may go."""
         self.fate: asyncio.Future[Fate] = loop.create_future()
@@ -107,10 +109,12 @@ class Holding:
 
     # --- what the guard refuses ---
 
-    def take(self, event: Mapping[str, Any], kind: str, body: str | None, effect: Effect, *, main: bool) -> bool:
+    def take(
+        self, event: Mapping[str, Any], kind: str, body: str | None, effect: Effect, *, main: bool, at: str
+    ) -> bool:
         """Hold what the guard refuses for want of a yes; False if it is of no kind that waits, or too many wait.
 
-        main: it belongs to the main frame of the page, and to no worker.
+        main: it belongs to the main frame of the page, and to no worker. at: the address of the page.
         """
         document = kind == "document"
         waiting = sum(not each.fate.done() for each in self._held.values())
@@ -120,19 +124,22 @@ class Holding:
             return False
         request, number = event["request"], next(_NUMBERS)
         method, url, headers = request["method"], request["url"], request["headers"]
+        # Sent anew, it would look as if the person had opened the address: a site could not tell that another one asks for it.
+        if (document and origin_of(url) != origin_of(at)) or len(url) > limits.URL_CHARS_MAX:
+            return False
         content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
         leaving = Leaving(
             number=number,
             url=url,
-            form=request_form(method, url, content_type, body),
+            form=request_form(effect.method, url, content_type, body, effect.chosen),
             exact=request_exact(method, url, headers, body),
             effect=effect,
             document=document,
-            size=len(body.encode("utf-8", "surrogatepass")),
+            size=len(body.encode("utf-8", "surrogateescape")),
         )
         if leaving.form.body == UNREAD:
             return False
-        self._held[number] = held = Held(leaving, event, document=document)
+        self._held[number] = held = Held(leaving, event, body, document=document)
         held.fate.add_done_callback(lambda _: self._forget())
         self._new.set()
         return True
@@ -167,20 +174,29 @@ class Holding:
 
     # --- what becomes of them ---
 
-    def gave_up(self, method: str, url: str) -> None:
-        """The page gave a request up, or it failed: one that was let go may have arrived."""
+    def gave_up(self, method: str, url: str, body: bytes | None) -> bool:
+        """The page gave a request up, or it failed: one that was let go may have arrived. Whether it waited until then."""
         if self._ending[method, url]:
             self._ending[method, url] -= 1
-            return
-        for each in self._held.values():
-            if each.key == (method, url) and not each.document:
-                each.end("unknown" if each.gone else "withdrawn")
+            return True
+        # The oldest one alone: a page that gives a request up may have sent it again by now.
+        found = next((each for each in self._alike(method, url, body) if not each.document), None)
+        if found is not None:
+            found.end("unknown" if found.gone else "withdrawn")
+        return found is not None and not found.gone
 
-    def answered(self, method: str, url: str) -> None:
+    def answered(self, method: str, url: str, body: bytes | None) -> None:
         """The site has answered a request."""
+        found = next((each for each in self._alike(method, url, body) if each.gone), None)
+        if found is not None:
+            found.end("sent")
+
+    def _alike(self, method: str, url: str, body: bytes | None) -> Iterator[Held]:
+        """Those of unknown fate, oldest first, that an event about a request may mean. body: None if it tells none."""
         for each in self._held.values():
-            if each.key == (method, url) and each.gone:
-                each.end("sent")
+            same = each.key == (method, url) and (not (body and each.body) or each.body == body)
+            if same and not each.fate.done():
+                yield each
 
     def left(self) -> None:
         """The page shows another document: what the last one asked for and was not let go is withdrawn."""

@@ -165,6 +165,11 @@ class NetworkGuard:
         self._led_by.clear()
 
     @property
+    def at(self) -> str:
+        """The address of the page."""
+        return self._activity.at
+
+    @property
     def led_by(self) -> tuple[str, ...]:
         """The sites whose documents were let through since ``expects_document``, in order."""
         return tuple(self._led_by)
@@ -258,7 +263,8 @@ class NetworkGuard:
             method = f"{method} as {told.replaced_by}"
         exact = b"" if body is None or announced else request_exact(method, url, headers, body)
         for cover in self._activity.given.covers:
-            if cover.covers(method, url, told.content_type, body, exact=exact, announced=announced):
+            chosen = choosing(headers)
+            if cover.covers(method, url, told.content_type, body, chosen=chosen, exact=exact, announced=announced):
                 if not cover.exacts or announced:
                     return None
                 if exact not in self._passed:  # a yes for once: a page that sends twice gets it once
@@ -272,7 +278,7 @@ class NetworkGuard:
         """Note the form of what was refused for want of a yes."""
         if not asked.announced and len(self._forms) < limits.QUESTION_REQUESTS_MAX:
             method = f"{asked.method} as {asked.replaced_by}" if asked.replaced_by else asked.method
-            self._forms[request_form(method, asked.url, asked.content_type, asked.body)] = None
+            self._forms[request_form(method, asked.url, asked.content_type, asked.body, asked.chosen)] = None
 
     def credentials(self, event: Mapping[str, Any], *, again: bool) -> Basic | None:
         """What answers a site that asks for HTTP authentication (``Fetch.authRequired``): the secret that was given for exactly its
@@ -393,20 +399,33 @@ Hold = Callable[[Asked], bool]
 """Takes what is refused for want of a yes, and says whether it waits for that."""
 
 
+def body_of(request: Mapping[str, Any]) -> str | None:
+    """The body of a request; None if it is not known: Chromium leaves out a long one, and one of files.
+
+    Its bytes, each that is no text as a lone surrogate: in Chromium's own text of it they are missing.
+    """
+    if not request.get("hasPostData"):
+        return str(request.get("postData", ""))
+    entries = request.get("postDataEntries", ())
+    if request.get("postData") is None or not all("bytes" in each for each in entries):
+        return None
+    if not entries:
+        return str(request["postData"])
+    return b"".join(base64.b64decode(each["bytes"]) for each in entries).decode("utf-8", "surrogateescape")
+
+
 def permitted(event: Mapping[str, Any], guard: NetworkGuard, main: bool | None = None) -> bool:
     """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of.
 
     main: it is of the main frame of a page (True) or of another frame (False), and can be held; None if nothing of it can.
     """
     request, kind = event["request"], kind_of(event)
-    # Chromium leaves out a long body, and one of files: it is known by no form then.
-    body = request.get("postData", None if request.get("hasPostData") else "")
-    headers = request.get("headers", {})
+    body, headers = body_of(request), request.get("headers", {})
     frame = str(event.get("frameId", ""))
 
     def hold(asked: Asked) -> bool:
         effect = guard.sending.effect(asked, masker(guard.secrets))
-        return guard.holding.take(event, kind, body, effect, main=bool(main))
+        return guard.holding.take(event, kind, body, effect, main=bool(main), at=guard.at)
 
     takes = hold if main is not None else None
     return guard.permits(request["method"], request["url"], kind, kind == "document", body, headers, frame, takes)
@@ -428,7 +447,7 @@ async def answer(
     if permit:
         request = event["request"] if instead is None else instead
         if instead is not None:
-            body = str(request.get("postData", "")).encode("utf-8", "surrogatepass")
+            body = (body_of(request) or "").encode("utf-8", "surrogateescape")
             asked |= {"method": request["method"], "postData": base64.b64encode(body).decode()}
         if (anew and event["resourceType"] in _READ_ANEW) or instead is not None:
             headers = {"Cache-Control": "no-cache", **event["request"]["headers"], **request["headers"]}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -36,19 +37,25 @@ from protocol.wire import cbor
 
 NUMBER: Final = "{n}"
 ID: Final = "{id}"
+CUT: Final = "#"
+"""In a method: the rest of it is known by its digest alone."""
+_METHOD_CHARS: Final = 32
 UNREAD: Final = "unread"
 """The body of a request of which nothing is known. Only an approval for once can hold for it."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _HEX: Final = re.compile(r"[0-9a-f]{12,64}", re.ASCII | re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
-_BOUNDARY: Final = re.compile(r'boundary=(?:"([^"]+)"|([^\s;]+))', re.IGNORECASE)
-_PART_NAME: Final = re.compile(r'\bname="([^"]*)"')
-_PART_FILE: Final = re.compile(r'\bfilename="([^"]*)"')
+_BOUNDARY: Final = re.compile(r"multipart/form-data; *boundary=([\w'()+,./:=?-]{1,70})", re.ASCII | re.IGNORECASE)
+_PART_HEAD: Final = re.compile(
+    r'Content-Disposition: form-data; name="([^"\\\r\n]*)"(?:; filename="([^"\\\r\n]*)")?(?:\r\nContent-Type: ([^\r\n]*))?',
+    re.IGNORECASE,
+)
+"""The head of a part as browsers write it. Sites disagree on how any other one is read."""
 _CHOOSES: Final = frozenset(
-    {"action", "act", "cmd", "command", "do", "func", "function", "method", "mode", "op", "operation", "operationname", "query",
-     "task", "type", "verb", "_method"}
+    {"action", "act", "cmd", "command", "do", "func", "function", "method", "mode", "op", "operation",
+     "operationname", "query", "task", "type", "verb", "_method", "documentid", "sha256hash"}
 )  # fmt: skip
-"""Names of fields that choose what a request does, in lower case."""
+"""Names of fields that choose what a request does, in lower case; the last two of GraphQL name a stored document."""
 
 _Text = Annotated[str, msgspec.Meta(max_length=limits.FORM_TEXT_CHARS_MAX)]
 _Fields = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=limits.FORM_FIELDS_MAX)]
@@ -80,7 +87,7 @@ class RequestForm(_Record, frozen=True, kw_only=True):
     query: _Fields = ()
     """Names in the query, sorted; of those that choose what is done, ``name=value``."""
     fields: _Fields = ()
-    """The same of the body."""
+    """The same of the body, of JSON also of what chooses further inside; and headers that choose, ``name: value``."""
     body: Annotated[str, msgspec.Meta(max_length=80)] = ""
     """How the body was read: empty without one, ``form``, ``multipart``, ``json``, ``sha256:…`` of a body without fields, or
     ``unread``."""
@@ -89,8 +96,8 @@ class RequestForm(_Record, frozen=True, kw_only=True):
 def path_form(path: str) -> str:
     """``path`` with its ids replaced. One with encoded slashes stays as it is: sites disagree on where its segments end."""
     if re.search(r"%2f|%5c|\\", path, re.IGNORECASE):
-        return path[: limits.FORM_TEXT_CHARS_MAX]
-    return "/".join(_segment(each) for each in path.split("/"))[: limits.FORM_TEXT_CHARS_MAX]
+        return _cut(path)
+    return _cut("/".join(_segment(each) for each in path.split("/")))
 
 
 def _segment(text: str) -> str:
@@ -168,15 +175,28 @@ def _value(action: Action) -> str:
             return ""
 
 
-def request_form(method: str, url: str, content_type: str = "", body: str | None = "") -> RequestForm:
-    """The form of a request. body: None if it is not known."""
+def request_form(
+    method: str, url: str, content_type: str = "", body: str | None = "", chosen: Sequence[str] = ()
+) -> RequestForm:
+    """The form of a request. body: None if it is not known. chosen: headers that choose what it does, each ``name: value``."""
     origin, path = place_of(url)
     try:
-        query = _names(parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=limits.FORM_FIELDS_MAX))
+        # Some sites part fields at a semicolon too.
+        asked = urlsplit(url).query.replace(";", "&")
+        query = _names(parse_qsl(asked, keep_blank_values=True, max_num_fields=limits.FORM_FIELDS_MAX))
     except ValueError:
         query = (_digest(url),)
     how, fields = _body(content_type, body)
-    return RequestForm(method=method.upper()[:32], origin=origin, path=path, query=query, fields=fields, body=how)
+    fields = tuple(sorted({*fields, *map(_cut, chosen)}))
+    if len(fields) > limits.FORM_FIELDS_MAX:
+        how, fields = _digest(repr((body, chosen))), ()
+    return RequestForm(method=_method(method), origin=origin, path=path, query=query, fields=fields, body=how)
+
+
+def _method(text: str) -> str:
+    """A method in a form. A longer one ends in its digest: no header may push out of sight what another one says."""
+    upper = text.upper()
+    return upper if len(upper) <= _METHOD_CHARS else f"{upper[: _METHOD_CHARS - 9]}{CUT}{_digest(upper)[7:15]}"
 
 
 def media_type(content_type: str) -> str:
@@ -191,7 +211,15 @@ def fields_of(content_type: str, body: str) -> list[tuple[str, str]] | None:
     """
     match media_type(content_type):
         case "application/x-www-form-urlencoded":
-            return parse_qsl(body, keep_blank_values=True, strict_parsing=True, max_num_fields=limits.FORM_FIELDS_MAX)
+            if ";" in body:  # no browser's form writes one, and some sites part fields at it
+                raise ValueError("fields that sites read in two ways")
+            return parse_qsl(
+                body,
+                keep_blank_values=True,
+                strict_parsing=True,
+                errors="surrogateescape",
+                max_num_fields=limits.FORM_FIELDS_MAX,
+            )
         case "multipart/form-data":
             return _parts(content_type, body)
         case _:
@@ -199,21 +227,23 @@ def fields_of(content_type: str, body: str) -> list[tuple[str, str]] | None:
 
 
 def _parts(content_type: str, body: str) -> list[tuple[str, str]]:
-    found = _BOUNDARY.search(content_type)
+    found = _BOUNDARY.fullmatch(content_type)
     if found is None:
         raise ValueError("no boundary")
-    between = f"--{found[1] or found[2]}"
-    first, *parts, last = body.split(between)
-    if first.strip() or last.strip() != "--" or len(parts) > limits.FORM_FIELDS_MAX:
+    first, *parts, last = body.split(f"--{found[1]}")
+    if first or last not in ("--", "--\r\n") or len(parts) > limits.FORM_FIELDS_MAX:
         raise ValueError("not the parts of a form")
-    pairs = []
-    for part in parts:
-        head, _, value = part.removeprefix("\r\n").partition("\r\n\r\n")
-        if (name := _PART_NAME.search(head)) is None:
-            raise ValueError("a part without a name")
-        file = _PART_FILE.search(head)
-        pairs.append((name[1], (f"{file[1]}\n" if file else "") + value.removesuffix("\r\n")))
-    return pairs
+    return [_part(each) for each in parts]
+
+
+def _part(text: str) -> tuple[str, str]:
+    """Errors: ``ValueError`` for a part that no browser writes: sites disagree on its name, or on where it ends."""
+    head, between, value = text.removeprefix("\r\n").partition("\r\n\r\n")
+    found = _PART_HEAD.fullmatch(head)
+    if found is None or not (between and text.startswith("\r\n") and text.endswith("\r\n")):
+        raise ValueError("not a part as browsers write it")
+    name, file, kind = found.groups()
+    return name, value.removesuffix("\r\n") if file is None and kind is None else f"{file}\n{kind}\n{value}"
 
 
 def _body(content_type: str, body: str | None) -> tuple[str, tuple[str, ...]]:
@@ -228,7 +258,9 @@ def _body(content_type: str, body: str | None) -> tuple[str, tuple[str, ...]]:
         if kind == "application/json":
             found = json.loads(body, object_pairs_hook=_pairs)
             if isinstance(found, dict):
-                return "json", _names([(name, _plain(value)) for name, value in found.items()])
+                pairs = [(name, _plain(value)) for name, value in found.items()]
+                inside = [each for name, value in found.items() for each in _choosing(value, name)]
+                return "json", _names(pairs, inside)
     except (ValueError, RecursionError):
         pass
     return _digest(body), ()
@@ -246,12 +278,25 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def _names(pairs: list[tuple[str, str]]) -> tuple[str, ...]:
-    if len({name for name, _ in pairs}) > limits.FORM_FIELDS_MAX:
+def _choosing(value: Any, above: str) -> Iterator[tuple[str, str]]:
+    """The fields further inside a value of JSON that choose what is done: ``calls.method``."""
+    if isinstance(value, list):
+        yield from (found for each in value for found in _choosing(each, above))
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name.lower() in _CHOOSES:
+                yield f"{above}.{name}", _plain(each)
+            yield from _choosing(each, f"{above}.{name}")
+
+
+def _names(pairs: list[tuple[str, str]], inside: Sequence[tuple[str, str]] = ()) -> tuple[str, ...]:
+    """inside: fields that choose, by their place in others. Errors: ``ValueError`` for too many, or a text that is none."""
+    found = {_cut(f"{name}={_short(value)}" if name.lower() in _CHOOSES else name) for name, value in pairs}
+    found |= {_cut(f"{name}={_short(value)}") for name, value in inside}
+    "".join(found).encode()  # ``ValueError`` for what is no text: no record holds it
+    if len(found) > limits.FORM_FIELDS_MAX:
         raise ValueError("too many fields")
-    return tuple(
-        sorted({_cut(f"{name}={_short(value)}" if name.lower() in _CHOOSES else name) for name, value in pairs})
-    )
+    return tuple(sorted(found))
 
 
 def _short(value: str) -> str:
@@ -260,7 +305,7 @@ def _short(value: str) -> str:
 
 
 def _digest(text: str) -> str:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _cut(text: str) -> str:

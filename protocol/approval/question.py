@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 from urllib.parse import urlencode
 
 import msgspec
 
 from protocol import ids, limits
-from protocol.approval.forms import ActionForm, RequestForm, request_form
+from protocol.approval.forms import CUT, ActionForm, RequestForm, request_form
 from protocol.risk import marks
 from protocol.risk.addresses import destructive_url, judge_address
 from protocol.risk.classes import APPROVAL_CLASS
@@ -81,9 +82,14 @@ def level_of(form: RequestForm) -> int:
     url = f"{form.origin}{form.path}" + (f"?{'&'.join(form.query)}" if form.query else "")
     replaced = any(each.lower() == "_method=delete" for each in (*form.query, *form.fields))
     said = [each.level for each in map(judge_address, (url, *_chosen(form))) if each is not None]
-    deletes = form.method == "DELETE" or replaced or max(said, default=0) >= _DELETES
+    deletes = _says_delete(form.method) or replaced or max(said, default=0) >= _DELETES
     typed = max((_of_field(each.partition("=")[0]) for each in (*form.query, *form.fields)), default=0)
     return _DELETES if deletes else max(APPROVAL_CLASS, typed)
+
+
+def _says_delete(method: str) -> bool:
+    """Whether a method, or the one that a header puts in its place, deletes; of one that was cut nobody knows."""
+    return CUT in method or "DELETE" in method.replace(",", " ").split()
 
 
 def _of_field(name: str) -> int:
@@ -108,12 +114,23 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
     """Only these requests, each once (``leaving.request_exact``); empty: whatever has the form of one of ``requests``."""
 
     def covers(
-        self, method: str, url: str, content_type: str, body: str | None, *, exact: bytes = b"", announced: bool = False
+        self,
+        method: str,
+        url: str,
+        content_type: str,
+        body: str | None,
+        *,
+        chosen: Sequence[str] = (),
+        exact: bytes = b"",
+        announced: bool = False,
     ) -> bool:
-        """Whether it lets a request through. announced: it is the preflight of one, whose body is not known yet."""
+        """Whether it lets a request through. chosen: as in ``request_form``.
+
+        announced: it is the preflight of one, whose body is not known yet.
+        """
         if self.exacts and not announced:
             return exact in self.exacts
-        form = request_form(method, url, content_type, body)
+        form = request_form(method, url, content_type, body, chosen)
         if announced:
             form = msgspec.structs.replace(form, fields=(), body="")
             known = [msgspec.structs.replace(each, fields=(), body="") for each in self.requests]

@@ -61,6 +61,39 @@ async def test_the_parts_of_a_form_are_named(page: Page, site: PageServer) -> No
     assert again.exact == leaving.exact, "with another boundary it is the same request"
 
 
+async def test_a_header_that_replaces_the_method_and_each_byte_of_a_body_are_told(page: Page, site: PageServer) -> None:
+    """Guard: adapters/browser/network.py, body_of."""
+    header = "{'X-HTTP-Method-Override': 'DELETE'}"
+    (leaving,) = (await pressed(page, site, f"fetch('/items/7', {{method: 'POST', headers: {header}}})")).leaving
+    assert (leaving.form.method, leaving.effect.level) == ("POST AS DELETE", 7)
+    each = "fetch('/bin', {{method: 'POST', body: new Uint8Array([{}, 65])}})"
+    (one,), (other,) = [(await pressed(page, site, each.format(byte))).leaving for byte in (254, 255)]
+    assert one.exact != other.exact and (one.size, other.size) == (2, 2)
+
+
+async def test_what_a_page_gives_up_and_sends_again_waits_anew(page: Page, site: PageServer) -> None:
+    script = (
+        "const c = new AbortController(); window.again = () => c.abort();"
+        "const send = signal => fetch('/save', {method: 'POST', body: 'a', signal}); send(c.signal).catch(() => send())"
+    )
+    outcome = await pressed(page, site, script, "<button onclick='again()'>Again</button>")
+    again = element(outcome.observation, "button", "Again")
+    later = await page.perform(Click(target=ANY), ref=again.ref, given=HOLDS)
+    (first,), (second,) = outcome.leaving, later.leaving or await page.late()
+    assert [await page.let_go(each.number) for each in (first, second)] == ["withdrawn", "sent"]
+    assert site.reached.count("POST /save") == 1
+
+
+async def test_the_document_that_another_site_is_sent_does_not_wait(page: Page, site: PageServer) -> None:
+    """Guard: adapters/browser/holding.py, Holding.take, other sites."""
+    other = PageServer()
+    await other.start()
+    seen = await shown(page, site, f"<form method=post action={other.origin}/save><button>Save</button></form>")
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Save").ref, given=HOLDS)
+    assert (outcome.leaving, outcome.blocked) == ((), (f"POST {other.origin}/save",))
+    await other.stop()
+
+
 async def test_a_document_waits_without_blocking_its_page(page: Page, site: PageServer) -> None:
     outcome = await submitted(page, site)
     (leaving,) = outcome.leaving

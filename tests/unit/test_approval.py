@@ -12,8 +12,9 @@ from nacl.signing import SigningKey
 from protocol import ids, limits
 from protocol.approval.approval import Held, holds, open_approval, reopen, seal, statement
 from protocol.approval.forms import UNREAD, action_exact, action_form, action_words, path_form, request_form
+from protocol.approval.leaving import request_exact
 from protocol.approval.owners import OwnerEntry, Owners, owner_id, sign_change
-from protocol.approval.question import Cover, Question, cover_of, digest_of
+from protocol.approval.question import Cover, Question, cover_of, digest_of, level_of
 from protocol.errors import MeshError
 from protocol.page.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret, Select
 from protocol.page.observation import Element
@@ -190,6 +191,11 @@ def test_a_request_of_another_form_is_not_covered(method: str, url: str, kind: s
         ('{"query":"mutation { add }"}', '{"query":"mutation { wipe }"}'),
         ('{"jsonrpc":"2.0","method":"cart.add","params":[1]}', '{"jsonrpc":"2.0","method":"cart.clear","params":[1]}'),
         ('{"action":{"do":1}}', '{"action":{"do":2}}'),
+        ('{"calls":[{"method":"save"}]}', '{"calls":[{"method":"delete"}]}'),
+        (
+            '{"extensions":{"persistedQuery":{"sha256Hash":"a"}}}',
+            '{"extensions":{"persistedQuery":{"sha256Hash":"b"}}}',
+        ),
     ],
 )
 def test_a_field_that_chooses_what_is_done_counts_with_its_value(one: str, other: str) -> None:
@@ -209,6 +215,50 @@ def test_a_body_that_is_not_read_as_fields_counts_as_a_whole() -> None:
     assert request_form("POST", f"{SHOP}/x", "application/json", deep).body.startswith("sha256:")
     many = "&".join(f"a{number}=1" for number in range(limits.FORM_FIELDS_MAX + 1))
     assert request_form("POST", f"{SHOP}/x", "application/x-www-form-urlencoded", many).body.startswith("sha256:")
+
+
+def test_a_body_that_sites_read_in_two_ways_counts_as_a_whole() -> None:
+    """Guard: protocol/approval/forms.py, _part."""
+    form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=B"
+    line = 'Content-Disposition: form-data; name="note"'
+    for kind, body in (
+        (form, "_token=a;_method=delete"),
+        (parts, f'--B\r\nX: name="note"\r\n{line}\r\n\r\na\r\n--B--\r\n'),
+        (parts, "--B\r\nContent-Disposition: form-data; name=_method\r\n\r\ndelete\r\n--B--\r\n"),
+        (parts, f"--B\r\n{line}; name*=utf-8''_method\r\n\r\ndelete\r\n--B--\r\n"),
+        (parts, f'--B\r\n{line}; x-name="_method"\r\n\r\ndelete\r\n--B--\r\n'),
+        (parts, f"--B\r\n{line}\r\n\r\na\n--B\n{line.replace('note', '_method')}\n\ndelete\r\n--B--\r\n"),
+        (parts, f"preamble\r\n--B\r\n{line}\r\n\r\na\r\n--B--\r\n"),
+        (parts, '--B\r\nContent-Disposition: form-data; name="a\\"\r\n\r\na\r\n--B--\r\n'),
+        (f"{parts}; boundary=C", f"--B\r\n{line}\r\n\r\na\r\n--B--\r\n"),
+        ("multipart/form-data; xboundary=B; boundary=C", f"--B\r\n{line}\r\n\r\na\r\n--B--\r\n"),
+        ("application/json", '{"\\ud800": 1}'),
+    ):
+        assert request_form("POST", SHOP, kind, body).body.startswith("sha256:"), body
+    whole = request_form("POST", SHOP, parts, f"--B\r\n{line}\r\n\r\na\r\n--B--\r\n")
+    assert (whole.body, whole.fields) == ("multipart", ("note",))
+
+
+def test_what_headers_and_long_texts_say_counts_and_no_length_hides_it() -> None:
+    one, other = (
+        request_form("POST", SHOP, "", "", (f"x-winter-request-handler: {deed}",)) for deed in ("onSave", "onDelete")
+    )
+    assert one != other and one.fields == ("x-winter-request-handler: onSave",)
+    assert not Cover(requests=(one,)).covers("POST", SHOP, "", "", chosen=other.fields)
+    assert [
+        level_of(request_form(f"POST as {each}", SHOP)) for each in ("put", "delete", f"put,{'x' * 40},delete")
+    ] == [4, 7, 7]
+    long = [request_form("POST", f"{SHOP}/{'/' * limits.FORM_TEXT_CHARS_MAX}{end}") for end in ("save", "wipe")]
+    assert long[0] != long[1]
+    assert request_form("GET", f"{SHOP}/x?a=1;action=drop").query == ("a", "action=drop")
+
+
+@pytest.mark.parametrize(("value", "again", "same"), [("Zk3_9bAq", "p0Tt-77x", True), ("keep", "wipe", False)])
+def test_only_what_looks_like_a_token_is_taken_for_one(value: str, again: str, same: bool) -> None:
+    """Guard: protocol/approval/leaving.py, _without_nonces."""
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    exacts = {request_exact("POST", SHOP, kind, f"nonce={each}&item=7") for each in (value, again)}
+    assert (len(exacts) == 1) is same
 
 
 def test_a_preflight_is_covered_where_the_request_it_announces_is() -> None:
