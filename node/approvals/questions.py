@@ -353,7 +353,14 @@ class Approvals:
             asked = item.question
             if item.record.state not in ("open", "no") or (asked.caller, asked.search) != (caller, search):
                 continue
-            if (asked.kind, asked.action, asked.requests, asked.exacts) == (kind, sought.form, requests, exacts):
+            # What waits is asked about with its page, control and row, for the session in which it waits.
+            same = not exacts or (asked.exact, asked.session) == (sought.exact, sought.session)
+            if same and (asked.kind, asked.action, asked.requests, asked.exacts) == (
+                kind,
+                sought.form,
+                requests,
+                exacts,
+            ):
                 return item
             elsewhere = msgspec.structs.replace(asked.action, path=sought.form.path)
             if search and item.record.state == "open" and asked.kind == kind == "action" and elsewhere == sought.form:

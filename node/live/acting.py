@@ -145,9 +145,10 @@ class Driver:
         self._holder = holder
         self.held: tuple[HeldRequest, ...] = ()
         """What waits because of the last action."""
-        self.unconfirmed = False
-        """Whether the page may show what is not true: something that it sent was held or refused since its address was opened."""
-        self._documents = 0
+        self._doubted: set[int] = set()
+        """The tabs that are unconfirmed."""
+        self._documents: dict[int, int] = {}
+        """How many documents each tab had come to."""
         self._notes_fits, self._press_ms = notes_fits, press_ms
         self._uploads, self._codes = uploads, codes
         self._page = page
@@ -166,6 +167,20 @@ class Driver:
         """Requests that were refused while nothing was pressed: the page sends them by itself."""
         self.step = ("", 0)
         """Session and index of the step that is being recorded."""
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Whether the page may show what is not true: something that it sent was held or refused since its address was opened."""
+        return self.on_tab in self._doubted
+
+    @unconfirmed.setter
+    def unconfirmed(self, doubted: bool) -> None:
+        (self._doubted.add if doubted else self._doubted.discard)(self.on_tab)
+
+    def site_answered(self) -> None:
+        """A document that was held has left: where nothing else was held or refused, what came in its place is believed."""
+        if len(self._doubted) == 1:
+            self._doubted.clear()
 
     async def act(
         self,
@@ -247,7 +262,7 @@ class Driver:
         outcome = await self._page.perform(
             performed, ref=ref, expect=expect, secrets=self._secrets, timeout_ms=left, given=given
         )
-        self.observation, self.on_tab = outcome.observation, outcome.on_tab
+        before, self.observation, self.on_tab = self.on_tab, outcome.observation, outcome.on_tab
         if self._notes_fits and isinstance(action, Wait) and action.text:
             fits = (Fit(what="text", grade=outcome.grade),)
             self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
@@ -262,7 +277,7 @@ class Driver:
         unsent = judged_only and self._unsent(outcome)
         if not isinstance(action, PRESSES):
             self._by_itself |= frozenset(outcome.blocked)
-        self._confirm(action, outcome, unsent=unsent or bool(self.held))
+        self._confirm(self.prepared, outcome, {before} if unsent or self.held else set())
         outcome = msgspec.structs.replace(
             outcome, question=question, unsent=unsent or bool(self.held), unconfirmed=self.unconfirmed
         )
@@ -273,13 +288,17 @@ class Driver:
         holds = isinstance(action, Assert) or is_typed(action)
         return msgspec.structs.replace(outcome, held="held") if holds else outcome
 
-    def _confirm(self, action: Action, outcome: Outcome, *, unsent: bool) -> None:
-        """Note whether the page may show what is not true. Another document is believed, but for the one that ``action`` led to
-        while something of it was held or refused."""
-        if outcome.documents != self._documents or isinstance(action, Goto | Reload):
-            self.unconfirmed = False
-        self._documents = outcome.documents
-        self.unconfirmed = self.unconfirmed or unsent
+    def _confirm(self, prepared: Prepared, outcome: Outcome, unsent: set[int]) -> None:
+        """Note whether the page may show what is not true. Another document is believed, but for the one that an action led to
+        while something of it was held or refused, and one that the page came to while nobody acted. unsent: on which tabs
+        something was."""
+        tab, action = outcome.on_tab, prepared.action
+        came = outcome.documents != self._documents.get(tab, 0) and not isinstance(action, Wait | Assert | Extract)
+        if came or _opens_anew(action, prepared.observation.url):
+            self._doubted.discard(tab)
+        self._documents[tab] = outcome.documents
+        if unsent:
+            self._doubted |= {*unsent, tab}
 
     async def _require_read(self, prepared: Prepared) -> None:
         """Return if all that is to be extracted has come. Errors: ``page.cut``, ``browser.*``."""
@@ -367,6 +386,14 @@ class Driver:
         if self.prepared is not None and self._notes_fits:
             fits = await fits_of_condition(self._page, page, condition, element, self._secrets)
             self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
+
+
+def _opens_anew(action: Action, here: str) -> bool:
+    """Whether ``action`` opens an address anew; a place on the page at ``here`` is none."""
+    if not isinstance(action, Goto):
+        return isinstance(action, Reload)
+    whole, place, _ = action.url.partition("#")
+    return not place or whole != here.partition("#")[0]
 
 
 async def prepare(

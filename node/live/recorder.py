@@ -425,7 +425,7 @@ class Recorder:
     async def sent(self, index: int, leaving: Leaving) -> None:
         """What the step ``index`` sent was held, and has left after a yes: it counts as performed. Errors: ``store.*``."""
         if leaving.document:
-            self._driver.unconfirmed = False  # the site has answered with another page
+            self._driver.site_answered()
         if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":
             step = self.steps[index - 1]
             effects, more = kept([*step.effects, self._told(leaving.effect)])

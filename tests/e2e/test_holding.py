@@ -12,12 +12,17 @@ import pytest_asyncio
 from adapters.browser.chromium import launcher
 from adapters.ports import Browser
 from node.config.settings import Config, PolicyConfig
+from node.live.acting import Driver, Gate
 from node.live.browsers import Browsers
 from node.verbs.approve import StateParams
 from node.verbs.caller import called_by
 from node.verbs.live import Acted, HeldRequest
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.action import Action, Click, Goto, Locator, SwitchTab, Wait
+from protocol.recording.session import Profile
+from protocol.risk.classes import Risk
+from protocol.risk.requests import GuardPolicy
 from tests.given_secrets import as_params
 from tests.owners import ANNA
 from tests.sites.pages.backends import SETTINGS
@@ -128,6 +133,26 @@ async def test_a_yes_sends_what_was_shown_once_and_a_no_nothing(desk: Desk) -> N
     assert [desk.sent(line) for line in ("POST /cart", "POST /order", "DELETE /users/7")] == [1, 1, 0]
 
 
+async def test_a_yes_is_for_the_row_and_the_session_that_it_was_asked_for(desk: Desk) -> None:
+    """Guard: node/approvals/questions.py, Approvals._alike."""
+    rows = (f"<tr><td>{name}</td><td><button onclick=\"fetch('/do', {{method: 'POST', body: 'a'}})\">Do</button></td></tr>"
+            for name in ("Anna Berg", "Bruno Ast"))  # fmt: skip
+    desk.served.extra["/shop.html"] = f"<table>{''.join(rows)}</table>"
+    first = await desk.shown()
+
+    async def held(session: str, nth: int) -> HeldRequest:
+        pressed = await desk.call("act", session, action=f"click: {{role: button, name: Do, nth: {nth}}}", by=AGENT)
+        one: HeldRequest
+        (one,) = pressed.held
+        return one
+
+    anna, bruno, elsewhere = await held(first, 0), await held(first, 1), await held(await desk.shown(), 0)
+    assert len({anna.question, bruno.question, elsewhere.question}) == 3
+    assert (await desk.say(anna.question)).held == "sent"
+    assert [await desk.becomes(each.question, "held") for each in (bruno, elsewhere)] == ["held", "held"]
+    assert desk.sent("POST /do") == 1
+
+
 async def test_time_over_a_page_that_moved_on_and_an_end_send_nothing(desk: Desk) -> None:
     session = await desk.shown(hold=20)
     one = await desk.held(session, "Add")
@@ -159,6 +184,10 @@ async def test_a_page_of_which_something_is_held_is_not_believed(desk: Desk) -> 
     assert (await desk.refused("act", session, action=said, by=AGENT)).code == "page.unconfirmed", (
         "not before it is opened anew"
     )
+    await desk.call("navigate", session, url=f"{desk.served.origin}/shop.html#done", by=AGENT)
+    assert (await desk.refused("act", session, action=said, by=AGENT)).code == "page.unconfirmed", (
+        "the document is the same"
+    )
     await desk.call("navigate", session, url=f"{desk.served.origin}/shop.html", by=AGENT)
     passed = await desk.call("act", session, action='assert: {text: "Nothing yet"}', by=AGENT)
     assert not passed.observation.unconfirmed
@@ -176,6 +205,27 @@ async def test_what_the_page_sends_again_joins_and_leaves_once(desk: Desk) -> No
     assert len({each.question for each in acted.held}) == 1 and len(acted.held) == 2
     assert (await desk.say(acted.held[0].question)).held == "sent"
     assert desk.sent("POST /twice") == 1
+
+
+async def test_a_tab_that_is_not_believed_stays_so_while_another_one_is_looked_at(
+    chromium: Browser, desk: Desk
+) -> None:
+    """Guard: node/live/acting.py, Driver._confirm."""
+    desk.served.extra["/shop.html"] = PAGE + "<a href=/popup.html target=_blank>Beside</a>"
+
+    async def report(action: Action, risk: Risk, approved: bool) -> None:
+        """Nobody reads it."""
+
+    page = await (await chromium.open(Profile(), GuardPolicy(), tabs=True)).page()
+    driver = Driver(page, Gate(report=report, wall=GuardPolicy()))
+    await driver.act(Goto(url=f"{desk.served.origin}/shop.html"))
+    add, beside = (
+        Click(target=Locator(role=role, name=name)) for role, name in (("button", "Add"), ("link", "Beside"))
+    )
+    actions: tuple[Action, ...] = (add, beside, SwitchTab(tab=1), Wait(), Goto(url=f"{desk.served.origin}/shop.html"))
+    believed = [not (await driver.act(each)).unconfirmed for each in actions]
+    assert believed == [False, True, False, False, True]
+    await page.close()
 
 
 async def test_where_nobody_can_wait_it_is_refused_at_once(desk: Desk) -> None:
