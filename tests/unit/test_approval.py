@@ -228,6 +228,7 @@ def test_a_body_that_sites_read_in_two_ways_counts_as_a_whole() -> None:
         (parts, f"--B\r\n{line}; name*=utf-8''_method\r\n\r\ndelete\r\n--B--\r\n"),
         (parts, f'--B\r\n{line}; x-name="_method"\r\n\r\ndelete\r\n--B--\r\n'),
         (parts, f"--B\r\n{line}\r\n\r\na\n--B\n{line.replace('note', '_method')}\n\ndelete\r\n--B--\r\n"),
+        (parts, f"--B\r\n{line}\r\n\r\na--B\r\n{line.replace('note', '_token')}\r\n\r\nb\r\n--B--\r\n"),
         (parts, f"preamble\r\n--B\r\n{line}\r\n\r\na\r\n--B--\r\n"),
         (parts, '--B\r\nContent-Disposition: form-data; name="a\\"\r\n\r\na\r\n--B--\r\n'),
         (f"{parts}; boundary=C", f"--B\r\n{line}\r\n\r\na\r\n--B--\r\n"),
