@@ -210,7 +210,6 @@ async def test_what_the_page_sends_again_joins_and_leaves_once(desk: Desk) -> No
 async def test_a_tab_that_is_not_believed_stays_so_while_another_one_is_looked_at(
     chromium: Browser, desk: Desk
 ) -> None:
-    """Guard: node/live/acting.py, Driver._confirm."""
     desk.served.extra["/shop.html"] = PAGE + "<a href=/popup.html target=_blank>Beside</a>"
 
     async def report(action: Action, risk: Risk, approved: bool) -> None:
