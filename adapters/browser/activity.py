@@ -58,7 +58,7 @@ class Activity:
         self.given = NOTHING
         """What the action at hand is performed with: says how dialogs are answered."""
         self.waiting: Holding | None = None
-        """What of its requests waits for a yes, once there is a guard."""
+        """Its requests that wait for a yes; None before there is a guard."""
         self.caused = Caused()
         """Which requests the step at hand causes."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()

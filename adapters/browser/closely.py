@@ -15,7 +15,7 @@ _AFTER_S: Final = 10.0
 
 
 class Watched(TypedDict):
-    """What ``judge_request`` is told of a request beside the request itself."""
+    """Facts about the page that ``judge_request`` weighs with a request."""
 
     grave: bool
     tells: bool
@@ -26,7 +26,7 @@ async def _nothing() -> None:
 
 
 class Closely:
-    """What is known of the actions on one page that makes a GET of it suspicious."""
+    """Remembers which actions on one page make its GETs suspicious."""
 
     def __init__(self) -> None:
         self.pauses: Callable[[], Awaitable[None]] = _nothing
@@ -71,7 +71,7 @@ class Closely:
             self._acts, self._until = False, time.monotonic() + _AFTER_S
 
     def says(self, url: str) -> Watched:
-        """What is known of a request to ``url``."""
+        """The facts for a request to ``url``."""
         # An address that the action opens is the author's, and names only secrets that may stand in it.
         opened = bool(self._opens) and url.partition("#")[0] == self._opens.partition("#")[0]
         found = self._search.find(url) if self._search is not None and not opened else []

@@ -31,10 +31,10 @@ class Held:
         self.leaving, self.event, self.document = leaving, event, document
         self.body = body.encode("utf-8", "surrogateescape")
         self.decision: asyncio.Future[bool] = loop.create_future()
-        """Whether it may go."""
+        """Resolves to True once it may go."""
         self.fate: asyncio.Future[Fate] = loop.create_future()
         self.told = self.gone = False
-        """Whether an outcome told of it; whether it was let go."""
+        """``told``: an outcome named it. ``gone``: it was let go."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -57,20 +57,20 @@ _NUMBERS: Final = itertools.count(1)
 
 
 class Holding:
-    """What waits on one page."""
+    """The requests of one page that wait."""
 
     def __init__(self) -> None:
         self._held: dict[int, Held] = {}
         self._holds = False
         self._ending: Counter[tuple[str, str]] = Counter()
-        """What was refused after it had waited: that it fails is told, and means no other of the same address."""
+        """Requests that were refused after they had waited. The browser reports each as failed; that report means no other one."""
         self._new = asyncio.Event()
         self._until = 0.0
-        """After the end of an action: until when what it caused late is held."""
+        """The time until which late requests of the last action are held."""
         self._resent: Held | None = None
         """The document that is about to be sent anew."""
         self.answers: Callable[[], Awaitable[bool]] = _never
-        """Whether the page answers."""
+        """Resolves to True if the page answers."""
         self.blocks: Callable[[Held], None] = lambda held: None
         """Told of a request that its page waits for without answering: it is refused."""
 
@@ -86,7 +86,7 @@ class Holding:
 
     @property
     def due(self) -> bool:
-        """Whether what needs a yes now waits for it."""
+        """True while a request that needs a yes is held."""
         return self._holds and time.monotonic() < self._until
 
     def told(self) -> tuple[Leaving, ...]:
@@ -217,7 +217,7 @@ class Holding:
         return frozenset(self._held)
 
     async def fate(self, number: int) -> Fate:
-        """What becomes of it, once that is known."""
+        """Its fate, once that is known."""
         held = self._held.get(number)
         return await asyncio.shield(held.fate) if held else "withdrawn"
 

@@ -34,7 +34,7 @@ class Holder:
         self._tasks = Tasks()
         self._late: asyncio.Task[None] | None = None
         self.late = False
-        """Whether something waits since the last action has ended."""
+        """True if a request began to wait after the last action had ended."""
 
     async def ask(self, sought: Sought, leaving: tuple[Leaving, ...], secrets: Secrets) -> tuple[HeldRequest, ...]:
         """Ask about each of ``leaving``, which ``sought`` caused, and let it wait."""

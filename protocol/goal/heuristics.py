@@ -46,9 +46,6 @@ class HasLevel(Protocol):
     @property
     def level(self) -> int: ...
 
-    @property
-    def gravest(self) -> int: ...
-
 
 Classify = Callable[[Action, Element | None, Observation], HasLevel]
 """``protocol.risk.classes.classify``."""
@@ -101,7 +98,7 @@ def candidates(
         judged = classify(action, draft.element, observation)
         level = judged.level
         if level < APPROVAL_CLASS:
-            free.append((score + WEIGHTS["side_effect"].value * max(0, judged.gravest - 1), action, level))
+            free.append((score + WEIGHTS["side_effect"].value * max(0, judged.level - 1), action, level))
         elif len(masked) < MASKED_SHOWN_MAX:
             masked.append(Candidate(action=action, prior=0.0, risk=level))
         if len(free) >= limits.CANDIDATES_PER_STATE_MAX:

@@ -64,7 +64,7 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "nameless": Weight(-1.5, "neither name nor icon words say what it does"),
     "button": Weight(-0.4, "a button more often acts than leads on"),
     "irrelevant_choice": Weight(-1.5, "a box or option that shares nothing with the goal narrows to the wrong things"),
-    "side_effect": Weight(-0.8, "per class above 1 that anything about it speaks for: the harmless one first"),
+    "side_effect": Weight(-0.8, "per risk class above 1: the harmless one first"),
 }
 
 BOILERPLATE: Final = word_set(

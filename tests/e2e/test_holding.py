@@ -70,13 +70,11 @@ class Desk(Asks):
 
     async def becomes(self, question: str, *states: str) -> str:
         """Its state, once it is one of ``states``: what its agent sees."""
+        item = self.approvals._item(question)
         async with asyncio.timeout(60):
-            while True:
-                with called_by(AGENT):
-                    stand = await self.approvals.state(StateParams(question=question))
-                if stand.held in states:
-                    return stand.held
-                await asyncio.sleep(0.02)
+            await self.approvals._until(lambda: item.record.held in states)
+        with called_by(AGENT):
+            return (await self.approvals.state(StateParams(question=question))).held
 
     def sent(self, line: str) -> int:
         return self.served.reached.count(line)

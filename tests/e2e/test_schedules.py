@@ -52,9 +52,6 @@ def test_a_schedule_runs_by_itself_in_its_own_name_and_tells_how_it_ended(tmp_pa
         assert anna.run("explore", "schedule", "ls") == {"schedules": []}
 
 
-@pytest.mark.xfail(
-    reason="a search whose start page meets the condition ends as failed where no node serves", strict=False
-)
 def test_a_run_by_hand_is_recorded_and_ctrl_c_ends_it_cleanly_without_a_serving_node(tmp_path: Path) -> None:
     with shop(tmp_path) as (url, _):
         node = Node(tmp_path / "anna", "anna").create(tmp_path, CONFIG)

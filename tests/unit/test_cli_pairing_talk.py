@@ -185,7 +185,7 @@ def test_an_invite_is_drawn_for_who_sees_it_or_wants_it(
     err: bool,
     shown: bool,
 ) -> None:
-    monkeypatch.setattr(shutil, "get_terminal_size", lambda: terminal_size((200, 50)))
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda fallback=(80, 24): terminal_size((200, 50)))
     assert bool(re.search("[█▀▄]", drawn(monkeypatch, capsys, *words, out=out, err=err))) is shown
 
 
@@ -194,7 +194,7 @@ def test_a_code_that_is_wider_than_the_terminal_is_drawn_only_for_who_insists(
 ) -> None:
     wide = segno.make(INVITED["invite"], error="l", micro=False).symbol_size()[0]
     for columns, words, shown in ((wide, (), True), (wide - 1, (), False), (wide - 1, ("--qr",), True)):
-        monkeypatch.setattr(shutil, "get_terminal_size", lambda at=columns: terminal_size((at, 50)))
+        monkeypatch.setattr(shutil, "get_terminal_size", lambda fallback=(80, 24), at=columns: terminal_size((at, 50)))
         said = drawn(monkeypatch, capsys, *words)
         assert ("too narrow for the QR code" in said) is not shown
         assert bool(re.search("[█▀▄]", said)) is shown

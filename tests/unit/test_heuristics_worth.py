@@ -237,10 +237,6 @@ def test_an_error_an_empty_list_or_a_wall_is_a_dead_end(
 class Level(NamedTuple):
     level: int
 
-    @property
-    def gravest(self) -> int:
-        return self.level
-
 
 def offered(goal: str, *elements: Element, levels: dict[str, int] | None = None) -> tuple[Candidate, ...]:
     def classify(action: Action, element: Element | None, observation: Observation) -> Level:

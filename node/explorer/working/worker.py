@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final, NamedTuple
 
+import msgspec
+
 from adapters.ports import Clock, Outcome, Page
 from node.config import Config
 from node.explorer.sharing.replica import Replica
@@ -30,7 +32,7 @@ from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
 from protocol.page.action import Action, Fill, Press
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
-from protocol.risk.classes import WRITE_CLASS, classify
+from protocol.risk.classes import WRITE_CLASS, Risk, classify
 from protocol.risk.pressing import raised
 from protocol.search.entry import decode_action
 from protocol.search.places import place_of
@@ -58,13 +60,6 @@ _LOOKS_CLOSED = frozenset(
 _TURNS: Final[tuple[Kind | None, ...]] = ("link", "press", "link", None)
 """In turn: the nearest link that nobody has followed, the nearest other control that nobody has pressed, what promises most. So
 what lies two clicks away is met early, whatever it is called."""
-
-
-class _Weighed(NamedTuple):
-    """What a search makes of the risk of an action."""
-
-    level: int
-    gravest: int
 
 
 class _Seen(NamedTuple):
@@ -218,7 +213,9 @@ class Worker:
         while True:
             if seen.reached:
                 claim = await self._confirmed(path)
-                seen = _Seen(max(0.5, 1.0 - _LENGTH_COST * len(path)), reached=True) if claim else _Seen(0.0, dead=True)
+                confirmed = claim is not None  # of the start page it is empty
+                worth = max(0.5, 1.0 - _LENGTH_COST * len(path)) if confirmed else 0.0
+                seen = _Seen(worth, reached=confirmed, dead=not confirmed)
             # What lies further ahead counts for less: the way to it is not known to be the shortest.
             worth = seen.worth if seen.reached else seen.worth * 0.97**rolled
             now_ms = self._clock.now_ms()
@@ -327,10 +324,10 @@ class Worker:
         """
         class_max = min(WRITE_CLASS - 1, self._config.policy.risk_class_max)
 
-        def weigh(action: Action, element: Element | None, page: Observation) -> _Weighed:
+        def weigh(action: Action, element: Element | None, page: Observation) -> Risk:
             risk = classify(action, element, page)
             why = self._gate.needs_yes(action, element, risk, page.url)
-            return _Weighed(raised(risk, why).level if why else min(risk.level, class_max), risk.gravest)
+            return raised(risk, why) if why else msgspec.structs.replace(risk, level=min(risk.level, class_max))
 
         # As ``value`` is.
         met = partial(self._frontier.knows, depth=depth, page=page)
