@@ -90,7 +90,7 @@ class Holder:
                 await self._sent(step + 1, leaving)  # a question names the step that shows the page
         finally:
             for each in self._waiting.pop(question):
-                self._page.keep_back(each.number)
+                self._page.keep_back(each.number)  # sent once, however often the page has asked for it
             await asyncio.shield(self._asking.became(question, fate))
 
     async def _fate(self, question: str) -> Fate:
@@ -113,9 +113,6 @@ class Holder:
         last = await self._left(question)
         if last is None:
             return "withdrawn"
-        for each in self._waiting[question]:
-            if each is not last:  # sent once, however often the page has asked for it
-                self._page.keep_back(each.number)
         if not last.document:
             return await self._page.let_go(last.number)
         try:
