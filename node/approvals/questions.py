@@ -462,7 +462,7 @@ class Approvals:
         item = self._items.get(question_id)
         if item is None or item.record.held not in ("held", "sending"):
             return
-        item.record = msgspec.structs.replace(item.record, held=fate)
+        item.record = _with_fate(item.record, fate)
         await self._put(item, Kind.QUESTION_ANSWERED if fate != "refused" else None)
         for tell in self.listeners:
             tell()
@@ -492,7 +492,13 @@ class Approvals:
 def _after_restart(record: QuestionRecord) -> QuestionRecord:
     """``record`` of an earlier process: its browsers ended with it, so what was not let go never left."""
     ended = {"held": "withdrawn", "sending": "unknown"}
-    return msgspec.structs.replace(record, held=ended.get(record.held, record.held))
+    return _with_fate(record, ended.get(record.held, record.held))
+
+
+def _with_fate(record: QuestionRecord, fate: str) -> QuestionRecord:
+    """``record`` with what became of its request. Where nobody knows, a yes that holds on would send it again: it ends."""
+    ends = fate == "unknown" and record.state == "yes"
+    return msgspec.structs.replace(record, held=fate, state="over" if ends else record.state)
 
 
 async def end_answers(store: Store) -> int:

@@ -127,7 +127,12 @@ async def test_a_yes_sends_what_was_shown_once_and_a_no_nothing(desk: Desk) -> N
     assert (row.risk, "Anna Berg" in row.row) == (7, True)
     (recorded,) = (await desk.call("show", session, by=AGENT)).recorded
     steps = await desk.store.steps(recorded.id)
-    assert [(each.ok, each.error) for each in steps[1:]] == [(True, ""), (False, "risk.refused"), (True, ""), (True, "")]
+    assert [(each.ok, each.error) for each in steps[1:]] == [
+        (True, ""),
+        (False, "risk.refused"),
+        (True, ""),
+        (True, ""),
+    ]
     assert [(each.method, each.url) for each in steps[1].effects] == [("POST", f"{desk.served.origin}/cart")]
     assert "left after the owner's yes" in steps[1].notes[-1] and steps[1].screenshot
     assert [desk.sent(line) for line in ("POST /cart", "POST /order", "DELETE /users/7")] == [1, 1, 0]

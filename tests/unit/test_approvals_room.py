@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
+from adapters.ports import Leaving
 from node.approvals import Approvals, OwnerKeys
 from node.live import Asking, Sought
 from node.live.live_sessions import LiveSessions
@@ -24,6 +25,7 @@ from protocol.approval.question import Question
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.page.action import Click, Locator
+from protocol.recording.manifest import effect_of
 from protocol.wire import cbor
 from tests.owners import ANNA, BEN, NOW_S, answer, entry
 from tests.unit.test_live_sessions import ANNA as AGENT
@@ -383,6 +385,27 @@ def made_up(number: int, origin: str = ORIGIN) -> Sought:
     action = Click(target=Locator(role="button", name=f"Button {number}"))
     form = action_form(action, None, f"{origin}/")
     return Sought(exact=action_exact(action, None, origin), form=form, page=origin, level=4, evidence=("unknown",))
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_yes_for_a_site_ends_where_nobody_knows_if_what_it_sent_arrived(bench: Asks, restarted: bool) -> None:
+    """Guard: node/approvals/questions.py, _with_fate."""
+    asker, sought = bench.approvals.asker(AGENT), made_up(1)
+    form = request_form("POST", f"{ORIGIN}/buy")
+    effect = effect_of("POST", f"{ORIGIN}/buy")
+    leaving = Leaving(number=1, url=f"{ORIGIN}/buy", form=form, exact=bytes(32), effect=effect)
+    question = await asker.hold(sought, leaving, leaving.url)
+    answering = asyncio.ensure_future(bench.say(question, scope="site"))
+    await asker.answered(question)
+    assert await asker.spend(question)
+    if restarted:
+        bench = await Asks(bench).ready()
+    else:
+        await asker.became(question, "unknown")
+    shown = await bench.approvals.show(ShowParams(question=question))
+    assert (shown.state, shown.held) == ("over", "unknown")
+    assert await bench.approvals.asker(AGENT).covers(sought) == ()
+    answering.cancel()
 
 
 async def test_no_page_and_no_agent_floods_the_owner(bench: Asks) -> None:
