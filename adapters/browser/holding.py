@@ -151,12 +151,12 @@ class Holding:
             del self._held[number]
 
     def waits(self, event: Mapping[str, Any]) -> Held | None:
-        """What ``event`` told of, if it stays paused."""
+        """The request that ``event`` told of, if it stays paused."""
         found = (each for each in self._held.values() if each.event is event and not each.document)
         return next(found, None)
 
     async def until_told(self, held: Held) -> bool:
-        """Whether a paused request may go, once that is known."""
+        """True if a paused request may go, once that is known."""
         if held.event.get("resourceType") == "XHR" and not await self._answers() and not held.fate.done():
             held.end("refused")
             self.blocks(held)

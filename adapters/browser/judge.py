@@ -159,7 +159,7 @@ class BrowserJudge:
             await self._give_up(event["frameId"])
 
     async def _told(self, guard: NetworkGuard, held: Held) -> bool:
-        """Whether a held request may go, once that is known."""
+        """True if a held request may go, once that is known."""
         self._waiting += 1
         try:
             return await guard.holding.until_told(held)

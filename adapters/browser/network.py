@@ -134,13 +134,13 @@ class NetworkGuard:
         """The document that was let through last."""
         self._pop_ups: dict[str, str] = {}
         self.sending = Sending(activity)
-        """What of it changes something."""
+        """Its requests that change something."""
         self._sockets = 0
         self.holding = activity.waiting = Holding()
-        """What of its requests waits for a yes."""
+        """Its requests that wait for a yes."""
         self.holding.blocks = self._blocks
         self._passed: set[bytes] = set()
-        """What a yes for once has let through since the action began."""
+        """Requests that a yes for once has let through since the action began."""
         self.streams = Streams(activity, lambda url: self._refuse(refused("GET", url, STREAM_FULL), ""))
         """Its EventSources."""
 
@@ -190,7 +190,7 @@ class NetworkGuard:
         frame: str = "",
         hold: Hold | None = None,
     ) -> bool:
-        """Whether a request may leave; one that may not is reported. body: empty if there is none, None if it is not known.
+        """True if a request may leave; one that may not is reported. body: empty if there is none, None if it is not known.
 
         frame: where it is sent from. hold: takes it if only a yes is missing, and says whether it waits for that.
         """
@@ -415,7 +415,7 @@ def body_of(request: Mapping[str, Any]) -> str | None:
 
 
 def permitted(event: Mapping[str, Any], guard: NetworkGuard, main: bool | None = None) -> bool:
-    """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of.
+    """True if ``guard`` lets through what ``Fetch.requestPaused`` tells of.
 
     main: it is of the main frame of a page (True) or of another frame (False), and can be held; None if nothing of it can.
     """

@@ -102,7 +102,7 @@ class Sending:
         self._left = True
 
     def writes(self, asked: Asked, rule: str | None, policy: GuardPolicy) -> bool:
-        """Whether a request changes something, or may. rule: why ``policy`` refuses it."""
+        """True if a request changes something, or may. rule: why ``policy`` refuses it."""
         return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
 
     def not_enough(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> str:
@@ -120,7 +120,7 @@ class Sending:
         return graver(level) if level > self._level_max else ""
 
     def is_beyond(self, asked: Asked, policy: GuardPolicy, mask: Mask) -> bool:
-        """Whether a request that changes something is graver than the mounted capsule allows. It has the class of the action
+        """True if a request that changes something is graver than the mounted capsule allows. It has the class of the action
         before it, if that is graver; one that cannot be read may be anything.
         """
         if policy.class_max >= EVERY_CLASS:
@@ -130,7 +130,7 @@ class Sending:
         return (EVERY_CLASS if unread else max(level, self._level_min)) > policy.class_max
 
     def lists(self, asked: Asked, mask: Mask) -> bool:
-        """Whether the action lists a request that changes something, and may send it now."""
+        """True if the action lists a request that changes something, and may send it now."""
         if self._listed is None or not self._causes(asked):
             return False
         if asked.announced:
@@ -138,7 +138,7 @@ class Sending:
         return self._listed.takes(self._graded(asked, mask))
 
     def is_own(self, asked: Asked) -> bool:
-        """Whether, where there is a list, the page sends the request by itself: nobody is asked about it then."""
+        """True if, where there is a list, the page sends the request by itself: nobody is asked about it then."""
         return self._listed is not None and not self._causes(asked)
 
     def judged(self, asked: Asked, rule: str | None, mask: Mask) -> str | None:
@@ -158,7 +158,7 @@ class Sending:
         return UNLISTED
 
     def _causes(self, asked: Asked) -> bool:
-        """Whether the request is sent because of the action at hand."""
+        """True if the request is sent because of the action at hand."""
         if not self._acts or self._is_own(asked):
             return False
         return asked.is_main or not (self._opens or self._left)
@@ -177,7 +177,7 @@ class Sending:
         return any(each[:2] == key[:2] for each in self._own) if asked.announced else key in self._own
 
     def _is_read(self, asked: Asked, policy: GuardPolicy) -> bool:
-        """Whether a request that ``policy`` lets through would leave without anybody having named it."""
+        """True if a request that ``policy`` lets through would leave without anybody having named it."""
         if only_reads(policy):
             return True
         if self._reading is None or self._reading[0] is not policy:

@@ -49,9 +49,9 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
     exact: bytes
     """``request_exact``: 32 bytes."""
     effect: Effect
-    """What it does, as a recording lists it; not redacted."""
+    """Its effect, as a recording lists it; not redacted."""
     document: bool = False
-    """Whether its answer takes the place of the page."""
+    """True if its answer takes the place of the page."""
     size: int = 0
     """Bytes of its body."""
 
@@ -71,11 +71,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     sent: tuple[Effect, ...] = ()
     """What the guard let through that changes something, or may, because of the action: not redacted."""
     leaving: tuple[Leaving, ...] = ()
-    """What waits for a yes, and was not told of before (``Page.let_go``)."""
+    """Requests that wait for a yes and that no outcome has told of before (``Page.let_go``)."""
     documents: int = 0
     """How many documents the page has come to: a greater number than before is another document."""
     unconfirmed: bool = False
-    """Whether something that the page sent was held or refused since its address was opened; set by who judges."""
+    """True if something that the page sent was held or refused since its address was opened; set by who judges."""
     unsent: bool = False
     """Whether the action needed no yes only because what it sends is judged, and that was refused. Set by who judges."""
     question: str = ""
@@ -130,7 +130,7 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[GivenFile, ...] = ()
     """The files of an upload, in order."""
     holds: bool = False
-    """Whether what the guard refuses for want of a yes waits for it, where it is of a kind that can (``Outcome.leaving``)."""
+    """True if what the guard refuses for want of a yes waits for it, where it is of a kind that can (``Outcome.leaving``)."""
     covers: tuple[Cover, ...] = ()
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
     level_min: int = 1
@@ -220,13 +220,13 @@ class Holding(Protocol):
     """A page, as far as requests of it wait for a yes (``Given.holds``). All but ``late`` may be called while another call runs."""
 
     async def late(self) -> tuple[Leaving, ...]:
-        """What of the last action waits for a yes since its outcome, once there is something; empty once it is too late for that.
+        """Requests of the last action that wait for a yes since its outcome, once there are any; empty once it is too late.
 
         May be called while nothing else runs, and is cancelled before the next action.
         """
 
     async def fate(self, number: int) -> Fate:
-        """What becomes of a held request, once that is known (``Outcome.leaving``); ``withdrawn`` if it is not known here."""
+        """The fate of a held request (``Outcome.leaving``), once that is known; ``withdrawn`` for one that is not known here."""
 
     async def let_go(self, number: int) -> Fate:
         """Let a held request leave, once and exactly as it is, and say what became of it. A second call changes nothing.

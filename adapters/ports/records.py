@@ -167,7 +167,7 @@ class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     state: str = "open"
     """``open``; ``yes``, while the answer holds; ``no``; ``used``, of a yes for once; ``over``, when its time has passed."""
     held: str = ""
-    """What becomes of the request that waits for the answer: a ``protocol.approval.leaving.Fate``, or ``sending`` while it is let
+    """The fate of the request that waits for the answer: a ``protocol.approval.leaving.Fate``, or ``sending`` while it is let
     go; empty if none waits."""
     times: int = 1
     """How often it was asked."""

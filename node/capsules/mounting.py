@@ -217,7 +217,7 @@ class Mounting:
 
 
 def _asks_here(task: Task) -> bool:
-    """Whether the steps were written by somebody else than the owner of this login, who is asked about what may do more than read.
+    """True if the steps were written by somebody else than the owner of this login, who is asked about what may do more than read.
     A search presses nothing that sounds grave, and needs no such care."""
     return task != "explore" and current_caller().kind is CallerKind.PEER
 

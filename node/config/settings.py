@@ -125,7 +125,7 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
     """Highest risk class performed without an approval; classes 4 and above always need one."""
     probe: bool = True
-    """Whether searches press a control that is not understood. What it sends is judged as ever: nothing but reads leaves."""
+    """True if searches press a control that is not understood. What it sends is judged as ever: nothing but reads leaves."""
     peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
     """How much of the store one peer may use, in MiB; more is refused."""
     log_silence: Literal["warn", "freeze"] = "warn"

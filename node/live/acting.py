@@ -144,7 +144,7 @@ class Driver:
         """
         self._holder = holder
         self.held: tuple[HeldRequest, ...] = ()
-        """What waits because of the last action."""
+        """Requests that wait because of the last action."""
         self._doubted: set[int] = set()
         """The tabs that are unconfirmed."""
         self._documents: dict[int, int] = {}
@@ -170,7 +170,7 @@ class Driver:
 
     @property
     def unconfirmed(self) -> bool:
-        """Whether the page may show what is not true: something that it sent was held or refused since its address was opened."""
+        """True if the page may show what is not true: something that it sent was held or refused since its address was opened."""
         return self.on_tab in self._doubted
 
     @unconfirmed.setter
@@ -328,7 +328,7 @@ class Driver:
         return prepared, observation
 
     def _unsent(self, outcome: Outcome) -> bool:
-        """Whether something was refused that a yes could let through, or nothing could; but for what the page sends by itself."""
+        """True if something was refused that a yes could let through, or nothing could; but for what the page sends by itself."""
         refused = zip(outcome.blocked, outcome.blocked_by, strict=True)
         return any(
             (may_be_approved(rule) or may_change(rule)) and line not in self._by_itself for line, rule in refused
@@ -389,7 +389,7 @@ class Driver:
 
 
 def _opens_anew(action: Action, here: str) -> bool:
-    """Whether ``action`` opens an address anew; a place on the page at ``here`` is none."""
+    """True if ``action`` opens an address anew; a place on the page at ``here`` is none."""
     if not isinstance(action, Goto):
         return isinstance(action, Reload)
     whole, place, _ = action.url.partition("#")

@@ -14,7 +14,7 @@ from protocol.risk.judgement import Risk
 from protocol.risk.pressing import PRESSES
 
 Allows = Callable[[Action, RequestForm, int], Awaitable[bool]]
-"""Whether a person allows requests of a form and a class that a step sends, for the rest of the recording."""
+"""True if a person allows requests of a form and a class that a step sends, for the rest of the recording."""
 
 
 class Quiet:

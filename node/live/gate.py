@@ -43,9 +43,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     named: str = ""
     """The address that a person named for this work to begin at; empty if nobody did."""
     sure: bool = False
-    """Whether a press needs a yes unless it certainly reads only, as with a capsule that forbids trials."""
+    """True if a press needs a yes unless it certainly reads only, as with a capsule that forbids trials."""
     chooses: bool = False
-    """Whether a program chooses what is pressed, as a search does."""
+    """True if a program chooses what is pressed, as a search does."""
     wall: GuardPolicy | None = None
     """What judges each message out of the pages that are worked on; None where something can leave that comes before no judge."""
     asking: Asking | None = None

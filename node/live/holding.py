@@ -24,7 +24,7 @@ Sent = Callable[[int, Leaving], Awaitable[None]]
 
 
 class Holder:
-    """What waits on one page for its owner's yes."""
+    """Asks about the requests of one page that wait, and lets them go or holds them back."""
 
     def __init__(self, page: Page, asking: HoldAsking, clock: Clock, turn: Turn, sent: Sent, wait_s: int) -> None:
         self._page, self._asking, self._clock, self._turn, self._sent = page, asking, clock, turn, sent

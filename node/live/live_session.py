@@ -106,7 +106,7 @@ class LiveSession:
         """The highest risk class that the owner has approved for the call in progress."""
         self._last_ms = clock.now_ms()
         self._unsent = False
-        """Whether something that its pages sent was held or refused."""
+        """True if something that its pages sent was held or refused."""
         self.record = record
 
     # --- life --------------------------------------------------------------------------------------------------------

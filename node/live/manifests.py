@@ -21,7 +21,7 @@ def as_told(effect: Effect, secrets: Secrets, *, with_path: bool = True) -> Effe
 
 
 def same_row(recorded: Evidence | None, prepared: Prepared, secrets: Secrets) -> bool:
-    """Whether the element of ``prepared`` stands in a row that says all that the recorded one said."""
+    """True if the element of ``prepared`` stands in a row that says all that the recorded one said."""
     met = prepared.aim or prepared.element
     if recorded is None or met is None:
         return False

@@ -78,7 +78,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     """What of a state is to be hidden like that; None without a capsule."""
     class_max: int = 7
     probes: bool = True
-    """Whether anything may be pressed that is not known to read only."""
+    """True if anything may be pressed that is not known to read only."""
     login: LoginShown | None = None
     """Judges the first page of each context; None where nothing tells the login from none."""
     used: UsedLogin | msgspec.UnsetType = msgspec.UNSET

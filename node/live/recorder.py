@@ -127,7 +127,7 @@ class Recorder:
 
     @property
     def held(self) -> tuple[HeldRequest, ...]:
-        """What waits for the owner's yes because of the last action."""
+        """Requests that wait for the owner's yes because of the last action."""
         return self._driver.held
 
     @property
@@ -423,7 +423,7 @@ class Recorder:
         await self._store.amend_step(self.session.id, step)
 
     async def sent(self, index: int, leaving: Leaving) -> None:
-        """What the step ``index`` sent was held, and has left after a yes: it counts as performed. Errors: ``store.*``."""
+        """The held request of the step ``index`` has left after a yes: the step counts as performed. Errors: ``store.*``."""
         if leaving.document:
             self._driver.site_answered()
         if 0 < index <= len(self.steps) and self.steps[index - 1].error == "risk.refused":

@@ -1,4 +1,4 @@
-"""Whether the owner consents to what the manifest of a session lists, and what a step of its replay may therefore send."""
+"""True if the owner consents to what the manifest of a session lists, and what a step of its replay may therefore send."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sends_of(recorded: Recorded) -> tuple[Shown, ...]:
 
 
 def consents(writes: Sequence[str], recorded: Recorded, node: str) -> bool:
-    """Whether a replay sends what the manifest lists. writes: as the owner of ``node`` has given it.
+    """True if a replay sends what the manifest lists. writes: as the owner of ``node`` has given it.
 
     Errors: ``replay.manifest`` if it was named, and is no consent here.
     """
@@ -95,7 +95,7 @@ class Sends:
         self._listed: Listed | None = None
 
     def waits_for(self, step: Step) -> bool:
-        """Whether ``step`` has to send something before it is done."""
+        """True if ``step`` has to send something before it is done."""
         return self._by_manifest and bool(step.effects)
 
     def lists(self, step: Step) -> Lists | None:

@@ -62,7 +62,7 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     on_note: Callable[[str], None] = lambda note: None
     """Told what there is to say of how a step was done."""
     by_manifest: bool = False
-    """Whether each step sends what the recording lists, and nothing else that changes something, …"""
+    """True if each step sends what the recording lists, and nothing else that changes something, …"""
     allow: tuple[str, ...] = ()
     """… but for what was named besides (``--allow``)."""
     makes: Makes | None = None

@@ -79,7 +79,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     times: int
     """How often it was asked."""
     held: HeldState
-    """What becomes of the request that waits for the answer: ``held``, a yes sends it; ``sent``, it left once; ``refused``, it
+    """The fate of the request that waits for the answer: ``held``, a yes sends it; ``sent``, it left once; ``refused``, it
     never left; ``withdrawn``, the page gave it up; ``unknown``, it was let go and nobody knows if it arrived; empty, none waits."""
 
 
@@ -133,7 +133,7 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
     """The requests that the guard refused, and that a yes lets through while the action is done again."""
     risk: int
     held: HeldState
-    """What becomes of the request that waits for the answer (docs/approvals.md); empty if none waits."""
+    """The fate of the request that waits for the answer (docs/approvals.md); empty if none waits."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

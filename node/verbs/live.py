@@ -62,7 +62,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     title: str
     unconfirmed: bool
-    """Whether the page may show what is not true: something that it sent was held or refused since its address was opened."""
+    """True if the page may show what is not true: something that it sent was held or refused since its address was opened."""
     lines: tuple[str, ...]
     """One indented line per node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
 
@@ -99,7 +99,7 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
     not that of the page."""
     held: tuple[HeldRequest, ...]
-    """What waits for the owner's yes. The page may show that it was done: it was not, yet."""
+    """Requests that wait for the owner's yes. The page may show that it was done: it was not, yet."""
     question: str
     """Id of the question to the owner about the first of them that a yes would let through; empty if nobody is asked. The page may
     show that it was done: it was not."""

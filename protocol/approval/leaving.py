@@ -1,4 +1,4 @@
-"""What becomes of a request that waits for a yes, and what tells it from every other one."""
+"""The fates of a request that waits for a yes, and the digest that tells it from every other one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _NONCES: Final = frozenset(
 )
 """Names of fields that hold a token against forgery: another one at each load, and none of them says what is done."""
 _TOKEN: Final = re.compile(r"(?=.*\d)[\w+/=.:~-]{8,}", re.ASCII)
-"""What looks like such a token. Anything else in a field of that name may be an order."""
+"""Such a token. Anything else in a field of that name may be an order."""
 _DOMAIN: Final = b"trailmesh-request-v1\x00"
 
 
@@ -76,7 +76,7 @@ def request_exact(method: str, url: str, headers: Mapping[str, str], body: str) 
 
 
 def _without_nonces(content_type: str, body: str) -> list[str]:
-    """What a body says. Only a form is read: whoever writes another kind may mean something by any byte of it."""
+    """The content of a body, as digests. Only a form is read: whoever writes another kind may mean something by any byte of it."""
     try:
         pairs = fields_of(content_type, body)
     except ValueError:

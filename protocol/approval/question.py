@@ -88,7 +88,7 @@ def level_of(form: RequestForm) -> int:
 
 
 def _says_delete(method: str) -> bool:
-    """Whether a method, or the one that a header puts in its place, deletes; of one that was cut nobody knows."""
+    """True if a method, or the one that a header puts in its place, deletes; of one that was cut nobody knows."""
     return CUT in method or "DELETE" in method.replace(",", " ").split()
 
 
@@ -124,7 +124,7 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
         exact: bytes = b"",
         announced: bool = False,
     ) -> bool:
-        """Whether it lets a request through. chosen: as in ``request_form``.
+        """True if it lets a request through. chosen: as in ``request_form``.
 
         announced: it is the preflight of one, whose body is not known yet.
         """
@@ -147,7 +147,7 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cover_of(question: Question, *, once: bool) -> Cover:
-    """What a yes to ``question`` lets through; once: a yes for once."""
+    """The requests that a yes to ``question`` lets through; once: a yes for once."""
     origin = question.origin if question.open_requests else ""
     exacts = frozenset(question.exacts) if once else frozenset()
     return Cover(requests=question.requests, origin=origin, level=question.level, exacts=exacts)

@@ -44,7 +44,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     consent: bool
     """Whether a person must have consented, with a signature."""
     probes: bool
-    """Whether anything may be pressed without a yes but links and what certainly reads only."""
+    """True if anything may be pressed without a yes but links and what certainly reads only."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

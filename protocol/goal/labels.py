@@ -50,7 +50,7 @@ def own_path(url: str, here: str) -> str:
 
 
 def names_slot(slot: Slot, text: str) -> bool:
-    """Whether ``text``, in lower case, holds a value of the goal; a number only as a whole, with or without zeros before it."""
+    """True if ``text``, in lower case, holds a value of the goal; a number only as a whole, with or without zeros before it."""
     value = slot.value.casefold().lstrip("@#")
     if slot.kind != "number" or not value.isdecimal():
         return bool(value) and value in text

@@ -163,7 +163,7 @@ class Judge:
         return f"one at “{shown}”, recorded was one at “{self._recorded()}”{self._other_cells(here)}"
 
     def is_whole(self, element: Element) -> bool:
-        """Whether the row of ``element`` says all that the recorded one said, but for times, and that one was told from others."""
+        """True if the row of ``element`` says all that the recorded one said, but for times, and that one was told from others."""
         evidence = self._evidence
         if not any(map(fold, evidence.cells)) or (evidence.alike and not evidence.telling):
             return False

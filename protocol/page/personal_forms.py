@@ -134,7 +134,7 @@ def _cards(text: str) -> Iterator[Found]:
 
 
 def is_card_number(text: str) -> bool:
-    """Whether ``text`` is the number of a card and nothing else, by its length, its beginning and its check digit."""
+    """True if ``text`` is the number of a card and nothing else, by its length, its beginning and its check digit."""
     return any(start == 0 and end == len(text) for start, end, *_ in _cards(text))
 
 

@@ -210,7 +210,7 @@ class Secrets(Mapping[str, str]):
         return self[name]
 
     def may_stand_in(self, name: str, url: str) -> bool:
-        """Whether ``value_in`` gives the secret ``name`` for ``url``."""
+        """True if ``value_in`` gives the secret ``name`` for ``url``."""
         try:
             return bool(self.value_in(name, url))
         except MeshError:

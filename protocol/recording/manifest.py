@@ -194,17 +194,17 @@ class Listed:
         return True
 
     def announces(self, method: str, url: str) -> bool:
-        """Whether a request that is left may be announced by a preflight, which has neither a body nor headers of its own."""
+        """True if a request that is left may be announced by a preflight, which has neither a body nor headers of its own."""
         told = self._told(effect_of(method, url))
         left = () if self._closed else self._left.values()
         return any(each.method == told.method and self._same_address(each.url, told.url) for each in left)
 
     def allows(self, method: str, url: str) -> bool:
-        """Whether a request was named besides."""
+        """True if a request was named besides."""
         return any(allows(entry, method, url) for entry in self._allow)
 
     def is_known(self, effect: Effect) -> bool:
-        """Whether the recording was refused such a request too: it went on without it, and so does the replay."""
+        """True if the recording was refused such a request too: it went on without it, and so does the replay."""
         told = self._told(effect)
         return f"{told.method} {site_of(told.url)}{urlsplit(told.url).path}" in self._known
 
@@ -260,7 +260,7 @@ def _split(url: str) -> _Address:
 
 
 def _is_id(name: str, listed: str, sent: str) -> bool:
-    """Whether both are ids of one form. name: of a field of the query; a number there counts things unless it is called an id."""
+    """True if both are ids of one form. name: of a field of the query; a number there counts things unless it is called an id."""
     kind = path_form(listed)
     is_id = kind == ID or (kind == NUMBER and (not name or bool(_CALLED_ID.search(name))))
     return is_id and kind == path_form(sent)

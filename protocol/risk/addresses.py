@@ -272,18 +272,18 @@ class Path:
         return helps and order.whole and last and not out and (V.PEOPLE | V.IMPLIED).isdisjoint(self._names[:at])
 
     def _beside(self, at: int) -> tuple[bool, bool]:
-        """Whether the id of a record stands right before, or right behind."""
+        """True if the id of a record stands right before, or right behind."""
         behind = self._segments[at + 1 : at + 2]
         after = bool(behind) and (is_id(behind[0]) or _CODE.fullmatch(behind[0]) is not None)
         return at > 0 and is_id(self._segments[at - 1]), after or self._named(at)
 
     def _named(self, at: int) -> bool:
-        """Whether a record is named behind it as Magento does: ``/hold/order_id/7``."""
+        """True if a record is named behind it as Magento does: ``/hold/order_id/7``."""
         behind = self._segments[at + 1 : at + 3]
         return len(behind) > 1 and is_id(behind[1]) and plain(behind[0]).endswith("_id")
 
     def _of_person(self, at: int) -> bool:
-        """Whether it stands between the word for people and a name: ``/user/block/ann``."""
+        """True if it stands between the word for people and a name: ``/user/block/ann``."""
         return at > 0 and self._names[at - 1] in V.PEOPLE and at + 2 == len(self._segments)
 
     def _changes(self, order: Order, at: int, before: bool, after: bool, extension: str) -> bool:
@@ -311,12 +311,12 @@ class Path:
         return ends or self._of_person(at) or pair
 
     def _of_one(self, at: int) -> bool:
-        """Whether it is done to what there is one of: ``/cart/clear``."""
+        """True if it is done to what there is one of: ``/cart/clear``."""
         words = words_in(self._names[at - 1]) if at else []
         return bool(words) and words[-1] in V.IMPLIED and self._names[at] != "trash"
 
     def _of_member(self, at: int) -> bool:
-        """Whether it is done to a member of a collection, by its name: ``/users/ann/ban``."""
+        """True if it is done to a member of a collection, by its name: ``/users/ann/ban``."""
         if at < 2 or at + 1 < len(self._segments) or self._names[at - 1] in V.NOUNS | V.PAGING:
             return False
         return self._names[at - 2] in V.NOUNS

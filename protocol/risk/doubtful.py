@@ -71,7 +71,7 @@ _FOLDED: Final = tuple({folded(part) for part in (*_WORDS, *V.CLEAR)})
 
 
 def is_doubtful(text: str, *, folds: bool) -> bool:
-    """Whether ``text``, an address or what ``folded_twice`` makes of one, must be judged."""
+    """True if ``text``, an address or what ``folded_twice`` makes of one, must be judged."""
     return any(part in text for part in (_FOLDED if folds else _WORDS)) or any(
         first in text and second in text.partition(first)[2] for first, second in _PAIRED
     )

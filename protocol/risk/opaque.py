@@ -42,7 +42,7 @@ _IBAN: Final = re.compile(r"[A-Za-z]{2}\d{2}[ A-Za-z0-9]{11,38}")
 
 
 def is_opaque(url: str) -> bool:
-    """Whether an address holds a token or an id, and names no page that a person would expect behind it."""
+    """True if an address holds a token or an id, and names no page that a person would expect behind it."""
     try:
         parts = urlsplit(url[:_READ_CHARS_MAX])
         pairs = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_PAIRS_MAX)
@@ -62,7 +62,7 @@ def is_opaque(url: str) -> bool:
 
 
 def is_token(text: str) -> bool:
-    """Whether decoded text is made of random characters: ``Zx81kq``, ``8f14e45fceea167a``; not ``mug-7``, ``v2`` or ``3d``."""
+    """True if decoded text is made of random characters: ``Zx81kq``, ``8f14e45fceea167a``; not ``mug-7``, ``v2`` or ``3d``."""
     if len(text) >= _TOKEN_CHARS and _MIXED.fullmatch(text):
         return True
     words = words_in(text)
@@ -71,7 +71,7 @@ def is_token(text: str) -> bool:
 
 
 def _orders(key: str, value: str) -> bool:
-    """Whether a parameter is a token for which no noun or state stands."""
+    """True if a parameter is a token for which no noun or state stands."""
     if not value:
         return is_token(key)
     names = words_in(key)
@@ -89,7 +89,7 @@ def _is_word(name: str) -> bool:
 
 
 def holds_card(url: str) -> bool:
-    """Whether a parameter of an address is the number or the code of a card, or an IBAN, by what it is called and what it holds."""
+    """True if a parameter of an address is the number or the code of a card, or an IBAN, by what it is called and what it holds."""
     if "=" not in url:
         return False
     return any(_is_card(key, value) for key, value in _pairs(url))

@@ -40,27 +40,27 @@ class Parameters:
         self.pairs: list[tuple[str, str]] = []
         """Names and values, decoded."""
         self.has_id = False
-        """Whether one of them names a record, …"""
+        """True if one of them names a record, …"""
         self.has_number = False
         """… and does so by an id."""
         self.guarded = False
-        """Whether one of them is a token of a framework against forgery."""
+        """True if one of them is a token of a framework against forgery."""
         self.nonce = False
-        """Whether it is the one of WordPress, which every action there needs."""
+        """True if it is the one of WordPress, which every action there needs."""
         self._proofs: set[str] = set()
         """The names of tokens of any kind, as links in mails have them."""
         self.add(query)
 
     @property
     def proves(self) -> bool:
-        """Whether one of them is a token of any kind; but who logs in with another site comes back with a code and a state."""
+        """True if one of them is a token of any kind; but who logs in with another site comes back with a code and a state."""
         return bool(self._proofs - {"code"}) or (
             "code" in self._proofs and all(key != "state" for key, _ in self.pairs)
         )
 
     @property
     def names_holder(self) -> bool:
-        """Whether one of them is a token and certainly nothing else."""
+        """True if one of them is a token and certainly nothing else."""
         return self.guarded or bool(self._proofs - {"code", "t"})
 
     def add(self, text: str) -> None:
@@ -185,7 +185,7 @@ class Parameters:
 
 
 def _looks_for(name: str, value: str) -> bool:
-    """Whether a parameter of a log says what is looked for in it, and not what is done to the log."""
+    """True if a parameter of a log says what is looked for in it, and not what is done to the log."""
     words = words_in(value)
     return name in ("action", "event", "type", "operation") and len(words) <= 2 and V.LOG_ORDERS.isdisjoint(words)
 

@@ -86,7 +86,7 @@ def needs_yes(action: Action, element: Element | None, risk: Risk, guard: GuardP
 
 
 def surely_reads(action: Action, risk: Risk) -> bool:
-    """Whether ``action`` is no press, or one of which the browser guarantees that it only reads: a link is followed, a form that
+    """True if ``action`` is no press, or one of which the browser guarantees that it only reads: a link is followed, a form that
     searches is sent, a part of the page is opened."""
     if not isinstance(action, PRESSES):
         return True
@@ -107,18 +107,18 @@ def raised(risk: Risk, why: str) -> Risk:
 
 
 def is_grave(action: Action, risk: Risk) -> bool:
-    """Whether ``action`` is a press that anything calls grave: an address that nobody can read may be its order then."""
+    """True if ``action`` is a press that anything calls grave: an address that nobody can read may be its order then."""
     return isinstance(action, PRESSES) and risk.gravest >= GRAVE_CLASS
 
 
 def _is_said(element: Element | None, risk: Risk) -> bool:
-    """Whether something certain is grave, or words that only lean to it are more than one: “Out” alone says too little."""
+    """True if something certain is grave, or words that only lean to it are more than one: “Out” alone says too little."""
     certain = risk.level >= GRAVE_CLASS or any(each.certain and each.level >= GRAVE_CLASS for each in risk.evidence)
     return certain or element is None or len(words_in(element.name)) > 1 or not element.name.isascii()
 
 
 def _reads_by_address(action: Action, element: Element | None) -> bool:
-    """Whether a press sends a GET to an address that looks like one of a page: it may be an order without saying so. One that looks
+    """True if a press sends a GET to an address that looks like one of a page: it may be an order without saying so. One that looks
     like nothing is stopped as it leaves; one that repeats what the link says, or a question, is a text's.
     """
     if element is None or not isinstance(action, Click | Press):
@@ -129,7 +129,7 @@ def _reads_by_address(action: Action, element: Element | None) -> bool:
 
 
 def _is_text(element: Element) -> bool:
-    """Whether ``element`` is a link to a text that is called as it is, or to the answer to a question."""
+    """True if ``element`` is a link to a text that is called as it is, or to the answer to a question."""
     return bool(element.link) and not is_opaque(element.url) and _is_title(element)
 
 

@@ -141,12 +141,12 @@ def may_be_allowed(rule: str) -> bool:
 
 
 def may_be_approved(rule: str) -> bool:
-    """Whether a yes of the owner lets through what was refused by ``rule``."""
+    """True if a yes of the owner lets through what was refused by ``rule``."""
     return may_be_allowed(rule) or rule.startswith(_GRAVER)
 
 
 def may_change(rule: str) -> bool:
-    """Whether what was refused by ``rule`` is an order: it would have been sent, and may have changed something."""
+    """True if what was refused by ``rule`` is an order: it would have been sent, and may have changed something."""
     return rule == CAPSULE_CLASS or rule.startswith((*_ALLOWABLE, _GRAVER))
 
 

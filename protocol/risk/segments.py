@@ -113,7 +113,7 @@ def leaves(text: str) -> bool:
 
 
 def opens_password_form(text: str) -> bool:
-    """Whether decoded text names the form for a new password, which only shows: ``reset-password``."""
+    """True if decoded text names the form for a new password, which only shows: ``reset-password``."""
     return _PASSWORD_FORM.search(plain(text)) is not None
 
 
@@ -182,7 +182,7 @@ def _readable(words: list[str]) -> bool:
 
 
 def _orders(words: list[str], at: int, kind: Kind, titled: bool) -> bool:
-    """Whether the verb at ``at`` is what is done, and its neighbour what it is done to."""
+    """True if the verb at ``at`` is what is done, and its neighbour what it is done to."""
     word, first, last, length = words[at], at == 0, at + 1 == len(words), len(words)
     after = "" if last else words[at + 1]
     near = after or words[at - 1]

@@ -48,7 +48,7 @@ class SiteRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What is stored of e-mail addresses, telephone, card, account and national numbers on pages of the site: ``replace`` stores
     tokens in their place, ``cover`` also covers them in pictures, ``keep`` stores them as they are."""
     probe: bool = True
-    """Whether searches may press controls that are not understood, out of which nothing but reads can leave; false for a site on
+    """True if searches may press controls that are not understood, out of which nothing but reads can leave; false for a site on
     which a login is used that must not be risked."""
 
 

@@ -322,7 +322,7 @@ def _marked(element: Element, spoken: Spoken, *, leads: bool = False) -> list[Ev
 
 
 def _has_label(element: Element) -> bool:
-    """Whether its label tells ``element`` from others: “×” or “12” stands on controls that do different things."""
+    """True if its label tells ``element`` from others: “×” or “12” stands on controls that do different things."""
     return sum(letter.isalpha() for letter in element.name) > 1
 
 

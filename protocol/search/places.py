@@ -34,7 +34,7 @@ def place_of(page: Observation) -> bytes:
 
 
 def has_opened(before: Observation, after: Observation) -> bool:
-    """Whether a menu, a dialog or the like stands on ``after`` that did not on ``before``, which was the same document.
+    """True if a menu, a dialog or the like stands on ``after`` that did not on ``before``, which was the same document.
 
     By its role, by a control that is expanded, or by controls that came to all that were there: many menus have no role.
     """

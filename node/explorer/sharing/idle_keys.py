@@ -33,7 +33,7 @@ class IdleKeys:
             self._vain[action.target] += 1
 
     def tires(self, action: Action) -> bool:
-        """Whether ``action`` presses something that was pressed in vain often enough."""
+        """True if ``action`` presses something that was pressed in vain often enough."""
         return isinstance(action, Click) and self._vain[action.target] >= _VAIN_MAX
 
     def led_on(self, action: Action) -> None:

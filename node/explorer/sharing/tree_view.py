@@ -63,12 +63,12 @@ class TreeView:
         return depth if depth >= 0 else 1_000
 
     def leased(self, key: bytes) -> bool:
-        """Whether somebody works on the branch of ``key`` now, as far as its coordinator has told."""
+        """True if somebody works on the branch of ``key`` now, as far as its coordinator has told."""
         row = self._tree.row(key)
         return row is not None and bool(self._tree.lease_count[row])
 
     def is_below(self, key: bytes, branch: bytes) -> bool:
-        """Whether the way from the start page to ``key`` leads over ``branch``."""
+        """True if the way from the start page to ``key`` leads over ``branch``."""
         while key not in (branch, self._root):
             key = self._entry(key).parent
         return key == branch

@@ -28,7 +28,7 @@ class Frontier:
         """Depth, prior turned round, node: the nearest to the start first, of these the most promising."""
 
     def knows(self, element: Element, depth: int, page: Observation) -> bool:
-        """Whether ``element`` of ``page``, ``depth`` steps from the start, is a link to an address that was met as near."""
+        """True if ``element`` of ``page``, ``depth`` steps from the start, is a link to an address that was met as near."""
         if not _leads(element):
             return False
         address = _whole(element.url)
@@ -54,7 +54,7 @@ class Frontier:
                 self.addresses[child] = element.url
 
     def _meet(self, what: str | Locator, depth: int) -> bool:
-        """Whether it was not met as near to the start before."""
+        """True if it was not met as near to the start before."""
         known = self._met.get(what)
         if known is not None and known <= depth:
             return False

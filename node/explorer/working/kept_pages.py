@@ -74,7 +74,7 @@ class KeptPage:
             self.over = True
 
     async def _next(self) -> bool:
-        """Whether there is another job, in time."""
+        """True if there is another job, in time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(IDLE_S):
                 item = await self._jobs.get()

@@ -86,7 +86,7 @@ class Walker:
         return await self._go(steps, by_address=False)
 
     def was_pressed(self, steps: Sequence[WalkStep]) -> bool:
-        """Whether each action on the way was performed."""
+        """True if each action on the way was performed."""
         return all(step.key in self._pressed for step in steps)
 
     async def _go(self, steps: Sequence[WalkStep], *, by_address: bool) -> Observation:

@@ -278,7 +278,7 @@ class Worker:
         return tuple(view.action(key) for key in path)
 
     async def _reaches(self, page: Observation) -> bool:
-        """Whether the page at hand meets the condition. What a page that is cut may hold behind its end is no success, nor what a
+        """True if the page at hand meets the condition. What a page that is cut may hold behind its end is no success, nor what a
         document shows after a write was refused.
         """
         met = await asyncio.to_thread(judge, self._replica.spec.condition, page)
@@ -335,7 +335,7 @@ class Worker:
         return self._replica.idle.without(rated, page)
 
     def _seen_nearer(self, path: list[bytes], place: bytes) -> bool:
-        """Whether the same page stands at another node that is at least as near to the start: then this way adds nothing."""
+        """True if the same page stands at another node that is at least as near to the start: then this way adds nothing."""
         known = self._replica.view.nearest_with_state(place)
         return known is not None and known != path[-1] and self._replica.view.depth(known) <= len(path)
 
