@@ -9,7 +9,7 @@ steps.
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """
 
-from node.live.acting import Driver, Gate, Prepared, judged
+from node.live.acting import Driver, Gate, Makes, Prepared, judged
 from node.live.allowing import Quiet
 from node.live.arrivals import Arrival
 from node.live.asking import Asking, Asks, Sought, seek
@@ -57,6 +57,7 @@ __all__ = [
     "LiveVerbs",
     "LoginForms",
     "LoginShown",
+    "Makes",
     "Mount",
     "Mounts",
     "NoCapsules",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Final
 
@@ -79,6 +79,8 @@ from protocol.risk.drops import dropped
 from protocol.risk.pressing import PRESSES, is_grave, raised
 from protocol.risk.refused import may_be_approved, may_change
 
+Makes = Callable[[], Awaitable[Iterable[str]]]
+"""Tells which values a browser holds that a site has made for a login."""
 _PRESSES: Final = Check | Click | Fill | Press | Select
 _ON_CONTROLS: Final = Click | Check | Fill | Select | Upload | Press | Focus
 """Actions on a label that are actions on its control."""
@@ -137,11 +139,14 @@ class Driver:
         notes_fits: bool = False,
         holder: Holder | None = None,
         press_ms: int = 0,
+        makes: Makes | None = None,
     ) -> None:
         """uploads: where files are read from. codes: who makes one-time codes. notes_fits: whether it is noted for a recording how
         the texts of each target are matched. holder: where what needs a yes waits for it; None where nothing waits.
-        press_ms: how long a press may take; 0 for as long as is configured.
+        press_ms: how long a press may take; 0 for as long as is configured. makes: tells which values the browser holds that the
+        site has made for a login; None where no login is at work.
         """
+        self._makes, self._learned = makes, False
         self._holder = holder
         self.held: tuple[HeldRequest, ...] = ()
         """Requests that wait because of the last action."""
@@ -181,6 +186,23 @@ class Driver:
         """A document that was held has left: where nothing else was held or refused, what came in its place is believed."""
         if len(self._doubted) == 1:
             self._doubted.clear()
+
+    async def note_login(self) -> None:
+        """Learn what the site has made for a login, before anything that the page says or sends is stored, compared, asked or told.
+
+        If that fails, nothing that the page says is kept. Errors: ``browser.*``, ``input.too_large``.
+        """
+        seen, self.observation = self.observation, None
+        await self._learn()
+        if self._learned and seen is not None:
+            # In what was seen before stand the values; what is done next, and told of it, is about this observation.
+            seen = await self._page.observe()
+        self.observation, self._learned = seen, False
+
+    async def _learn(self) -> None:
+        if self._makes is not None and self._secrets.note_login(await self._makes()):
+            self._learned = True
+            await asyncio.to_thread(lambda: self._secrets.search)
 
     async def act(
         self,
@@ -266,11 +288,13 @@ class Driver:
         if self._notes_fits and isinstance(action, Wait) and action.text:
             fits = (Fit(what="text", grade=outcome.grade),)
             self.prepared = msgspec.structs.replace(self.prepared, fits=fits)
+        await self.note_login()
+        outcome = msgspec.structs.replace(outcome, observation=self.observation)
         asked = msgspec.structs.replace(sought, level=risk.gravest)
         if self._holder is not None:
             self.held = await self._holder.ask(asked, outcome.leaving, self._secrets)
             if holds:
-                self._holder.watch(asked, self._secrets)
+                self._holder.watch(asked, self._secrets, self._learn)
         question = await self._gate.performed(asked, askable(outcome.blocked_forms, self._secrets))
         question = next((each.question for each in self.held if each.question), question)
         judged_only = free and not self._gate.approves(self.prepared.action, risk)

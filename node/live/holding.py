@@ -22,6 +22,9 @@ Turn = Callable[[], AbstractAsyncContextManager[None]]
 Sent = Callable[[int, Leaving], Awaitable[None]]
 """Told that what a step sent has left, by its index."""
 
+Learn = Callable[[], Awaitable[None]]
+"""Learns what a site has made for a login. Errors: ``browser.*``, ``input.too_large``."""
+
 
 class Holder:
     """Asks about the requests of one page that wait, and lets them go or holds them back."""
@@ -40,14 +43,23 @@ class Holder:
         """Ask about each of ``leaving``, which ``sought`` caused, and let it wait."""
         return tuple([await self._ask(sought, each, secrets) for each in leaving])
 
-    def watch(self, sought: Sought, secrets: Secrets) -> None:
-        """``sought`` has ended: what it causes late is asked about too, until ``begin``."""
-        self._late = self._tasks.start(self._asks_late(sought, secrets), "watching what leaves late")
+    def watch(self, sought: Sought, secrets: Secrets, learn: Learn) -> None:
+        """``sought`` has ended: what it causes late is asked about too, until ``begin``.
 
-    async def _asks_late(self, sought: Sought, secrets: Secrets) -> None:
+        learn: adds to ``secrets`` what the site made meanwhile.
+        """
+        self._late = self._tasks.start(self._asks_late(sought, secrets, learn), "watching what leaves late")
+
+    async def _asks_late(self, sought: Sought, secrets: Secrets, learn: Learn) -> None:
         while leaving := await self._page.late():
             self.late = True
-            await self.ask(sought, leaving, secrets)
+            try:
+                await learn()
+            except MeshError:  # a question might show a login
+                for each in leaving:
+                    self._page.keep_back(each.number)
+            else:
+                await self.ask(sought, leaving, secrets)
 
     def begin(self) -> None:
         """The next action begins."""

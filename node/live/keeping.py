@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from adapters.ports import Page
-from node.live.acting import Gate
+from node.live.acting import Gate, Makes
 from node.live.allowing import Allows
 from node.live.codes import NO_CODES, Codes
 from node.live.following import Following
@@ -60,7 +60,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the capsule that is mounted."""
     login: UsedLogin | msgspec.UnsetType = msgspec.UNSET
     """What it is."""
-    makes: Callable[[], Awaitable[Iterable[str]]] | None = None
+    makes: Makes | None = None
     """Of work with a login, or one that is being made: the values that the site has made for it so far, redacted from the step on
     that made them."""
     on_document: Callable[[int, MarkupShown], None] | None = None

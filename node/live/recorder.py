@@ -92,7 +92,14 @@ class Recorder:
         self._secrets = plan.secrets.keyed(signer.tokens, keeping(plan.sites))
         self._holder = plan.holds(page, self.sent) if plan.holds is not None else None
         self._driver = Driver(
-            page, plan.gate, self._secrets, plan.uploads, plan.codes, notes_fits=True, holder=self._holder
+            page,
+            plan.gate,
+            self._secrets,
+            plan.uploads,
+            plan.codes,
+            notes_fits=True,
+            holder=self._holder,
+            makes=plan.makes,
         )
         self._driver.values.update(values_of(plan.inputs))
         self._end: Callable[[MeshError], None] | None = None
@@ -201,11 +208,10 @@ class Recorder:
         except MeshError as error:
             found = str(error.detail.get("found", ""))
             with contextlib.suppress(MeshError):
-                await self._note_login()
+                await self._driver.note_login()
             await self._look_closer(action, evidence)
             await self._keep(action, started_ms, expect, error=error.code, found=found)
             raise
-        await self._note_login()
         refused = self._refused(action, outcome)
         await self._keep(action, started_ms, expect, outcome=outcome, error=refused.code if refused else "")
         if refused is not None and not self._plan.goes_on:
@@ -228,20 +234,6 @@ class Recorder:
         found = await document_of(self._page, self.observation, action, evidence, secrets)
         if found is not None:
             self._plan.on_document(len(self.steps) + 1, found)
-
-    async def _note_login(self) -> None:
-        """Learn what the site has made for a login, before the step that made it is stored or told. If that fails, nothing that the
-        page says is kept."""
-        if self._plan.makes is None:
-            return
-        seen, self._driver.observation = self._driver.observation, None
-        made = self._secrets.note_login(await self._plan.makes())
-        if made:
-            await asyncio.to_thread(lambda: self._secrets.search)
-        if made and seen is not None:
-            # In what was seen before stand the values; what is done next, and told of it, is about this observation.
-            seen = await self._page.observe()
-        self._driver.observation = seen
 
     def told(self, action: Action) -> str:
         """``action`` in words, if it failed: without what it was to type, which may be a refused password."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from adapters.ports import ArtefactRecord
-from node.live import NO_CODES, NO_UPLOADS, Codes, Gate, LoginForms, Uploads
+from node.live import NO_CODES, NO_UPLOADS, Codes, Gate, LoginForms, Makes, Uploads
 from node.sessions.noticed import Noticed
 from node.sessions.writes import AskOwner, OnMismatch
 from protocol.page.secrets import NO_SECRETS, Secrets
@@ -15,7 +15,6 @@ from protocol.recording.findings import Difference
 from protocol.recording.session import BrowserInfo, Level, ReplayReport, Session, Step, StepMatch
 from protocol.risk.sites import SiteRule
 
-Makes = Callable[[], Awaitable[Iterable[str]]]
 OnStep = Callable[[StepMatch, str], None]
 """Told of each step, and what was there instead of what is recorded."""
 

@@ -86,7 +86,7 @@ class _Run:
         gate = ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
         self._keyed = plan.secrets.keyed(tokens, keeping(plan.sites))
         self._secrets = self._keyed.stored
-        self._driver = Driver(page, gate, self._keyed, plan.uploads, plan.codes)
+        self._driver = Driver(page, gate, self._keyed, plan.uploads, plan.codes, makes=plan.makes)
         self._driver.values.update(values)
         self._changed = changed
         self._exchange = Exchange(changed)
@@ -177,7 +177,6 @@ class _Run:
                 said=said,
                 lists=self._sends.lists(step),
             )
-            await self._note_login()
             self._sends.require(step)
             if outcome.unsent and self._driver.prepared is not None:
                 raise unsent(self._driver.prepared.risk, outcome)
@@ -205,22 +204,10 @@ class _Run:
         """The action of ``step`` as it is performed. Errors: ``action.secret_changed``, ``action.secret_elsewhere``."""
         return again(applied(step, self._changed), step.written, self._plan.secrets, self._own)
 
-    async def _note_login(self) -> None:
-        """Learn what the site has renewed of the login, before anything that the page says is compared, told or stored.
-
-        If that fails, nothing of the page is looked at. Errors: ``browser.*``, ``input.too_large``.
-        """
-        if self._plan.makes is None:
-            return
-        seen, self._driver.observation = self._driver.observation, None
-        if self._keyed.note_login(await self._plan.makes()) and seen is not None:
-            seen = await self._page.observe()  # masked by what is known now
-        self._driver.observation = seen
-
     async def _tellable(self, failed: MeshError) -> MeshError:
         """What a step failed with; if what it says of the page cannot be redacted, why not."""
         try:
-            await self._note_login()
+            await self._driver.note_login()
         except MeshError as error:
             return error
         return failed
@@ -331,7 +318,6 @@ class _Run:
         try:
             wait = Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS)
             still = await self._driver.act(wait, lists=self._sends.nothing())
-            await self._note_login()
             later = await self._met(still)
         except MeshError:
             return met  # the next step reports the error

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator
 from functools import partial
 
 from adapters.ports import Page
 from node.base import to_its_end
-from node.live import Browsers, Lent, Mount
+from node.live import Browsers, Lent, Makes, Mount
 from protocol.page.secrets import Secrets
 from protocol.recording.session import Profile
-
-Makes = Callable[[], Awaitable[Iterable[str]]]
 
 
 class Mounted:

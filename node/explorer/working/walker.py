@@ -8,8 +8,7 @@ import msgspec
 
 from adapters.ports import Outcome, Page
 from node.explorer.sharing.visit import WalkStep
-from node.explorer.working.mounted import Makes
-from node.live import Driver, Gate
+from node.live import Driver, Gate, Makes
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Reload, describe
@@ -51,8 +50,8 @@ class Walker:
         begun: the page shows the start page already, as this outcome says. would_send: where it is noted what actions
         wanted to send.
         """
-        self.page, self._secrets, self._makes = page, secrets, makes
-        self._driver = Driver(page, gate, secrets, press_ms=limits.SEARCH_PRESS_MS)
+        self.page, self._secrets = page, secrets
+        self._driver = Driver(page, gate, secrets, press_ms=limits.SEARCH_PRESS_MS, makes=makes)
         self._start = Goto(url=start_url)
         self._count_step = count_step
         self._path: tuple[bytes, ...] | None = None
@@ -218,15 +217,7 @@ class Walker:
                 # To another fragment a browser goes without opening anything.
                 outcome = await self._driver.act(Reload())
             self.unconfirmed = False
-        if self._makes is None:
-            return outcome
-        # Nothing that the page says goes into the tree before it is known what the site has renewed.
-        self._driver.observation = None
-        seen = outcome.observation
-        if self._secrets.note_login(await self._makes()):
-            seen = await self.page.observe()
-        self._driver.observation = seen
-        return msgspec.structs.replace(outcome, observation=seen)
+        return outcome
 
     def forget(self) -> int:
         """Trust the page's position no more; how many steps of the last path had succeeded."""

@@ -19,9 +19,8 @@ from node.config import Config
 from node.explorer.sharing.replica import Replica
 from node.explorer.sharing.visit import Visit, WalkStep
 from node.explorer.working.frontier import Frontier, Kind
-from node.explorer.working.mounted import Makes
 from node.explorer.working.walker import Walker
-from node.live import Gate, with_closed
+from node.live import Gate, Makes, with_closed
 from protocol import limits
 from protocol.capsule.login import asks_for_login
 from protocol.errors import MeshError
