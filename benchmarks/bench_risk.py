@@ -32,7 +32,7 @@ from benchmarks.risk.copies import Copy
 from benchmarks.risk.driving import Driver
 from benchmarks.risk.effects import effects
 from benchmarks.risk.figures import Rate, RequestVerdict
-from benchmarks.risk.judging import judged_requests, verdicts
+from benchmarks.risk.judging import NOBODY, judged_requests, verdicts
 from benchmarks.risk.kept import Collected, Head, read, write
 from benchmarks.risk.records import Book, Truth, Verdict
 from benchmarks.risk.searching import search
@@ -131,13 +131,13 @@ async def run_search(options: argparse.Namespace, revision: str) -> None:
             book.add(await search(copy, state, places, driver, tell, seconds=int(60 * (options.minutes or 1))))
 
 
-def show(listed: Sequence[Verdict], asked: Iterable[RequestVerdict]) -> None:
-    """The tables of each part; of all but the test part what was held although it changed nothing."""
+def show(listed: Sequence[Verdict], asked: Iterable[RequestVerdict], truths: dict[str, Sequence[Truth]]) -> None:
+    """The tables of each part; of all but the test part what was held although it changed nothing. truths: by part."""
     for part in ("development", "test", "traps"):
         here = [each for each in listed if each.part == part]
         requests = [each for each in asked if each.part == part]
         tell(f"\n--- {part} part: {len(here)} actions")
-        for line in figures.table(here):
+        for line in figures.table(here, truths.get(part, ())):
             tell(line)
         tell(f"requests missed {figures.requests_missed(requests)}   held {figures.requests_overblocked(requests)}")
         for line in figures.misses(here):
@@ -146,13 +146,23 @@ def show(listed: Sequence[Verdict], asked: Iterable[RequestVerdict]) -> None:
             tell(line)
 
 
-def published(listed: Sequence[Verdict], asked: Sequence[RequestVerdict]) -> Iterator[tuple[str, float, Rate]]:
+def show_opened(target: Target, known: Collected) -> None:
+    """What is sent where the owner has allowed what the application needs to open a page."""
+    if target.policy != NOBODY:
+        _, line, _ = figures.table(verdicts(target, known, target.policy), known.truths)
+        tell(f"with what its owner allows: {line}")
+
+
+def published(
+    listed: Sequence[Verdict], asked: Sequence[RequestVerdict], truths: dict[str, Sequence[Truth]]
+) -> Iterator[tuple[str, float, Rate]]:
     """Name, target and value of the figures of the applications."""
     for part, ending in (("test", ""), ("development", "_development")):
         here = [each for each in listed if each.part == part]
         requests = [each for each in asked if each.part == part]
         yield f"risk.missed_rate{ending}", 0.005, figures.missed(here)
         yield f"risk.overblock_rate{ending}", 0.03, figures.overblocked(here)
+        yield f"risk.unperformed_rate{ending}", 0.05, figures.unperformed(truths.get(part, ()))
         yield f"requests.missed_rate{ending}", 0.005, figures.requests_missed(requests)
         yield f"requests.overblock_rate{ending}", 0.03, figures.requests_overblocked(requests)
 
@@ -161,14 +171,17 @@ def run_figures(options: argparse.Namespace, revision: str) -> None:
     """Judge and count."""
     listed: list[Verdict] = []
     asked: list[RequestVerdict] = []
-    for target in chosen(options):
-        known = collected(target)
-        if known is not None:
-            listed += verdicts(target, known)
-            asked += judged_requests(target, known)
-    show(listed, asked)
+    truths: dict[str, Sequence[Truth]] = {}
+    found = [(target, known) for target in chosen(options) if (known := collected(target)) is not None]
+    for target, known in found:
+        listed += verdicts(target, known)
+        asked += judged_requests(target, known)
+        truths[target.part] = (*truths.get(target.part, ()), *known.truths)
+    show(listed, asked, truths)
+    for target, known in found:
+        show_opened(target, known)
     if options.publish:
-        for metric, aim, rate in published(listed, asked):
+        for metric, aim, rate in published(listed, asked, truths):
             item = Benchmark(
                 metric=metric, unit="share", target=aim, direction="at most", run=functools.partial(float, rate.value)
             )

@@ -18,7 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 from benchmarks.risk.copies import Copy
 from benchmarks.risk.driving import Driver, Lost, log_in, visiting
 from benchmarks.risk.effects import effects, learned
-from benchmarks.risk.records import Book, Control, Place, Request, Truth
+from benchmarks.risk.records import ONCE, Book, Control, Place, Request, Truth
 from benchmarks.risk.targets import TRAPS, Target
 
 _PAGES_MAX: Final = 40
@@ -251,9 +251,7 @@ async def _repeat(driver: Driver, book: Book, target: Target, tell: Callable[[st
         known = other is None or other.error or not {*truth.effect}.isdisjoint(other.effect)
         alone = await driver.only_opened(truth.place)
         left = tuple(each for each in truth.effect if each not in alone)
-        found = msgspec.structs.replace(
-            truth, effect=left, repeated=True, error="" if known else "its effect did not come again"
-        )
+        found = msgspec.structs.replace(truth, effect=left, repeated=True, error="" if known else ONCE)
         book.add(found)
         if not known or not left:
             tell(_line(msgspec.structs.replace(found, effect=())))

@@ -1,4 +1,6 @@
-"""What in the kept truth is not the control's: an effect that came although the action sent nothing of its own."""
+"""What in the kept truth is not the control's, an effect that came although the action sent nothing of its own, and what is missing
+there, an effect that leaves no trace in what is compared.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -23,10 +26,41 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     reason: str
 
 
+class Addition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One effect that the application keeps where nobody looks."""
+
+    application: str
+    request: str
+    """Method and path of what has it."""
+    change: str
+    reason: str
+
+
+class _Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    correction: tuple[Correction, ...]
+    addition: tuple[Addition, ...]
+
+
 @functools.cache
+def _known() -> _Known:
+    return msgspec.convert(tomllib.loads(_FILE.read_text(encoding="utf-8")), type=_Known)
+
+
 def corrections() -> tuple[Correction, ...]:
-    """Those that are known."""
-    return msgspec.convert(tomllib.loads(_FILE.read_text(encoding="utf-8"))["correction"], type=tuple[Correction, ...])
+    """Changes that are known to be nobody's."""
+    return _known().correction
+
+
+def additions() -> tuple[Addition, ...]:
+    """Effects that are known to be missing."""
+    return _known().addition
+
+
+def fits(addition: Addition, truth: Truth) -> bool:
+    """Whether the action sent the request of ``addition``, and what that did was not found."""
+    sent = {f"{each.method} {urlsplit(each.url).path}" for each in truth.requests if each.acted}
+    found = bool(truth.effect or truth.error)
+    return not found and addition.application == truth.application and addition.request in sent
 
 
 def sent_nothing(truth: Truth, loads: Collection[Request]) -> bool:
@@ -40,10 +74,11 @@ def sent_nothing(truth: Truth, loads: Collection[Request]) -> bool:
 
 
 def corrected(truths: Iterable[Truth], loads: Collection[Request]) -> Iterator[Truth]:
-    """``truths`` without the effects that are not the control's."""
+    """``truths`` without the effects that are not the control's, with those that are missing."""
     for truth in truths:
         if truth.effect and not truth.error and sent_nothing(truth, loads):
             not_its = {each.change for each in corrections() if each.application == truth.application}
             yield msgspec.structs.replace(truth, effect=tuple(each for each in truth.effect if each not in not_its))
         else:
-            yield truth
+            missing = tuple(each.change for each in additions() if fits(each, truth))
+            yield msgspec.structs.replace(truth, effect=missing) if missing else truth

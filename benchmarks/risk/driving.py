@@ -12,14 +12,15 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
-from playwright.async_api import Browser, BrowserContext, Frame, Page, Response
+from playwright.async_api import Browser, BrowserContext, Frame, Page, Response, WebSocket
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request as PlaywrightRequest
 
 from benchmarks.risk.copies import Copy
 from benchmarks.risk.effects import effects
-from benchmarks.risk.records import Control, Kind, Place, Request, Truth
+from benchmarks.risk.records import REFUSED, Control, Kind, Place, Request, Truth
 from benchmarks.risk.targets import Target
+from protocol.risk.sockets import SOCKET_METHOD, page_url
 
 _CONTROLS: Final = (Path(__file__).parent / "controls.js").read_text(encoding="utf-8")
 _FILL: Final = (Path(__file__).parent / "fill.js").read_text(encoding="utf-8")
@@ -29,6 +30,8 @@ _QUIET_S: Final = 0.2
 _PATIENCE_S: Final = 6.0
 _POLL_S: Final = 0.03
 _RUNS_MAX: Final = 25
+_KEEPS_OPEN: Final = re.compile(r"[0-9](probe)?")
+"""Messages of Socket.IO that carry nothing."""
 _ENDLESS: Final = frozenset({"eventsource", "websocket", "ping"})
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONTROLS_MAX: Final = 400
@@ -68,6 +71,7 @@ class Visit:
         for event in ("requestfinished", "requestfailed"):
             context.on(event, self._answered)
         context.on("response", self._met)
+        page.on("websocket", self._connected)
         context.on("dialog", self._asked_back)
 
     @property
@@ -94,6 +98,25 @@ class Visit:
                 body=body,
                 content_type=request.headers.get("content-type", ""),
                 override=request.headers.get("x-http-method-override", ""),
+                acted=self.acted,
+            )
+        )
+
+    def _connected(self, socket: WebSocket) -> None:
+        socket.on("framesent", lambda message: self._told(socket.url, message))
+
+    def _told(self, url: str, message: str | bytes) -> None:
+        """Something went over a WebSocket: it is judged like a request."""
+        body = message if isinstance(message, str) else f"{len(message)} bytes"
+        if _KEEPS_OPEN.fullmatch(body):
+            return
+        self._last = time.monotonic()
+        self.requests.append(
+            Request(
+                method=SOCKET_METHOD,
+                url=page_url(url),
+                kind="websocket",
+                body=body[:_BODY_CHARS_MAX],
                 acted=self.acted,
             )
         )
@@ -205,6 +228,9 @@ async def log_in(visit: Visit, fields: tuple[tuple[str, str], ...]) -> None:
     for selector, value in fields:
         await visit.page.locator(selector).first.fill(value, timeout=_LOAD_TIMEOUT_MS)
     await visit.page.locator(fields[-1][0]).first.press("Enter")
+    if visit.target.ready:
+        with suppress(PlaywrightError):
+            await visit.page.locator(visit.target.ready).first.wait_for(timeout=_LOAD_TIMEOUT_MS)
     await visit.still(0.3)
 
 
@@ -309,7 +335,7 @@ class Driver:
         if signed - await visit.signed_in():
             found.append("logged out")
         if not found and (await visit.took_nothing() or (sends and await visit.kept_back(control))):
-            return self._truth(place, control, kind, error="the application refused it")
+            return self._truth(place, control, kind, error=REFUSED)
         return self._truth(place, control, kind, effect=tuple(found), requests=tuple(visit.requests))
 
     def _truth(self, place: Place, control: Control, kind: Kind, **rest: Any) -> Truth:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from benchmarks.risk.records import Request, Verdict
+from benchmarks.risk.records import Request, Truth, Verdict
 
 _CONFIDENCE: Final = 0.95
 _STEPS: Final = 60
@@ -83,15 +83,27 @@ def loading(verdicts: Iterable[Verdict]) -> int:
     return sum(each.loading and not each.held and not each.effect for each in verdicts)
 
 
-def table(verdicts: Iterable[Verdict]) -> list[str]:
-    """A line for each application, and one for all."""
+def unperformed(truths: Iterable[Truth]) -> Rate:
+    """Actions that could not be performed: of what they would have done nothing is known."""
+    done = [each.performed for each in truths]
+    return Rate(errors=done.count(False), of=len(done))
+
+
+def table(verdicts: Iterable[Verdict], truths: Iterable[Truth] = ()) -> list[str]:
+    """A line for each application, and one for all. truths: those of the same applications."""
+    known: dict[str, list[Truth]] = defaultdict(list)
+    for truth in truths:
+        known[truth.application].append(truth)
+        known["all"].append(truth)
     groups: dict[str, list[Verdict]] = defaultdict(list)
     for each in verdicts:
         groups[each.application].append(each)
     every = [each for listed in groups.values() for each in listed]
-    lines = [f"{'application':16} {'missed':38} {'held though nothing changed':38} only what loading sends"]
+    lines = [f"{'application':16} {'missed':38} {'held though nothing changed':38} only loading  not performed"]
     for name, listed in (*sorted(groups.items()), ("all", every)):
-        lines.append(f"{name:16} {missed(listed)!s:38} {overblocked(listed)!s:38} {loading(listed)}")
+        lines.append(
+            f"{name:16} {missed(listed)!s:38} {overblocked(listed)!s:38} {loading(listed):12}  {unperformed(known[name])}"
+        )
     return lines
 
 

@@ -12,39 +12,48 @@ from benchmarks.risk.kept import Collected
 from benchmarks.risk.records import Request, Truth, Verdict
 from benchmarks.risk.targets import Target
 from protocol.risk.requests import GuardPolicy, judge_request
+from protocol.risk.sockets import SOCKET_METHOD, judge_socket
 
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _SHOWN_CHARS: Final = 400
 
 
+NOBODY: Final = GuardPolicy()
+"""Nothing is allowed by name."""
+
+
 @functools.cache
-def refusal(request: Request) -> str | None:
-    """Why the guard of an exploration refuses ``request``; None if it is sent."""
+def refusal(request: Request, policy: GuardPolicy = NOBODY) -> str | None:
+    """Why the guard refuses ``request``; None if it is sent. No message goes over a WebSocket that may not be opened."""
+    if request.method == SOCKET_METHOD:
+        return judge_socket(request.url, policy)
     return judge_request(
         request.method,
         request.url,
         request.kind,
         request.navigation,
         request.body,
-        GuardPolicy(),
+        policy,
         content_type=request.content_type,
         replaced_by=request.override,
     )
 
 
-def verdicts(target: Target, known: Collected) -> Iterator[Verdict]:
+def verdicts(target: Target, known: Collected, policy: GuardPolicy = NOBODY) -> Iterator[Verdict]:
     """What the guard says of each action whose effect is known."""
     by_itself = {_addressed(each) for each in known.head.loads if each.method not in _READS}
     for truth in known.truths:
         if not truth.error:
-            yield _verdict(target, truth, by_itself)
+            yield _verdict(target, truth, by_itself, policy)
 
 
-def _verdict(target: Target, truth: Truth, by_itself: Collection[tuple[str, str]]) -> Verdict:
-    refused = [(each, why) for each in truth.requests if each.acted and (why := refusal(each))]
+def _verdict(target: Target, truth: Truth, by_itself: Collection[tuple[str, str]], policy: GuardPolicy) -> Verdict:
+    refused = [(each, why) for each in truth.requests if each.acted and (why := refusal(each, policy))]
     own = [(each, why) for each, why in refused if _addressed(each) not in by_itself]
     may_have = blamed(truth, by_itself) if truth.effect else []
-    passed = next((_said(each) for each in may_have if not refusal(each)), "" if may_have or not truth.effect else "-")
+    passed = next(
+        (_said(each) for each in may_have if not refusal(each, policy)), "" if may_have or not truth.effect else "-"
+    )
     return Verdict(
         application=truth.application,
         part=target.part,
@@ -59,12 +68,20 @@ def _verdict(target: Target, truth: Truth, by_itself: Collection[tuple[str, str]
 
 
 def _said(request: Request) -> str:
-    return f"{request.method} {request.url[:_SHOWN_CHARS]}"
+    return f"{request.method} {request.url[:_SHOWN_CHARS]}{_message(request)}"
 
 
 def _addressed(request: Request) -> tuple[str, str]:
-    """Method and address, numbers masked: the page of another record loads alike."""
-    return request.method, _masked(request.url)
+    """Method and address, numbers masked: the page of another record loads alike. Of a message its name stands for the address."""
+    return request.method, _masked(request.url) + _message(request)
+
+
+def _message(request: Request) -> str:
+    """The first text in a message over a WebSocket, which says what it is; empty of a request."""
+    if request.method != SOCKET_METHOD:
+        return ""
+    named = re.search(r'"([^"]*)"', request.body)
+    return f" {named[1] if named else _masked(request.body)[:40]}"
 
 
 def _masked(text: str) -> str:
@@ -121,4 +138,4 @@ def _form(request: Request) -> tuple[str, str, str, str]:
         else []
     )
     body = request.body[:200] if "json" in request.content_type else " ".join(fields)[:400]
-    return (request.method, _masked(request.url), request.kind, body)
+    return (*_addressed(request), request.kind, body)

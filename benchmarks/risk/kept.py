@@ -19,6 +19,8 @@ from benchmarks.risk.records import Request, Truth
 
 FOLDER: Final = Path(__file__).parent / "truth"
 _SECRET: Final = re.compile(r"csrf|token|sectok|password|secret|session|nonce|authenticity", re.IGNORECASE)
+_NAMED: Final = re.compile(rf'("[^"]*(?:{_SECRET.pattern})[^"]*":\s*)"[^"]*"', re.IGNORECASE)
+_RANDOM: Final = re.compile(r'"[0-9a-f]{32,}"')
 _BODY_CHARS_MAX: Final = 2_000
 
 
@@ -45,6 +47,8 @@ def reduced(request: Request) -> Request:
     body = "" if "multipart" in request.content_type else request.body[:_BODY_CHARS_MAX]
     if "urlencoded" in request.content_type:
         body = _without_secrets(body)
+    elif request.kind == "websocket" or request.content_type.startswith("text/plain"):
+        body = _RANDOM.sub('"x"', _NAMED.sub(r'\1"x"', body))
     address, sign, query = request.url.partition("?")
     return msgspec.structs.replace(request, url=address + sign + _without_secrets(query), body=body)
 

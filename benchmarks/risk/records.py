@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
 Kind = Literal["click", "fill", "enter", "select"]
+REFUSED: Final = "the application refused it"
+ONCE: Final = "its effect did not come again"
 T = TypeVar("T")
 
 
@@ -58,7 +60,7 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request that a truth run sent."""
+    """A request that a truth run sent, or a message over a WebSocket, whose method is ``WS``."""
 
     method: str
     url: str
@@ -88,6 +90,11 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether it had an effect, and was done once more."""
     requests: tuple[Request, ...] = ()
     seconds: float = 0
+
+    @property
+    def performed(self) -> bool:
+        """Whether it could be acted on, whatever is known of what that did."""
+        return self.error in ("", REFUSED, ONCE)
 
     @property
     def key(self) -> str:

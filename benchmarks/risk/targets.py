@@ -56,6 +56,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     posts: tuple[str, ...] = ()
     """What its owner would allow it to send, each ``METHOD path``: without it no page opens."""
+    connect: tuple[str, ...] = ()
+    """Paths of the WebSockets that its owner would allow, for the same reason."""
 
     @property
     def origin(self) -> str:
@@ -65,8 +67,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def policy(self) -> GuardPolicy:
         """As its owner would write it, for what is seen of the pages; requests are judged without it."""
-        rule = SiteRule(site=self.origin, why="no page opens without it", post=self.posts)
-        return GuardPolicy(sites=(rule,) if self.posts else ())
+        rule = SiteRule(site=self.origin, why="no page opens without it", post=self.posts, connect=self.connect)
+        return GuardPolicy(sites=(rule,) if self.posts or self.connect else ())
 
 
 def _one(
@@ -570,6 +572,21 @@ _LISTED: Final = (
         ready_s=1.0,
         wait_s=1.0,  # it waits before it notes how a list is shown
         skip=".",  # nothing but the starts: many lists, each with pages of its own
+    ),
+    Target(
+        name="ihatemoney",
+        on=_one(
+            "ihatemoney",
+            "ihatemoney-7.2",
+            18330,
+            (("{bin}/python", str(HERE / "projects" / "ihatemoney_app.py"), "{work}", "0", PASSWORD),),
+            ("{bin}/python", str(HERE / "projects" / "ihatemoney_app.py"), "{work}", "{port}", PASSWORD),
+            path="/authenticate",
+        ),
+        part="test",
+        starts=("/flat/", "/flat/add", "/flat/edit", "/flat/settle_bills", "/flat/history", "/flat/invite", "/"),
+        login="/authenticate?project_id=flat",
+        fields=(("#password", PASSWORD),),
     ),
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.risk.correcting import corrections, sent_nothing
+from benchmarks.risk.correcting import additions, corrections, fits, sent_nothing
 from benchmarks.risk.kept import FOLDER, Collected, Head, read, reduced, write
 from benchmarks.risk.records import Control, Place, Request, Truth
 from benchmarks.risk.targets import TARGETS
@@ -58,8 +58,25 @@ def test_the_same_truth_makes_the_same_file(tmp_path: Path) -> None:
             "/",
             '{"method": "items.list"}',
         ),
+        (
+            msgspec.structs.replace(request(body='42["sign-out",{"token": "ab12", "all": true}]'), kind="websocket"),
+            "/",
+            '42["sign-out",{"token": "x", "all": true}]',
+        ),
+        (
+            request(body=f'42["sign-out","{"0a" * 16}"]', content_type="text/plain;charset=UTF-8"),
+            "/",
+            '42["sign-out","x"]',
+        ),
     ],
-    ids=["a token in the address", "secrets in a form", "a form with files", "a call"],
+    ids=[
+        "a token in the address",
+        "secrets in a form",
+        "a form with files",
+        "a call",
+        "a message",
+        "a message by POST",
+    ],
 )
 def test_no_secret_is_kept(given: Request, url: str, body: str | None) -> None:
     kept = reduced(given)
@@ -96,6 +113,17 @@ def test_each_effect_of_an_action_that_sent_nothing_is_corrected_with_a_reason_a
     assert not left
     assert {*found} == {(each.application, each.change) for each in corrections()}
     assert len(found) == 5
+
+
+def test_each_effect_that_is_missing_is_added_to_the_actions_that_sent_its_request() -> None:
+    for addition in additions():
+        known = read(addition.application, ORIGIN)
+        assert known is not None
+        _, *lines = gzip.decompress((FOLDER / f"{addition.application}.jsonl.gz").read_bytes()).splitlines()
+        before = (msgspec.json.decode(line, type=Truth) for line in lines)
+        assert [now.effect for old, now in zip(before, known.truths, strict=True) if fits(addition, old)] == [
+            (addition.change,)
+        ]
 
 
 def test_an_action_sent_something_unless_a_browser_asks_for_it_by_itself() -> None:
