@@ -23,7 +23,7 @@ from protocol.errors import MeshError
 from protocol.trust.origin import origin_of
 
 _NEVER: Final = {"url": "*/there-is-no-such-page"}
-_CAPSULE: Final = "login"
+CAPSULE: Final = "login"
 _VISITS: Final = 2
 """How often a page is opened to see what that changes: some only note that somebody has come again."""
 
@@ -50,7 +50,7 @@ async def search(
         async with serving(home, target.name, config=msgspec.json.encode(config).decode()) as node:
             try:
                 if state is not None:
-                    await _keep(node, state, start, Path(directory) / "state.json")
+                    await keep_login(node, state, start, Path(directory) / "state.json")
                 record = await _searched(node, record, start)
             except MeshError as error:
                 record = msgspec.structs.replace(record, error=str(error)[:200])
@@ -66,15 +66,15 @@ async def search(
     return record
 
 
-async def _keep(node: LiveNode, state: Any, page: str, file: Path) -> None:
+async def keep_login(node: LiveNode, state: Any, page: str, file: Path) -> None:
     """Keep the login as a capsule. Errors: ``capsule.*``."""
     await asyncio.to_thread(file.write_bytes, msgspec.json.encode(state))
     # Cookies do not say the port of their site.
-    await node.run("capsule.capture", file=str(file), name=_CAPSULE, page=page, origins=[origin_of(page)])
+    await node.run("capsule.capture", file=str(file), name=CAPSULE, page=page, origins=[origin_of(page)])
 
 
 async def _searched(node: LiveNode, record: Searched, start: str) -> Searched:
-    capsule = _CAPSULE if record.login else ""
+    capsule = CAPSULE if record.login else ""
     given = {"goal": "open every page", "start": start, "until": _NEVER, "seconds": int(record.seconds)}
     try:
         await node.run("explore.run", **given, capsule=capsule)
