@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow
+from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, Spent
 from node.explorer.showing.tree_picture import TreeNode
 from protocol import ids
 from protocol.recording.replay import not_performed
@@ -96,14 +96,18 @@ def sample_report() -> ReportInput:
         outcome="Found in 120 visits; the path has four steps and was replayed by two nodes.",
         success=True,
         nodes=tuple(
-            MeshNode(name=name, id=ids.node_id(bytes([place] * 32)), role="worker" if place else "coordinator")
+            MeshNode(
+                name=name,
+                id=ids.node_id(bytes([place] * 32)),
+                role="worker" if place else "coordinator",
+                spent=Spent(visits=40 + 3 * place, steps=130 - 7 * place, milliseconds=61_500, leases=place),
+            )
             for place, name in enumerate(NAMES)
         ),
+        found_by="Chiara",
+        path=("click link “Mugs”", "click link “Blue”"),
+        would_send=("POST /api/remind, by click button “Remind me”",),
         tree=sample_tree(),
-        spend=tuple(
-            SpendRow(name=name, iterations=40 + 3 * place, steps=130 - 7 * place, milliseconds=61_500, leases=place)
-            for place, name in enumerate(NAMES)
-        ),
         session=sample_session(steps),
         steps=steps,
         screenshots=shown,

@@ -55,9 +55,11 @@ def long_words() -> ReportInput:
         title=WORD,
         goal=WORD,
         outcome=WORD,
+        found_by=WORD,
+        path=(WORD,),
+        would_send=(WORD,),
         nodes=tuple(replace(node, name=WORD, role=WORD) for node in data.nodes),
         tree=replace(data.tree, label=WORD, title=WORD, shares=((WORD, 1),)),
-        spend=tuple(replace(row, name=WORD) for row in data.spend),
         session=replace(data.session, start_url=WORD),
         steps=[replace(step, title=WORD, url=WORD, extracted=WORD) for step in data.steps],
         replays=tuple(

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from node.explorer.showing.report import ReportInput, SpendRow, _digest, _duration, _moment, _replays, _steps
+from node.explorer.showing.report import ReportInput, Spent, _digest, _duration, _looked, _moment, _replays, _steps
 from node.explorer.showing.tree_picture import COLOURS, SHOWN_MAX, Box, Edge, Picture, Share, TreeNode, draw
 from tests.report_samples import sample_report
 
@@ -191,4 +191,13 @@ def test_every_replay_is_shown_with_the_steps_that_it_did_not_reach() -> None:
     alone = _replays(ReportInput(title="t", made_ms=0, replays=data.replays))
     assert [row["missing"] for row in alone] == [0, 0], "without the session nobody knows"
     assert all(each["text"] == "" for row in alone for each in row["rows"])
-    assert SpendRow(name="n", iterations=1, steps=1, milliseconds=1).leases == 0
+    assert Spent(visits=1, steps=1, milliseconds=1).leases == 0
+
+
+def test_it_says_behind_what_a_node_looked_most() -> None:
+    """The three with the most visits of its own, and how many more there are; what only others visited is left out."""
+    shares = {"a": (("Anna", 1),), "b": (("Anna", 4), ("Bruno", 9)), "c": (("Anna", 2),), "d": (("Anna", 3),), "e": ()}
+    children = [TreeNode(label=label, visits=1, shares=own) for label, own in shares.items()]
+    tree = TreeNode(label="start", visits=9, children=tuple(children))
+    assert [_looked(tree, name) for name in ("Anna", "Bruno", "Carla")] == ["b, d, c and 1 more", "b", ""]
+    assert _looked(None, "Anna") == ""

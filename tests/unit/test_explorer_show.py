@@ -13,7 +13,7 @@ import pytest
 from node.base import Serving
 from node.explorer import ExploreVerbs, Parts, show_search
 from node.explorer.progress import Progress
-from node.explorer.showing.report import MeshNode, ReportInput, SpendRow
+from node.explorer.showing.report import MeshNode, ReportInput, Spent
 from node.explorer.showing.show import _name, _report, _signed, _signed_row, _summary, summarise
 from node.sessions import Sessions
 from node.verbs import explore as verbs
@@ -167,7 +167,7 @@ async def test_a_peer_is_called_by_its_name_and_by_what_became_of_it() -> None:
 
 @LOOP
 async def test_the_report_of_a_search_that_reached_its_goal_has_session_tree_and_signers() -> None:
-    async with memory_mesh("anna", "bruno", site=_site()) as (anna, bruno):
+    async with memory_mesh("anna", "bruno", site=_site()) as (anna, _):
         found = await anna.run(WANTED)
         replica = await anna.replica(found.id)
         summary, report = await _report_of(anna, found.id)
@@ -176,13 +176,19 @@ async def test_the_report_of_a_search_that_reached_its_goal_has_session_tree_and
         assert report.outcome == (
             f"Found by {summary.claimed_by}, replayed and verified by anna in {summary.seconds:.0f} s."
         )
-        assert report.nodes == (
-            MeshNode(name="anna", id=anna.id, role="coordinator"),
-            MeshNode(name="bruno", id=bruno.id, role="worker"),
-        )
-        assert report.spend == tuple(
-            SpendRow(name=p.name, iterations=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases)
+        assert report.nodes == tuple(
+            MeshNode(
+                name=p.name,
+                id=p.node,
+                role=p.role,
+                spent=Spent(visits=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases),
+            )
             for p in summary.spend
+        )
+        assert (report.found_by, report.path, report.would_send) == (
+            summary.claimed_by,
+            summary.path,
+            summary.would_send,
         )
         assert report.session is not None and report.session.id == summary.session
         assert [step.index for step in report.steps] == [1, 2, 3]

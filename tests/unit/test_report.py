@@ -54,9 +54,12 @@ def test_there_is_no_script_no_inline_style_and_nothing_to_load() -> None:
 
 def test_every_part_is_there() -> None:
     for text in (
-        "The mesh",
+        "How it was found",
+        "Chiara was the first",
+        "<li>click link “Blue”</li>",
+        "Who took part",
+        "Nothing of this was sent",
         "The search tree",
-        "What it took",
         "The recorded session",
         "Replay by Bruno",
         "Who signed what",
@@ -82,6 +85,9 @@ def test_text_of_pages_and_peers_stays_text() -> None:
         data,
         title=EVIL,
         goal=EVIL,
+        found_by=EVIL,
+        path=(EVIL,),
+        would_send=(EVIL,),
         nodes=(msgspec.structs.replace(data.nodes[0], name=EVIL, role=EVIL),),
         tree=TreeNode(label=EVIL, title=EVIL, visits=1, shares=((EVIL, 1),)),
         steps=(msgspec.structs.replace(first, title=EVIL, url=EVIL, extracted=EVIL, blocked=(EVIL,)), *rest),

@@ -26,6 +26,16 @@ from protocol.wire.line import without_controls
 
 _TEMPLATE: Final = "report.html.j2"
 _STYLE: Final = "report.css"
+_LOOKED_MAX: Final = 3
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What one node spent on the search."""
+
+    visits: int
+    steps: int
+    milliseconds: int
+    leases: int = 0
 
 
 class MeshNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,16 +45,8 @@ class MeshNode(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     role: str
     """``coordinator``, ``worker``, ``replayer`` …"""
-
-
-class SpendRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node spent on the search."""
-
-    name: str
-    iterations: int
-    steps: int
-    milliseconds: int
-    leases: int = 0
+    spent: Spent | None = None
+    """None of a node that did not explore."""
 
 
 class SignedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,9 +82,14 @@ class ReportInput(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str = ""
     """One sentence: what came of it."""
     success: bool = False
+    found_by: str = ""
+    """Name of the node that was first on the page that was looked for."""
+    path: tuple[str, ...] = ()
+    """The actions that lead there from the start page."""
+    would_send: tuple[str, ...] = ()
+    """What actions wanted to send that may change something; nothing of it left."""
     nodes: tuple[MeshNode, ...] = ()
     tree: TreeNode | None = None
-    spend: tuple[SpendRow, ...] = ()
     session: Session | None = None
     steps: Sequence[Step] = ()
     screenshots: dict[bytes, bytes] = {}
@@ -105,6 +112,7 @@ def render_report(data: ReportInput) -> str:
         policy=policy,
         style=style,
         picture=picture,
+        explorers=[(node, node.spent, _looked(data.tree, node.name)) for node in data.nodes if node.spent],
         box_width=BOX_WIDTH,
         box_height=BOX_HEIGHT,
         steps=_steps(data),
@@ -144,6 +152,14 @@ def _duration(ms: int) -> str:
 
 def _digest(data: bytes) -> str:
     return data.hex()[:16]
+
+
+def _looked(tree: TreeNode | None, name: str) -> str:
+    """Behind which actions on the start page the node of this name looked most."""
+    shares = [(dict(child.shares).get(name, 0), child.label) for child in tree.children] if tree else []
+    labels = [label for count, label in sorted(shares, key=lambda share: -share[0]) if count]
+    more = len(labels) - _LOOKED_MAX
+    return ", ".join(labels[:_LOOKED_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 def _steps(data: ReportInput) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from node.base import counted, write_private
 from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica
-from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
+from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, Spent, render_report
 from node.explorer.showing.tree_picture import TreeNode
 from node.live import proposed
 from node.sessions import Sessions
@@ -148,6 +148,9 @@ async def _report(
     shown = await parts.sessions.reading.show(summary.session) if session else None
     replays = tuple(ShownReplay(name=_name(parts, r.node), report=r) for r in (shown.reports if shown else ()))
     roles = {peer.node: peer.role for peer in summary.spend} | {r.report.node: "replayer" for r in replays}
+    spent = {
+        p.node: Spent(visits=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases) for p in summary.spend
+    }
     outcome = (
         f"Found by {summary.claimed_by}, replayed and verified by {_name(parts, spec.coordinator)} in {summary.seconds:.0f} s."
         if summary.verified
@@ -159,12 +162,13 @@ async def _report(
         goal=spec.goal,
         outcome=outcome,
         success=summary.verified,
-        nodes=tuple(MeshNode(name=_name(parts, peer), id=peer, role=role) for peer, role in roles.items()),
-        tree=_tree(parts, replica, progress),
-        spend=tuple(
-            SpendRow(name=p.name, iterations=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases)
-            for p in summary.spend
+        found_by=summary.claimed_by,
+        path=summary.path,
+        would_send=summary.would_send,
+        nodes=tuple(
+            MeshNode(name=_name(parts, peer), id=peer, role=role, spent=spent.get(peer)) for peer, role in roles.items()
         ),
+        tree=_tree(parts, replica, progress),
         session=session,
         steps=steps,
         screenshots=screenshots,
