@@ -80,9 +80,9 @@ class Holding:
         """An action begins. holds: what it causes and needs a yes waits for it."""
         self._holds, self._until = holds, float("inf")
 
-    def end(self) -> None:
-        """The action has ended."""
-        self._until = time.monotonic() + limits.HELD_LATE_S
+    def end(self, *, late: bool) -> None:
+        """The action has ended. late: what it causes from now on is held as well."""
+        self._until = time.monotonic() + (limits.HELD_LATE_S if late else 0)
 
     @property
     def due(self) -> bool:

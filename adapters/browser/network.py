@@ -25,7 +25,7 @@ from adapters.browser.streams import Streams, is_stream
 from adapters.browser.view import masker
 from adapters.browser.wall import Turned
 from adapters.browser.windows import Windows
-from adapters.ports import Given
+from adapters.ports import Given, Leaving
 from protocol import limits
 from protocol.approval.forms import RequestForm, request_form
 from protocol.approval.leaving import request_exact
@@ -227,7 +227,7 @@ class NetworkGuard:
                 rule = self.sending.not_enough(asked, self.policy, masker(self.secrets)) or None
             if rule is not None and may_be_approved(rule) and not self.sending.is_own(asked):
                 rule = self._covered(method, url, body, headers, told, rule)
-                if rule is not None and hold is not None and hold(asked):
+                if rule is not None and hold is not None and not self.sending.loads(asked) and hold(asked):
                     self._activity.waits(method, url)
                     return False
                 if rule is not None:
@@ -253,6 +253,11 @@ class NetworkGuard:
         if len(self._forms) < limits.QUESTION_REQUESTS_MAX:
             self._forms[held.leaving.form] = None
         self._refuse(refused(method, url, "method"), kind_of(held.event))
+
+    def keep_back(self, leaving: Leaving) -> None:
+        """A held request does not leave, as a person has said no: the owner is not asked again."""
+        self.holding.refuse(leaving.number)
+        self._refuse(refused(leaving.effect.method.partition(" ")[0], leaving.url, "method"), "")
 
     def _covered(
         self, method: str, url: str, body: str | None, headers: Mapping[str, str], told: Said, rule: str

@@ -17,6 +17,7 @@ from adapters.browser.ahead import Ahead
 from adapters.browser.camera import Camera
 from adapters.browser.closed import Closed
 from adapters.browser.closing import close
+from adapters.browser.deciding import Deciding
 from adapters.browser.downloads import Downloads
 from adapters.browser.far_labels import read_far_labels
 from adapters.browser.faults import hiding
@@ -457,6 +458,9 @@ class ChromiumPage:
         settled = await self._settle(None if still_ms else expect, self._settling_ms(action, timeout_ms), seen=seen)
         if await self._guard.sending.rest(_LISTED_S):
             settled = await self._settle(None, self._settling_ms(action, timeout_ms))
+        deciding = Deciding(given, self._guard, self._activity, self.let_go)
+        while await deciding.more():
+            settled = await self._settle(None, self._settling_ms(action, timeout_ms))
         assert self._view is not None
         if still_ms and not settled:
             raise MeshError("action.assertion_failed", f"the page did not rest for {still_ms} ms", found="changes")
@@ -467,7 +471,7 @@ class ChromiumPage:
         mask = masker(self._secrets)
         downloads = await self._downloads.end()
         dialogs = self._activity.end()
-        self._guard.holding.end()
+        self._guard.holding.end(late=given.decides is None)
         blocked = self.blocked()
         basic, unanswered = self._guard.challenged()
         return Outcome(
@@ -477,7 +481,7 @@ class ChromiumPage:
             blocked_by=blocked.rules,
             blocked_forms=blocked.forms,
             sent=self._guard.sending.end(),
-            leaving=self._guard.holding.told(),
+            leaving=(*deciding.unsent, *self._guard.holding.told()),
             documents=self._activity.documents,
             dialogs=dialogs,
             downloads=downloads,
@@ -590,6 +594,7 @@ class ChromiumPage:
         return await self._guard.holding.let_go(number, self._send_anew)
 
     async def _send_anew(self, url: str) -> bool:
+        self._guard.sending.leaves_page()
         try:
             await self._navigation.goto(url, 0)
         except MeshError as error:

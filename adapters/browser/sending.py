@@ -101,6 +101,15 @@ class Sending:
         """The next document of the page was let through: what is sent from now on, the next page sends while it loads."""
         self._left = True
 
+    def loads(self, asked: Asked) -> bool:
+        """True if the next page sends a request, and the action only led there."""
+        return self._left and not asked.is_main
+
+    def adds(self, effect: Effect) -> None:
+        """A request that waited has left while the action is performed."""
+        if len(self._sent) <= limits.EFFECTS_PER_STEP_MAX:
+            self._sent.append(effect)
+
     def writes(self, asked: Asked, rule: str | None, policy: GuardPolicy) -> bool:
         """True if a request changes something, or may. rule: why ``policy`` refuses it."""
         return may_be_allowed(rule) if rule is not None else not self._is_read(asked, policy)
@@ -147,8 +156,8 @@ class Sending:
         if not causes and len(self._own) < _OWN_MAX and not asked.announced:
             self._own.add(_key(asked))
         if rule is None:
-            if causes and not asked.announced and len(self._sent) <= limits.EFFECTS_PER_STEP_MAX:
-                self._sent.append(effect)
+            if causes and not asked.announced:
+                self.adds(effect)
             return None
         if self._listed is None or not may_be_allowed(rule):
             return rule
@@ -161,7 +170,7 @@ class Sending:
         """True if the request is sent because of the action at hand."""
         if not self._acts or self._is_own(asked):
             return False
-        return asked.is_main or not (self._opens or self._left)
+        return asked.is_main or not (self._opens or self.loads(asked))
 
     def _graded(self, asked: Asked, mask: Mask) -> Effect:
         """The effect of a request, with the class of what causes it if that is graver."""

@@ -131,6 +131,9 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     """The files of an upload, in order."""
     holds: bool = False
     """True if what the guard refuses for want of a yes waits for it, where it is of a kind that can (``Outcome.leaving``)."""
+    decides: Callable[[Leaving], Awaitable[bool]] | None = None
+    """Says of each request that waits if it may leave. The action is over once all of them are decided and the page is still;
+    what has left then is ``sent``, and the rest ``leaving``."""
     covers: tuple[Cover, ...] = ()
     """Requests that the owner has allowed until the action has ended, although the guard refuses them otherwise."""
     level_min: int = 1

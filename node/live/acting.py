@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from adapters.ports import NOTHING, Given, Outcome, Page
+from node.live.allowing import Allowing
 from node.live.asking import Sought, askable, seek
 from node.live.asserting import hold
 from node.live.closed import require_read
@@ -32,7 +33,6 @@ from node.live.selecting import around, missing, selected
 from node.live.time_limit import NOT_FOUND, TimeLimit
 from node.live.uploads import NO_UPLOADS, Uploads
 from node.verbs.live import HeldRequest
-from protocol.approval.question import Cover
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
@@ -138,16 +138,17 @@ class Driver:
         *,
         notes_fits: bool = False,
         holder: Holder | None = None,
+        allowing: Allowing | None = None,
         press_ms: int = 0,
         makes: Makes | None = None,
     ) -> None:
         """uploads: where files are read from. codes: who makes one-time codes. notes_fits: whether it is noted for a recording how
-        the texts of each target are matched. holder: where what needs a yes waits for it; None where nothing waits.
-        press_ms: how long a press may take; 0 for as long as is configured. makes: tells which values the browser holds that the
-        site has made for a login; None where no login is at work.
+        the texts of each target are matched. holder: where what needs a yes waits for it. allowing: who is asked at once, while the
+        action is performed. None for both where nothing waits. press_ms: how long a press may take; 0 for as long as is configured.
+        makes: tells which values the browser holds that the site has made for a login; None where no login is at work.
         """
         self._makes, self._learned = makes, False
-        self._holder = holder
+        self._holder, self._allowing = holder, allowing
         self.held: tuple[HeldRequest, ...] = ()
         """Requests that wait because of the last action."""
         self._doubted: set[int] = set()
@@ -214,14 +215,13 @@ class Driver:
         answer: Answer | None = None,
         said: Grade = "part",
         lists: Callable[[Prepared], Listed] | None = None,
-        more_covers: tuple[Cover, ...] = (),
     ) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
         ``evidence_onto``: of where it is dropped. ``answer``: the dialog that it is to cause, and the answer; ``said``:
         how much of what the dialog says must be the expected text.
-        ``lists``: what a recording says that the action sends. ``more_covers``: what else is allowed meanwhile.
+        ``lists``: what a recording says that the action sends.
         Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``, ``action.dialog``.
         """
         self.prepared = None
@@ -256,13 +256,15 @@ class Driver:
         covers = await self._gate.admit(self.prepared.action, risk, sought, free=free)
         if condition is not None:
             await self._hold(condition, action, evidence)
-        holds = self._holder is not None and free and isinstance(action, PRESSES)
+        held_by = self._holder or self._allowing
+        holds = held_by is not None and free and isinstance(action, PRESSES)
         grave = is_grave(ready.action, risk)
         given = await self._given(answer, said, self.prepared)
         given = msgspec.structs.replace(
             given,
-            covers=(*covers, *more_covers),
+            covers=(*covers, *(self._allowing.covers if self._allowing else ())),
             holds=holds,
+            decides=partial(self._allowing.decides, action, risk.gravest) if holds and self._allowing else None,
             grave=grave,
             level_min=risk.gravest,
             level_max=self._gate.named_max(self.prepared.action, risk),
@@ -298,13 +300,11 @@ class Driver:
         question = await self._gate.performed(asked, askable(outcome.blocked_forms, self._secrets))
         question = next((each.question for each in self.held if each.question), question)
         judged_only = free and not self._gate.approves(self.prepared.action, risk)
-        unsent = judged_only and self._unsent(outcome)
+        unsent = (judged_only and self._unsent(outcome)) or bool(outcome.leaving)
         if not isinstance(action, PRESSES):
             self._by_itself |= frozenset(outcome.blocked)
-        self._confirm(self.prepared, outcome, {before} if unsent or self.held else set())
-        outcome = msgspec.structs.replace(
-            outcome, question=question, unsent=unsent or bool(self.held), unconfirmed=self.unconfirmed
-        )
+        self._confirm(self.prepared, outcome, {before} if unsent else set())
+        outcome = msgspec.structs.replace(outcome, question=question, unsent=unsent, unconfirmed=self.unconfirmed)
         # Both as they are stored: the error of another dialog says what was expected.
         require_expected(redact_dialogs(outcome.dialogs, self._secrets), redact_answer(answer, self._secrets), said)
         if isinstance(action, Extract):

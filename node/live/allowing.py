@@ -1,17 +1,15 @@
-"""Asks, while a file is recorded, about what its steps send: a step of which something was refused is done again with a yes."""
+"""Asks, while a file is recorded at a terminal, about what its steps send: it waits until the person there has answered."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from adapters.ports import Outcome
+from adapters.ports import Leaving
 from node.live.asking import Asking, Sought, askable
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover, level_of
 from protocol.page.action import Action
 from protocol.page.secrets import Secrets
-from protocol.risk.judgement import Risk
-from protocol.risk.pressing import PRESSES
 
 Allows = Callable[[Action, RequestForm, int], Awaitable[bool]]
 """True if a person allows requests of a form and a class that a step sends, for the rest of the recording."""
@@ -31,29 +29,21 @@ class Quiet:
 class Allowing:
     """What a person allows in one recording. Each form is asked about once."""
 
-    def __init__(self, allows: Allows | None, secrets: Secrets) -> None:
+    def __init__(self, allows: Allows, secrets: Secrets) -> None:
         """secrets: nobody is asked about a request in whose form one stands."""
-        self._allows = allows
-        self._secrets = secrets
-        self._asked: set[RequestForm] = set()
-        self._yes: list[RequestForm] = []
+        self._allows, self._secrets = allows, secrets
+        self._answers: dict[RequestForm, bool] = {}
 
     @property
     def covers(self) -> tuple[Cover, ...]:
         """What lets through what was allowed."""
-        return (Cover(requests=tuple(self._yes)),) if self._yes else ()
+        allowed = tuple(form for form, yes in self._answers.items() if yes)
+        return (Cover(requests=allowed),) if allowed else ()
 
-    async def again(self, action: Action, risk: Risk, outcome: Outcome) -> bool:
-        """Ask about what was refused while ``action`` was performed; whether it is to be done again, since something was allowed.
-
-        What a page sends while nothing is pressed, it sends by itself: nobody is asked about that, also not later.
-        """
-        if self._allows is None:
-            return False
-        fresh = [form for form in askable(outcome.blocked_forms, self._secrets) if form not in self._asked]
-        self._asked.update(fresh)
-        if not isinstance(action, PRESSES):
-            return False
-        allowed = [form for form in fresh if await self._allows(action, form, max(level_of(form), risk.gravest))]
-        self._yes += allowed
-        return bool(allowed)
+    async def decides(self, action: Action, level: int, leaving: Leaving) -> bool:
+        """True if a request that ``action`` causes may leave. level: the gravest class of the action."""
+        form = leaving.form
+        if form not in self._answers:
+            asks = askable((form,), self._secrets)
+            self._answers[form] = bool(asks) and await self._allows(action, form, max(level_of(form), level))
+        return self._answers[form]

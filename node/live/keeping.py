@@ -43,7 +43,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     parent: str = ""
     search: str = ""
     allows: Allows | None = None
-    """Asks a person about requests that were refused in a step, which is done again with a yes; None where nobody is asked."""
+    """Asks a person about what a step wants to send, which waits meanwhile; None where nobody is asked."""
     goes_on: bool = False
     """Whether a step is followed by others though the guard refused what it sent: its step has failed all the same."""
     holds: Callable[[Page, Sent], Holder] | None = None

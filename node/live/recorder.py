@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from functools import partial
 
 import msgspec
 
@@ -99,6 +98,7 @@ class Recorder:
             plan.codes,
             notes_fits=True,
             holder=self._holder,
+            allowing=Allowing(plan.allows, self._secrets) if plan.allows is not None else None,
             makes=plan.makes,
         )
         self._driver.values.update(values_of(plan.inputs))
@@ -106,7 +106,6 @@ class Recorder:
         self._pictures = Pictures(self._keep_picture)
         self._masking = Masking(page, self._secrets)
         self.sightings = Sightings(page)
-        self._allowing = Allowing(plan.allows, self._secrets)
         self._console = Console(page, self._secrets.stored)
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
@@ -194,15 +193,7 @@ class Recorder:
             async with interruptible() as self._end:
                 answer = expect.dialog if expect else None
                 self._driver.step = (self.session.id, len(self.steps))
-                act = partial(self._driver.act, action, evidence=evidence, answer=answer)
-                believed = not self._driver.unconfirmed
-                outcome = await act(more_covers=self._allowing.covers)
-                done = self._driver.prepared
-                if done is not None and await self._allowing.again(action, done.risk, outcome):
-                    outcome = await act(more_covers=self._allowing.covers)
-                    # What was refused first has left by now, so the page may say so.
-                    self._driver.unconfirmed = not believed or outcome.unsent
-                    outcome = msgspec.structs.replace(outcome, unconfirmed=self._driver.unconfirmed)
+                outcome = await self._driver.act(action, evidence=evidence, answer=answer)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:

@@ -31,15 +31,17 @@ class Questions:
         self._open: dict[str, tuple[asyncio.Future[bool], str, int]] = {}
 
     async def ask(self, session: str, question: Question | WriteQuestion, tell: Tell) -> bool | None:
-        """Tell ``question`` to the caller and wait: the answer, or None after ``ANSWER_TIMEOUT_S``."""
+        """Tell ``question`` to the caller and wait: the answer, or None once its time is over."""
+        # A request that waits: its page does not wait for ever.
+        timeout_s = limits.HELD_TERMINAL_S if isinstance(question, WriteQuestion) else limits.ANSWER_TIMEOUT_S
         # Random: an answer is to the question that its sender has read, and to no other.
         id = self._clock.random(_ID_BYTES).hex()
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        over = asyncio.ensure_future(self._clock.sleep(limits.ANSWER_TIMEOUT_S))
+        over = asyncio.ensure_future(self._clock.sleep(timeout_s))
         self._open[id] = (answer, session, question.step)
         either: set[asyncio.Future[Any]] = {answer, over}
         try:
-            tell({"question": {"id": id, "timeout_s": limits.ANSWER_TIMEOUT_S, **msgspec.structs.asdict(question)}})
+            tell({"question": {"id": id, "timeout_s": timeout_s, **msgspec.structs.asdict(question)}})
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             return answer.result() if answer.done() else None
         finally:

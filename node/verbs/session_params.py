@@ -79,8 +79,8 @@ class RecordParams(Params, frozen=True, kw_only=True):
     ask: Annotated[
         bool,
         option(
-            "Send an event with a question about each form of request that is refused in a step; a yes (`session.answer`) "
-            "allows it in this recording, and the step is done again.",
+            "Send an event with a question about each form of request that a step wants to send; the request waits, and a yes "
+            "(`session.answer`) sends it and allows others like it in this recording.",
             flag="-",
         ),
     ] = False

@@ -28,7 +28,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WriteQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that was refused in a step of a recording. Pages have chosen its texts, which have no secrets in them."""
+    """A request that a step of a recording wants to send, and that waits for the answer. It holds no secret; pages have chosen its
+    texts."""
 
     step: int
     action: str
@@ -68,7 +69,8 @@ ANSWER: Final = Verb(
     help="""Answer the question of a replay or a recording that waits.
 
     `session.record` with `ask` sends an event with `question` (its `id`, `step`, `action`, `sends`, `risk`) about each form of
-    request that was refused in a step. Yes allows it in this recording, and the step is done again.
+    request that a step wants to send. The request waits for the answer, one minute at most. Yes sends it, and allows others like it
+    in this recording.
 
     `session.replay` with `on_mismatch: ask` sends an event with `question` (its `id`, and the fields of a step) before each such
     step. Yes performs this one step. No, or no answer within two minutes, ends the replay before it. An answer counts once.

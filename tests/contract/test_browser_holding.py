@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.ports import Browser, Given, Outcome, Page
+from adapters.ports import Browser, Given, Leaving, Outcome, Page
 from protocol.approval.leaving import Fate
 from protocol.page.action import Click, Goto, Locator, Reload, Scroll
 from protocol.recording.session import Profile
@@ -214,3 +214,47 @@ async def test_what_was_let_go_and_got_no_answer_is_unknown(page: Page, site: Pa
     fate: Fate = await page.let_go(leaving.number)
     assert fate == "unknown" and await page.let_go(leaving.number) == "unknown"
     server.close()
+
+
+async def test_who_decides_while_the_action_is_performed_sends_what_waits_as_a_part_of_it(
+    page: Page, site: PageServer
+) -> None:
+    asked: list[str] = []
+
+    async def yes(leaving: Leaving) -> bool:
+        asked.append(leaving.url.removeprefix(site.origin))
+        return True
+
+    async def no(leaving: Leaving) -> bool:
+        return not await yes(leaving)
+
+    async def too_late(leaving: Leaving) -> bool:
+        return await page.fate(leaving.number) == "withdrawn" and await yes(leaving)
+
+    site.extra["/save?x=1"] = "<title>Sent</title>"
+    post = "fetch('{}', {{method: 'POST', body: 'a'{}}}).then(() => {}, () => document.title += ' gave up')"
+    twice = post.format("/one", "", post.format("/two", "", "document.title = 'both'"))
+    many = "for (let n = 0; n < 12; n++) " + post.format("/many/' + n + '", "", "0")
+    by_itself = "<script>if (location.search) fetch('/itself', {method: 'POST', body: 'a'})</script>"
+    site.extra["/next"] = "<title>Next</title>" + by_itself
+    for script, decides, left, unsent, title in (
+        (twice, yes, ["/one", "/two"], [], "both"),
+        (twice, no, [], ["/one"], "Here gave up"),
+        (post.format("/slow", ", signal: AbortSignal.timeout(300)", "0"), too_late, [], ["/slow"], "Here gave up"),
+        (many, yes, [f"/many/{n}" for n in range(8)], [], "Here" + " gave up" * 4),
+        ("document.forms[0].submit()", yes, ["/save?x=1"], [], "Sent"),
+        ("document.forms[0].submit()", no, [], ["/save?x=1"], "Here"),
+        ("location = '/next?x=1'", yes, [], [], "Next"),
+    ):
+        site.reached.clear()
+        asked.clear()
+        seen = await shown(page, site, f'<title>Here</title><button onclick="{script}">Go</button>{FORM}')
+        given = Given(holds=True, decides=decides)
+        outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref, given=given)
+        reached = [each.removeprefix("POST ") for each in site.reached if each.startswith("POST")]
+        assert sorted(reached) == left == [each.url.removeprefix(site.origin) for each in outcome.sent], script
+        assert [each.url.removeprefix(site.origin) for each in outcome.leaving] == unsent
+        assert asked == [*left, *unsent], "and nobody is asked about what the next page sends by itself"
+        assert outcome.observation.title == title and outcome.settled
+        if decides is no:
+            assert (outcome.blocked, outcome.blocked_forms) == ((f"POST {unsent[0]}".partition("?")[0],), ())

@@ -18,7 +18,9 @@ from node.live.recorder import Recorder, record, record_actions
 from node.live.uploads import Uploads
 from node.sessions.replay_plan import Replayed, ReplayPlan
 from node.sessions.replayer import replay
-from protocol.page.action import Action, Click, Goto, Locator, Upload
+from protocol.approval.forms import RequestForm, request_words
+from protocol.errors import MeshError
+from protocol.page.action import Action, Assert, Click, Goto, Locator, Upload
 from protocol.recording.session import Profile, Verdict
 from protocol.risk.requests import GuardPolicy
 from protocol.risk.sites import SiteRule
@@ -245,6 +247,41 @@ async def test_nothing_leaves_that_is_not_both_named_and_of_an_approved_class(br
             with _as_it_is(body=body):
                 await _recorded(node, browser, url, _keep(0), allow=allow, risk_max=risk_max, goes_on=True)
             assert (body, allow, risk_max, _Notes.got) == (body, allow, risk_max, arrives)
+
+
+async def test_at_a_terminal_a_yes_sends_what_the_step_wanted_to_send_once_and_the_step_has_passed(
+    browser: Browser, node: Node
+) -> None:
+    counts = (
+        'presses.n = (presses.n || 0) + 1; write("/notes/" + id, {op: "keep", n: presses.n})'
+        '.then(() => document.body.append("kept " + presses.n), () => document.body.append("not kept"))'
+    )
+    questions: list[str] = []
+
+    async def allows(action: Action, form: RequestForm, level: int) -> bool:
+        questions.append(f"{request_words(form)}, class {level}")
+        return answer
+
+    kept = Assert(what="text", expected="kept 1", match="contains")
+    with _notes() as url, _as_it_is(body=counts, more="const presses = {};"):
+        _Notes.got.clear()
+        asks = f"POST {url}/notes/{{n}} with n, op=keep, class 4"
+        answer = True
+        recorder = await _recorded(node, browser, url, _keep(0), kept, _keep(1), allow="", risk_max=3, allows=allows)
+        assert (_Notes.got, questions) == (["/notes/7", "/notes/8"], [asks])
+        assert recorder.session.verdict is Verdict.PASS
+        assert [[each.url for each in step.effects] for step in recorder.steps[1::2]] == [
+            [f"{url}/notes/7"],
+            [f"{url}/notes/8"],
+        ]
+        _Notes.got.clear()
+        done = await _replayed(node, browser, recorder.session.id)
+        assert (done.report.verdict, _Notes.got) == (Verdict.PASS, ["/notes/7", "/notes/8"])
+        _Notes.got.clear()
+        answer = False
+        with pytest.raises(MeshError, match="what it sent was refused"):
+            await _recorded(node, browser, url, _keep(0), kept, allow="", risk_max=7, allows=allows)
+        assert (_Notes.got, questions) == ([], [asks] * 2)
 
 
 async def test_after_a_mismatch_nothing_that_is_listed_leaves(browser: Browser, node: Node) -> None:

@@ -123,7 +123,7 @@ def test_a_plan_says_all_that_a_file_or_a_replay_needs_and_sends_nothing(tmp_pat
         assert len(effects_of(log)) == 3
 
 
-def test_at_a_terminal_a_recording_asks_once_for_each_form_and_does_the_step_again(tmp_path: Path) -> None:
+def test_at_a_terminal_a_recording_asks_once_for_each_form_and_sends_what_waited(tmp_path: Path) -> None:
     anna = Node(tmp_path / "anna", "anna").create(tmp_path)
     file = tmp_path / "buy.yaml"
     with shop(tmp_path) as (url, log):

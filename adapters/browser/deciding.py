@@ -1,0 +1,50 @@
+"""Has a person decide, while an action is performed, about what waits because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from adapters.browser.activity import Activity
+from adapters.browser.network import NetworkGuard
+from adapters.ports import Given, Leaving
+from protocol.approval.leaving import Fate
+
+_UNKNOWN: Final = "what it sent was let go, and nobody knows if it arrived"
+
+
+class Deciding:
+    """Of one action."""
+
+    def __init__(
+        self, given: Given, guard: NetworkGuard, activity: Activity, let_go: Callable[[int], Awaitable[Fate]]
+    ) -> None:
+        self._decides, self._guard, self._activity, self._let_go = given.decides, guard, activity, let_go
+        self._unsent: dict[bytes, Leaving] = {}
+        """By digest: what the page gave up and has sent again counts once."""
+
+    async def more(self) -> bool:
+        """True if something waited and is decided now, so that the page goes on."""
+        if self._decides is None:
+            return False
+        new = self._guard.holding.told()
+        for each in new:
+            if await self._leaves(each, self._decides):
+                self._guard.sending.adds(each.effect)
+                self._unsent.pop(each.exact, None)
+            else:
+                self._unsent[each.exact] = each
+        return bool(new)
+
+    async def _leaves(self, leaving: Leaving, decides: Callable[[Leaving], Awaitable[bool]]) -> bool:
+        if not await decides(leaving):
+            self._guard.keep_back(leaving)
+            return False
+        fate = await self._let_go(leaving.number)
+        self._activity.note(_UNKNOWN if fate == "unknown" else "")
+        return fate == "sent"
+
+    @property
+    def unsent(self) -> tuple[Leaving, ...]:
+        """What has not left: a no, the page gave it up, or nobody knows."""
+        return tuple(self._unsent.values())
