@@ -7,6 +7,7 @@ from shlex import quote
 import click
 
 from node.cli.common import Result
+from protocol.wire.line import one_line
 
 
 def show_needs(r: Result) -> None:
@@ -21,8 +22,12 @@ def show_needs(r: Result) -> None:
         click.echo(f"input    {name} = {value}")
     for one in r["sends"]:
         click.echo(f"sends    step {one['step']}: {one['what']}, class {one['level']}")
-    if r["stopped"]:
-        click.echo(f"stopped  at {r['stopped']}; what comes after it may need more")
+    for one in r["missed"]:
+        click.echo(
+            one_line(f"missed   step {one['step']}: {one['what']}, class {one['level']} by its words: {one['why']}")
+        )
+    if r["missed"]:
+        click.echo("they may send more, which is not known yet: at a terminal `session record` asks about it")
     # What stands in an address is a page's choice, and this is for a shell.
     words = [f"--secret {quote(f'{name}@ORIGIN=SOURCE')}" for name in r["secrets"]]
     words += [f"--capsule {quote(r['capsule'])}"] if r["capsule"] else []

@@ -251,7 +251,7 @@ class Driver:
         risk = raised(risk, why)
         self.prepared = msgspec.structs.replace(ready, risk=risk)
         # Accepting a dialog is no press: the page may do anything then, also what no request tells of.
-        free = not why and not accepts(answer)
+        free = not why and (self._gate.plans or not accepts(answer))
         sought = self._sought(self.prepared)
         covers = await self._gate.admit(self.prepared.action, risk, sought, free=free)
         if condition is not None:
@@ -373,7 +373,7 @@ class Driver:
         """What the action is performed with; the hashes of its files are noted in ``prepared``."""
         given = NOTHING
         if answer is not None:
-            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.approved_max, said))
+            given = Given(answer=answer, accepts=accepting(answer, prepared.risk, self._gate.accepted_max, said))
         if isinstance(prepared.action, Upload):
             hashed, files = await asyncio.to_thread(self._uploads.read, prepared.action)
             self.prepared = msgspec.structs.replace(prepared, action=hashed)

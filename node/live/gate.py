@@ -11,7 +11,7 @@ from node.live.asking import Asking, Sought
 from protocol.approval.forms import RequestForm
 from protocol.approval.question import Cover
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto
+from protocol.page.action import Action, Fill, Goto, Upload
 from protocol.page.observation import Element
 from protocol.risk.classes import APPROVAL_CLASS, Risk
 from protocol.risk.judgement import settled
@@ -48,6 +48,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """True if a program chooses what is pressed, as a search does."""
     wall: GuardPolicy | None = None
     """What judges each message out of the pages that are worked on; None where something can leave that comes before no judge."""
+    plans: bool = False
+    """True if it is only found out what is needed: nothing leaves, so what acts inside the page alone is done without a yes."""
     asking: Asking | None = None
     """Asks the owner about what is refused, and knows what the owner has answered; None where nobody is asked."""
 
@@ -64,6 +66,11 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         """The highest class that passes without a further yes."""
         return min(self.risk_max, self.class_max)
 
+    @property
+    def accepted_max(self) -> int:
+        """The highest class of a dialog that is accepted without a further yes."""
+        return self.class_max if self.plans else self.approved_max
+
     def weighed(self, action: Action, risk: Risk) -> Risk:
         """``risk``, the one of ``action``; but what a person named is not judged by the words of its address."""
         named = self.named and isinstance(action, Goto) and action.url == self.named
@@ -73,6 +80,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         """Why ``action`` on the page at ``url`` needs a yes where its class does; empty if what it sends is judged as it leaves."""
         if self.wall is None:
             return "what leaves is not judged here"
+        if self.plans and isinstance(action, Fill | Upload):
+            return ""
         why = needs_yes(action, element, risk, self.wall, chosen_at=url if self.chooses else "")
         return UNSURE if not why and self.sure and not surely_reads(action, risk) else why
 

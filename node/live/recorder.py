@@ -490,12 +490,13 @@ async def record_actions(
     arrivals: Mapping[int, Arrival] | None = None,
     expects: Mapping[int, Expect] | None = None,
     evidence: Mapping[int, Evidence] | None = None,
+    goes_on: Callable[[int, MeshError], bool] = lambda number, error: False,
 ) -> None:
     """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
 
     A soft assertion that fails does not end it: the first of them is raised after the last action.
     arrivals: the page that an action, by its number from 1, must lead to. expects: which requests of it are meant to go wrong.
-    evidence: what an earlier recording knew of its element.
+    evidence: what an earlier recording knew of its element. goes_on: whether the next one is tried after one that failed.
     """
     recorder.sightings.expect(actions)
     soft: list[MeshError] = []
@@ -510,6 +511,8 @@ async def record_actions(
         except MeshError as error:
             error.detail.setdefault("step", number)
             error.detail.setdefault("action", recorder.told(action))
+            if goes_on(number, error):
+                continue
             if not (isinstance(action, Assert) and action.soft and error.code == "action.assertion_failed"):
                 raise
             soft.append(error)

@@ -5,20 +5,30 @@ Of a file that is found out by performing it while nothing that changes somethin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
+from node.live import Sought
 from node.sessions.action_files import ActionFile
 from node.sessions.consent import effects_digest, sends_of
 from node.sessions.replay_plan import Recorded
-from node.verbs.session_results import Needs, Sends
+from node.verbs.session_results import Missed, Needs, Sends
 from protocol.approval.forms import RequestForm, request_words
+from protocol.approval.question import Cover, level_of
 from protocol.errors import MeshError
-from protocol.page.action import Action, Fill, Secret, Upload
+from protocol.page.action import Action, Assert, Extract, Fill, Secret, Upload, Wait, target_of
+from protocol.page.observation import Element, Observation
 from protocol.recording.replay import replayable
 from protocol.recording.session import Step
-from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.answers import accepts
+from protocol.risk.classes import APPROVAL_CLASS, classify
 from protocol.risk.pressing import PRESSES
 from protocol.risk.refused import allow_entry, may_be_allowed
+
+_LOOKS: Final = Assert | Extract | Wait
+_UNREACHED: Final = "it was not reached"
+_ENDS: Final = ("browser.crashed", "internal.", "node.", "store.")
+"""Errors after which no page can be used."""
 
 
 def needs_of(recorded: Recorded) -> Needs:
@@ -26,7 +36,7 @@ def needs_of(recorded: Recorded) -> Needs:
     steps, session = replayable(recorded.steps), recorded.session
     sends = sends_of(recorded)
     # Presses need no yes where nothing but what is listed can leave, and to name a request approves an ordinary write.
-    levels = [step.risk for step in steps if not _is_free(step.action)]
+    levels = [step.risk for step in steps if not _is_free(step)]
     levels += [each.level for each in sends if each.level > APPROVAL_CLASS]
     level = max(levels, default=0)
     return Needs(
@@ -40,8 +50,10 @@ def needs_of(recorded: Recorded) -> Needs:
     )
 
 
-def _is_free(action: Action) -> bool:
-    return isinstance(action, PRESSES) and not (isinstance(action, Fill) and isinstance(action.value, Secret))
+def _is_free(step: Step) -> bool:
+    action = step.action
+    typed = isinstance(action, Fill) and isinstance(action.value, Secret)
+    return isinstance(action, PRESSES) and not typed and not accepts(step.expect.dialog if step.expect else None)
 
 
 def _uploads(actions: Iterable[Action]) -> tuple[str, ...]:
@@ -49,35 +61,63 @@ def _uploads(actions: Iterable[Action]) -> tuple[str, ...]:
 
 
 class Needing:
-    """Learns what one file needs, from step to step."""
+    """Learns what one file needs, from step to step. It is asked in the owner's place, and allows nothing."""
 
     def __init__(self, file: ActionFile, capsule: str) -> None:
         self._file, self._capsule = file, capsule
-        self._step = 1
+        self._refused: dict[RequestForm, int] = {}
+        """What the step at hand would send, with the class; …"""
+        self._own: set[RequestForm] = set()
+        """… and what a page has sent by itself."""
         self._sends: dict[Sends, None] = {}
         self._allow: dict[str, None] = {}
+        self._missed: list[Missed] = []
         self._level = 0
-        self._stopped = ""
 
-    async def sends(self, action: Action, form: RequestForm, level: int) -> bool:
-        """A step would send a request of this form. Nobody allows it here."""
-        self._sends[Sends(step=self._step, what=request_words(form), level=level)] = None
+    async def granted(self, sought: Sought) -> Cover | None:
+        """Implements ``Asking.granted``: not even by an answer that holds on."""
+
+    async def covers(self, sought: Sought) -> tuple[Cover, ...]:
+        """Implements ``Asking.covers``: nothing leaves."""
+        return ()
+
+    async def stands(self, sought: Sought) -> bool:
+        """Implements ``Asking.stands``."""
         return False
+
+    async def ask(self, sought: Sought, requests: tuple[RequestForm, ...] = ()) -> str:
+        """Implements ``Asking.ask``: a step would send ``requests``."""
+        self._refused |= {form: max(sought.level, level_of(form)) for form in requests}
+        return ""
 
     def note(self, step: Step, rules: Sequence[str]) -> None:
         """A step is over. rules: those that refused what is ``blocked`` of it."""
-        known = any(each.step == step.index for each in self._sends)
+        refused, self._refused = self._refused, {}
+        if not isinstance(step.action, PRESSES | Upload):
+            self._own |= refused.keys()
+        caused = {form: level for form, level in refused.items() if form not in self._own}
+        for form, level in caused.items():
+            self._sends[Sends(step=step.index, what=request_words(form), level=level)] = None
         for request, rule in zip(step.blocked, rules, strict=True):
-            if known and may_be_allowed(rule):
+            if caused and may_be_allowed(rule):
                 self._allow[allow_entry(request, step.url)] = None
-        if not _is_free(step.action):
+        if not _is_free(step):
             self._level = max(self._level, step.risk)
-        self._step = step.index + 1
 
-    def stop(self, error: MeshError) -> None:
-        """The file could not be performed any further."""
-        self._stopped = f"step {self._step}: {error.message}"
-        self._level = max(self._level, int(error.detail.get("level", 0)))
+    def goes_on(self, number: int, error: MeshError, told: Callable[[Action], str]) -> bool:
+        """True if what comes after a step that was not performed can be tried still; else all of it is listed. told: an action in
+        words, without secrets."""
+        goes_on = not error.code.startswith(_ENDS)
+        last = number if goes_on else len(self._file.actions)
+        for each in range(number, last + 1):
+            action = self._file.actions[each - 1]
+            if isinstance(action, _LOOKS):
+                continue  # whatever it finds, it needs nothing
+            why, least = (error.message, int(error.detail.get("level", 0))) if each == number else (_UNREACHED, 0)
+            level = max(least, _by_words(action, self._file.start_url))
+            self._level = max(self._level, level)
+            self._missed.append(Missed(step=each, what=told(action), level=level, why=why))
+        return goes_on
 
     def found(self) -> Needs:
         """What is known by now."""
@@ -89,5 +129,12 @@ class Needing:
             sends=tuple(self._sends),
             allow=tuple(self._allow),
             approve_class=level if level >= APPROVAL_CLASS else 0,
-            stopped=self._stopped,
+            missed=tuple(self._missed),
         )
+
+
+def _by_words(action: Action, url: str) -> int:
+    """The class that ``action`` has by what it says alone, as no page showed its element."""
+    target, page = target_of(action), Observation(url=url, title="", text="", elements=())
+    element = Element(ref="", role=target.role, name=target.name) if target is not None else None
+    return classify(action, element, page).gravest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -46,6 +46,8 @@ from protocol.recording.session import Step
 from protocol.recording.verdicts import doubts
 from protocol.risk.refused import what_helps
 from protocol.risk.unguarded import limits_of
+
+_STAND_IN_BYTES: Final = 8
 
 
 def _named_capsule(file: ActionFile, given: str, *, logs_in: bool) -> str:
@@ -128,7 +130,7 @@ class Recordings:
         self._work.witness.check_signs()
         file = parse_actions(text.encode(), name, self._work.config.browser.profile, lenient=lenient)
         file = msgspec.structs.replace(file, inputs=given_anew(file.inputs, inputs))
-        given = Secrets(secrets, begins=file.start_url)
+        given = Secrets({**(self._stand_ins(file) if plan else {}), **secrets}, begins=file.start_url)
         capsule = _named_capsule(file, capsule, logs_in=after is not None)
         async with self._written(file, given, files, tell) as written:
             written.done = await self._record(
@@ -148,6 +150,12 @@ class Recordings:
                 needing=Needing(file, capsule) if plan else None,
             )
         return written.done
+
+    def _stand_ins(self, file: ActionFile) -> dict[str, GivenSecret]:
+        """Values for the secrets of ``file`` where nothing leaves: a form with an empty field would not be sent."""
+        return {
+            name: GivenSecret(value=self._work.clock.random(_STAND_IN_BYTES).hex(), text=True) for name in file.secrets
+        }
 
     @contextlib.asynccontextmanager
     async def _written(
@@ -305,6 +313,9 @@ class Recordings:
             question = WriteQuestion(step=len(recorder.steps) + 1, action=did, sends=sends, risk=level)
             return bool(await self._work.questions.ask(recorder.session.id, question, tell))
 
+        def goes_on(number: int, error: MeshError) -> bool:
+            return needing is not None and needing.goes_on(number, error, recorder.told)
+
         require_plain_inputs(file.inputs, secrets)
         for note in file.said:
             tell({"note": redact_text(note, secrets)})  # whoever wrote the file knew no names of secrets
@@ -320,6 +331,9 @@ class Recordings:
             page,
         ):
             secrets = await mount.hiding(secrets)
+            gate = self._work.gate(approve_class, mount.guard, named, asks=not ask)
+            if needing is not None:
+                gate = msgspec.structs.replace(gate, asking=needing, plans=True)
             plan = Recording(
                 title=file.title,
                 start_url=file.start_url,
@@ -328,7 +342,7 @@ class Recordings:
                 secrets=secrets,
                 uploads=Uploads(self._work.config.browser.upload_folders),
                 codes=self._work.browsers.codes,
-                gate=mount.gate(self._work.gate(approve_class, mount.guard, named, asks=not (ask or needing))),
+                gate=mount.gate(gate),
                 capsule=mount.capsule,
                 login=mount.used,
                 inputs=file.inputs,
@@ -338,19 +352,21 @@ class Recordings:
                 skipped=file.skipped,
                 following=following,
                 makes=partial(makes or mount.makes, context) if makes or mount.capsule else None,
-                allows=needing.sends if needing else allows if ask else None,
+                allows=allows if ask and not needing else None,
                 goes_on=needing is not None,
             )
             for note in limits_of(plan.browser.backend):
                 tell({"note": note})
             recording = record(self._work.store, page, self._work.clock, self._work.witness, plan, on_step=on_step)
             try:
-                async with _stopping(needing), recording as recorder:
+                async with recording as recorder:
                     self._work.witness.trail.about(recorder.session.id)
                     try:
                         if before is not None:
                             await before(context)
-                        await record_actions(recorder, file.actions, file.arrivals, file.expects, file.evidence)
+                        await record_actions(
+                            recorder, file.actions, file.arrivals, file.expects, file.evidence, goes_on=goes_on
+                        )
                         if after is not None:
                             await after(context)
                     except MeshError as error:
@@ -370,14 +386,3 @@ class Recordings:
                 proposes=await self._work.proposed(forms, "record", tell),
                 needs=needing.found() if needing else None,
             )
-
-
-@contextlib.asynccontextmanager
-async def _stopping(needing: Needing | None) -> AsyncIterator[None]:
-    """Where it is to be found out what a file needs, a step that fails ends that, and is no error."""
-    try:
-        yield
-    except MeshError as error:
-        if needing is None or "session" not in error.detail:
-            raise
-        needing.stop(error)

@@ -87,8 +87,8 @@ class RecordParams(Params, frozen=True, kw_only=True):
     plan: Annotated[
         bool,
         option(
-            "Send nothing that changes something, go on all the same, and print all that the file needs: secrets, requests to "
-            "allow, classes to approve. What is recorded meanwhile does not pass."
+            "Send nothing that changes something, try each step all the same, and print all that the file needs: secrets, requests "
+            "to allow, classes to approve. What is recorded meanwhile does not pass."
         ),
     ] = False
 

@@ -23,6 +23,17 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
     """Its class."""
 
 
+class Missed(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that could not be performed, as nothing of what comes before it has left: it may send more."""
+
+    step: int
+    what: str
+    """In words."""
+    level: int
+    """Its class, by its words alone."""
+    why: str
+
+
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """What a file, or a replay, needs so that it can be performed."""
 
@@ -42,8 +53,8 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """Of a session: its inputs, with the values of the recording."""
     digest: str = ""
     """Of a session: what `--writes` takes; empty if it lists nothing."""
-    stopped: str = ""
-    """Of a file: why it could not be performed to its end, so that more may be needed; empty if it was."""
+    missed: tuple[Missed, ...] = ()
+    """Of a file: the steps that could not be performed, so that more may be needed."""
 
 
 class RecordedSession(Session, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_agents import agent, asks
+from tests.e2e.test_replay_writes import _as_it_is, _Notes, _notes
 from tests.mesh_nodes import ROOT, Node, cli, effects_of, refusal, serving, shop
 from trailmesh.shop.catalogue import load_catalogue
 
@@ -22,6 +23,22 @@ title: A mug
 start: {url}/products/{slug}
 steps:
   - click: {{role: button, name: Add to cart}}
+"""
+
+_ALL = """
+title: All
+start: {url}/
+steps:
+  - fill: {{role: textbox, name: Name, value: anna}}
+  - fill: {{role: textbox, name: Password, value: {{secret: word}}}}
+  - click: {{role: button, name: Log in}}
+  - click: {{role: button, name: Remove}}
+    expect: {{dialog: {{kind: confirm, text: "Delete it?", accept: yes}}}}
+  - click: {{role: button, name: Tell}}
+  - click: {{role: button, name: Keep}}
+  - click: {{role: button, name: Place order}}
+  - assert: {{text: Order placed}}
+  - click: {{role: link, name: Close account}}
 """
 
 
@@ -121,6 +138,37 @@ def test_a_plan_says_all_that_a_file_or_a_replay_needs_and_sends_nothing(tmp_pat
         run = ("session", "run", str(bundle), *needed, *config, "--report", str(report))
         assert cli(*run)[0] == 0
         assert len(effects_of(log)) == 3
+
+
+def test_a_plan_goes_on_after_what_cannot_be_done_and_names_all_that_it_meets(tmp_path: Path) -> None:
+    anna = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "all.yaml"
+    page = """
+      document.body.innerHTML = `<form method=post action=/login><label>Name <input name=user></label>
+        <label>Password <input type=password name=password required></label><button>Log in</button></form>
+        <button onclick="if (confirm('Delete it?')) fetch('/notes/7', {method: 'DELETE'})">Remove</button>
+        <button onclick="navigator.sendBeacon('/seen', 'x')">Tell</button>
+        <button onclick="fetch('/keep', {method: 'POST', body: new URLSearchParams({op: 'keep'})}).then(() => keep.innerHTML =
+          '<button>Place order</button>')">Keep</button><p id=keep></p><a href="/account/close?id=7">Close account</a>`;
+      fetch('/telemetry', {method: 'POST', body: 'a'});"""
+    with _notes() as url, _as_it_is(more=page):
+        _Notes.got.clear()
+        file.write_text(_ALL.format(url=url))
+        status, out, _ = cli("session", "record", str(file), "--plan", home=anna.home)
+        assert (status, _Notes.got) == (0, [])
+        lines = out.splitlines()
+        assert [line for line in lines if line.startswith("sends")] == [
+            f"sends    step 4: POST {url}/login with password, user, class 6",
+            f"sends    step 5: DELETE {url}/notes/{{n}}, class 7",
+            f"sends    step 6: POST {url}/seen, class 4",
+            f"sends    step 7: POST {url}/keep with op=keep, class 4",
+            f"sends    step 10: GET {url}/account/close?id, class 7",
+        ]
+        missed = [line.partition(": no")[0] for line in lines if line.startswith("missed")]
+        assert missed == ["missed   step 8: click button “Place order”, class 5 by its words"]
+        entries = ("POST {}/login", "DELETE {}/notes/7", "POST {}/seen", "POST {}/keep", "GET {}/account/close")
+        allowed = " ".join(f"--allow '{each.format(url)}'" for each in entries)
+        assert lines[-1] == f"options  --secret word@ORIGIN=SOURCE {allowed} --approve-class 7"
 
 
 def test_at_a_terminal_a_recording_asks_once_for_each_form_and_sends_what_waited(tmp_path: Path) -> None:
